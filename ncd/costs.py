@@ -13,7 +13,7 @@ from ncd.lang.formats import BITS, SCALE, Formats, is_cached
 from ncd.lang.formulas.expr import Arg, Cast, Contract, Expr, Infix, Lookup, Position
 from ncd.lang.formulas.prefixed_amounts import amount
 from ncd.lang.once import once
-from ncd.lang.terms.arguments import check_term
+from ncd.lang.terms.arguments import check_formats, check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
@@ -87,6 +87,7 @@ def cost(term: Term, formats: Formats | None = None) -> Cost:
 
     Raises:
         SizeError: For an axis without a size.
+        ParseError: For formats of another kind.
 
     Source: ``torch.utils.flop_counter``.
 
@@ -96,6 +97,7 @@ def cost(term: Term, formats: Formats | None = None) -> Cost:
     6
     """
     check_term(term, "cost")
+    check_formats(formats, "cost")
     return cost_of(elaborate(term), formats)
 
 

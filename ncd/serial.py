@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, fields
 from html import escape, unescape
 from itertools import groupby, repeat
@@ -26,6 +27,7 @@ from ncd.ops import CATALOGUE
 
 STRUCTURES: tuple[type[Term], ...] = (Id, Then, Beside, Block, Repeat, Scan, Equation)
 KINDS: dict[str, type[Term]] = {kind.__name__: kind for kind in (*STRUCTURES, *CATALOGUE)}
+INDENT = 80  # spaces of a level at most
 LONGEST = 1_000_000  # letters of a text that is read
 TIMES = "times"  # how often a term of a list follows upon itself
 
@@ -43,7 +45,7 @@ def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | No
         about: Further information, which is written but not read back.
 
     Raises:
-        ParseError: For something that is no term.
+        ParseError: For something that is no term, and for ``indent`` or ``about`` of another kind.
 
     Source: this project's own format, described at the top of the module.
 
@@ -53,8 +55,21 @@ def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | No
     Id('y:20 m')
     """
     check_term(term, "to_json")
-    said = {"about": dict(about)} if about else {}
+    if indent is not None and (not isinstance(indent, int) or not 0 <= indent <= INDENT):
+        fact = f"indent is {shown(indent)}, but it is a number of spaces, at most {INDENT}"
+        raise ParseError(fact, where="to_json", cure="indent=2")
+    said = {} if about is None or about == {} else {"about": _information(about)}
     return json.dumps({**said, **_plain(term)}, indent=indent, ensure_ascii=False)
+
+
+def _information(about: object) -> Mapping[str, Any]:
+    """Returns further information; raises ParseError if JSON cannot hold it."""
+    if isinstance(about, Mapping):
+        with suppress(TypeError, ValueError, RecursionError):
+            json.dumps(dict(about))
+            return dict(about)
+    fact = f"about is {shown(about)}, but it is a dict of what JSON can hold"
+    raise ParseError(fact, where="to_json", cure='about={"seed": 7}')
 
 
 def from_json(text: str) -> Term:

@@ -10,7 +10,7 @@ from ncd.derivatives.passes import Env, assembled, found, pulled, walk
 from ncd.derivatives.steps import Recording, Steps
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.errors import unknown
-from ncd.lang.terms.arguments import check_term
+from ncd.lang.terms.arguments import check_names, check_term
 from ncd.lang.terms.step_wires import Step
 from ncd.lang.terms.step_writer import Slot
 from ncd.lang.terms.terms import Term
@@ -34,6 +34,7 @@ def gradient(term: Term, wrt: Literal["inputs", "parameters"] | Sequence[str] = 
         SizeError: For an axis without a size.
         MismatchError: For an op without a gradient, such as a call by its name, with the reason.
         UnknownNameError: For a name that is no parameter.
+        ParseError: For ``wrt`` of another kind.
 
     Source: Rumelhart, Hinton and Williams 1986, "Learning representations by back-propagating
     errors"; ``torch.autograd.grad``.
@@ -49,7 +50,7 @@ def gradient(term: Term, wrt: Literal["inputs", "parameters"] | Sequence[str] = 
     backward = Steps(forward.parameters)
     grads = pulled(forward, backward, given)
     wanted = [slot for slot in inputs if slot.real]
-    if wrt != "inputs":
+    if not (isinstance(wrt, str) and wrt == "inputs"):
         wanted = _parameters(forward, wrt)
     made = tuple(grads.get(slot) or backward.zeros(slot.axes) for slot in wanted)
     steps = [*_stored(forward), *forward.steps, *backward.steps]
@@ -81,8 +82,10 @@ def _forward(term: Term) -> tuple[Recording, tuple[Slot, ...], list[Slot]]:
 def _parameters(forward: Recording, wrt: str | Sequence[str]) -> list[Slot]:
     """Returns the parameters of these names, or all of them."""
     learned = {path: slot for path, slot in forward.learned.items() if _learns(forward, path)}
-    if wrt == "parameters":
+    if isinstance(wrt, str) and wrt == "parameters":
         return list(learned.values())
+    form, example = '"inputs", "parameters" or several names', next(iter(learned), "Q.weight")
+    check_names(wrt, "wrt", "gradient", form, example)
     for name in wrt:
         if name not in learned:
             raise unknown("parameter", name, learned, where="gradient")

@@ -38,6 +38,8 @@ from ncd.lang.errors import shown as quoted
 from ncd.lang.formats import Formats
 from ncd.lang.terms.arguments import (
     check_choice,
+    check_flag,
+    check_formats,
     check_names,
     check_term,
     check_text,
@@ -108,6 +110,7 @@ def draw(
     Raises:
         SizeError: If ``width`` is not positive, or no width in TeX units.
         UnknownNameError: If ``folded`` or ``notes`` names a part that the term does not have.
+        ParseError: For an argument of another kind.
 
     Source: V. Abbott, *Neural Circuit Diagrams* (2024); placement after Gansner et al. 1993,
     *A Technique for Drawing Directed Graphs*.
@@ -119,7 +122,11 @@ def draw(
     check_term(term, "draw")
     check_choice(labels, "labels", "draw", get_args(Labels))
     check_texts(notes, "notes", "draw")
-    check_text(title, "title", "draw")
+    for name, value in (("mark", mark), ("title", title)):
+        check_text(value, name, "draw")
+    for name, flag in (("bands", bands), ("cells", cells), ("dark", dark)):
+        check_flag(flag, name, "draw")
+    check_formats(formats, "draw")
     if isinstance(width, str):
         look: dict[str, Any] = {"folded": folded, "notes": notes, "bands": bands, "cells": cells}
         look |= {"dark": dark, "mark": mark, "formats": formats, "title": title}
@@ -128,7 +135,7 @@ def draw(
     if width is not None and not positive(width):
         raise SizeError(f"nothing is {quoted(width)} pixels wide", cure="width 1280", where="draw")
     if folded != "auto":
-        check_names(folded, "folded", "draw")
+        check_names(folded, "folded", "draw", '"auto" or several ids and titles', "f1")
     circuit = elaborate(term)
     shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())

@@ -12,6 +12,7 @@ from ncd.graph.module_copy import isolated_copy
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.errors import MismatchError
 from ncd.run.base.seeding import generator
+from ncd.run.execution.input_checks import check_shapes
 from ncd.run.execution.module import CircuitModule
 
 
@@ -64,10 +65,13 @@ def backward(
 def input_leaves(
     circuit: Circuit, inputs: Sequence[Tensor], frozen: Collection[str]
 ) -> tuple[Tensor, ...]:
-    """Returns copies of the inputs, which need a gradient unless they are frozen."""
-    wanted = [value.id not in frozen for value in circuit.inputs]
-    wanted += [True] * len(inputs)  # too many inputs are refused by the run
-    return tuple(_detached(x.clone(), own) for x, own in zip(inputs, wanted, strict=False))
+    """Returns copies of the inputs, which need a gradient unless they are frozen.
+
+    Raises MismatchError for inputs that do not fit.
+    """
+    check_shapes(circuit.term.dom, tuple(inputs))
+    pairs = zip(inputs, circuit.inputs, strict=True)
+    return tuple(_detached(x.clone(), value.id not in frozen) for x, value in pairs)
 
 
 def _detached(x: Tensor, wanted: bool) -> Tensor:

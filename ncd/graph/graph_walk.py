@@ -23,6 +23,7 @@ from ncd.graph.chain_rule import cotangents, input_leaves
 from ncd.graph.module_copy import isolated_copy
 from ncd.lang.circuits.array_names import given
 from ncd.lang.circuits.circuit import Cell
+from ncd.lang.terms.arguments import check_names, check_seed
 from ncd.run.execution.module import CircuitModule, check_module
 
 
@@ -43,6 +44,7 @@ def autograd(
 
     Raises:
         MismatchError: For inputs that do not fit the module.
+        ParseError: For an argument of another kind.
 
     Source: PyTorch's autograd mechanics (``grad_fn``); "Autograd to transformers", part 1.
 
@@ -53,6 +55,8 @@ def autograd(
     ['Softmax']
     """
     check_module(module, "autograd")
+    check_names(frozen, "frozen", "autograd", "several names and ids", "v0")
+    check_seed(seed, "autograd")
     leaves = input_leaves(module.circuit, inputs, frozen)
     run = _Run(isolated_copy(module, frozen), leaves, frozen)
     with torch.enable_grad():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ncd.lang.errors import ParseError, unknown
+from ncd.lang.errors import ParseError, shown, unknown
 
 BITS: Mapping[str, int] = {
     "float32": 32,
@@ -41,6 +41,7 @@ class Formats:
 
     Raises:
         UnknownNameError: For a format that is none of ``BITS``.
+        ParseError: For ``cached`` of another kind.
 
     Source: IEEE 754; Micikevicius et al. 2022, "FP8 Formats for Deep Learning", section 3; Jacob et
     al. 2018, "Quantization and Training of Neural Networks", section 2.1, with a zero point of 0.
@@ -56,8 +57,13 @@ class Formats:
 
     def __post_init__(self) -> None:
         for kind in KINDS:
-            if getattr(self, kind) not in BITS:
-                raise unknown("format", getattr(self, kind), BITS, where=kind)
+            name = getattr(self, kind)
+            if not isinstance(name, str) or name not in BITS:
+                raise unknown("format", name, BITS, where=kind)
+        names = self.cached
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+            fact = f"cached is {shown(names)}, but it is the names of ops"
+            raise ParseError(fact, where="Formats", cure='cached=("K", "V")')
 
     @property
     def plain(self) -> bool:

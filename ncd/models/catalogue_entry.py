@@ -255,7 +255,7 @@ class Entry:
             UnknownNameError: If there is none.
         """
         known = {preset.name: preset for preset in self.presets}
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise unknown("preset", name, known, where=self.name)
         return known[name]
 

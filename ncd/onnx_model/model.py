@@ -12,7 +12,7 @@ from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.circuits.sized_system import of_term
 from ncd.lang.errors import MismatchError, shown
 from ncd.lang.formulas.traced_sizes import Trace
-from ncd.lang.terms.arguments import check_term
+from ncd.lang.terms.arguments import check_seed, check_term
 from ncd.lang.terms.terms import Term
 from ncd.onnx_model.free_axes import free_axes
 from ncd.onnx_model.model_graph import ModelGraph
@@ -62,6 +62,7 @@ def onnx(
     ('Free sizes: y, m, x, k, h.', ['size.k', 'size.h'])
     """
     check_term(term, "onnx")
+    check_seed(seed, "onnx")
     circuit = elaborate(term)
     if weights == "inputs":
         return open_graph(of_term(term, circuit)).whole()

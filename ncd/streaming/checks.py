@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ncd.lang.errors import MismatchError, ParseError, SizeError, shown
-from ncd.lang.formats import Formats
+from ncd.lang.terms.arguments import check_formats
 
 
 def checked_cuts(
@@ -14,7 +14,7 @@ def checked_cuts(
     """Returns the streamed axis and its tile; raises NCDError for what has another form."""
     if not isinstance(grouped, Mapping):
         raise _wrong("grouped", grouped, "the size of a group for each axis", 'grouped={"y": 4}')
-    pair = streamed or ("", 1)
+    pair = ("", 1) if streamed is None else streamed
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise _wrong("streamed", streamed, "an axis and a tile of it", 'streamed=("x", 4)')
     for name, size in (*grouped.items(), pair):
@@ -28,8 +28,7 @@ def checked_cuts(
         raise MismatchError(fact, where="stream", cure="one of the two")
     if budget is not None:
         check_budget(budget, "stream")
-    if formats is not None and not isinstance(formats, Formats):
-        raise _wrong("formats", formats, "number formats", 'formats=ncd.Formats("int8")')
+    check_formats(formats, "stream")
     return pair[0], pair[1]
 
 

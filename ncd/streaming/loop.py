@@ -70,6 +70,7 @@ def run_stream(
     Raises:
         MismatchError: For another number, shape or kind of inputs, and for weights that are not
             there.
+        ParseError: For what is no loop.
 
     Source: Dao et al. 2022, "FlashAttention", algorithm 1, for the loop of attention.
 
@@ -80,7 +81,7 @@ def run_stream(
     >>> round(done.outputs[0].item(), 6), done.bytes_read
     (1.0, 20)
     """
-    return _Loop(plan, checked_inputs(plan.schedule, inputs, module), module, watch).run()
+    return _Loop(plan, checked_inputs(plan, inputs, module), module, watch).run()
 
 
 class _Loop:

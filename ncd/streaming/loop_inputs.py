@@ -6,20 +6,26 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from ncd.lang.errors import MismatchError, shown
+from ncd.lang.errors import MismatchError, ParseError, shown
 from ncd.run.execution.input_checks import check_shapes, whole
-from ncd.streaming.schedule import Schedule
+from ncd.streaming.plan import Stream
 
 
 def checked_inputs(
-    schedule: Schedule, inputs: Sequence[Tensor], module: nn.Module | None
+    plan: Stream, inputs: Sequence[Tensor], module: nn.Module | None
 ) -> list[Tensor]:
     """Returns the inputs; raises MismatchError if they, or the weights, are not the loop's."""
+    if not isinstance(plan, Stream):
+        fact = f"{shown(plan)} is not a fused loop"
+        raise ParseError(fact, where="run_stream", cure="ncd.stream(term)")
+    schedule = plan.schedule
     wanted = tuple(v.array for v in schedule.inputs)
     if not isinstance(inputs, Sequence) or len(inputs) != len(wanted):
         arrays = ", ".join(f"({array})" for array in wanted)
-        count = f"{len(inputs)} arrays" if isinstance(inputs, Sequence) else shown(inputs)
-        raise MismatchError(f"the loop reads {arrays}, not {count}", cure=arrays)
+        many = isinstance(inputs, Sequence)
+        count = f"{len(inputs)} array{'s' * (len(inputs) != 1)}" if many else shown(inputs)
+        fact = f"the loop reads {arrays or 'no arrays'}, not {count}"
+        raise MismatchError(fact, cure=arrays or "[]")
     for array, x in zip(wanted, inputs, strict=True):
         shape = tuple(getattr(x, "shape", ()))
         if not isinstance(x, Tensor) or shape != array.shape:

@@ -14,7 +14,7 @@ from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.errors import LimitError
 from ncd.lang.formats import BITS, Formats
 from ncd.lang.formulas.expr import Arg
-from ncd.lang.terms.arguments import check_term
+from ncd.lang.terms.arguments import check_flag, check_term
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.streaming.amounts import Amount, Factor
@@ -243,6 +243,7 @@ def stream(
     check_term(term, "stream")
     circuit = elaborate(term)
     require_sizes(circuit)
+    check_flag(around, "around", "stream")
     axis, tile = checked_cuts(grouped, streamed, budget, formats)
     given = {**grouped, **({axis: tile} if axis else {})}
     cells = circuit.cells if around or not grouped else core(circuit, next(iter(grouped)), axis)

@@ -128,7 +128,14 @@ def define(
 
 
 def _defined(function: Callable[..., Any], sizes: Mapping[str, Any]) -> Term:
-    own = Definition({one.name: _axes(one) for one in signature(function).parameters.values()})
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):  # no function, or one of Python's own
+        fact = f"{shown(function)} is no function with named arrays"
+        raise ParseError(
+            fact, where="define", cure='def f(x: "t m"): return Softmax("m")(x)'
+        ) from None
+    own = Definition({one.name: _axes(one) for one in parameters})
     token = CALLS.set(own.call)
     try:
         returned = function(*own.inputs.values())

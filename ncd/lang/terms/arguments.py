@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
+from math import inf
 
 from ncd.lang.errors import ParseError, UnknownNameError, shown
+from ncd.lang.formats import Formats
 from ncd.lang.terms.terms import Term
 
 
@@ -34,23 +37,49 @@ def check_texts(value: object, name: str, where: str) -> None:
         check_text(text, f"{name}[{shown(key)}]", where)
 
 
-def check_names(value: object, name: str, where: str) -> None:
-    """Raises ParseError if the value is not a collection of texts; a single text is not one."""
-    if isinstance(value, str) or not isinstance(value, Collection):
-        fact = f'{name} is {shown(value)}, but it is "auto" or several ids and titles'
-        known = value if isinstance(value, str) else "f1"
+def check_names(value: object, name: str, where: str, form: str, example: str) -> None:
+    """Raises ParseError if the value is not a collection of texts; a single text is not one.
+
+    ``form`` says in the message what it is, and ``example`` is one of its texts.
+    """
+    if isinstance(value, str | bytes) or not isinstance(value, Collection):
+        fact = f"{name} is {shown(value)}, but it is {form}"
+        known = value if isinstance(value, str) and value else example
         raise ParseError(fact, where=where, cure=f"{name}=[{shown(known)}]")
     for item in value:
         check_text(item, f"an item of {name}", where)
 
 
-def positive(value: object) -> bool:
-    """Returns whether a value is a number over 0.
+def check_formats(value: object, where: str) -> None:
+    """Raises ParseError if the value is neither number formats nor None."""
+    if value is not None and not isinstance(value, Formats):
+        fact = f"formats is {shown(value)}, but it is number formats"
+        raise ParseError(fact, where=where, cure='formats=ncd.Formats("int8")')
 
-    >>> positive(1.5), positive(float("nan")), positive(True), positive("2")
-    (True, False, False, False)
+
+def check_flag(value: object, name: str, where: str) -> None:
+    """Raises ParseError if the value is neither True nor False."""
+    if not isinstance(value, bool):
+        fact = f"{name} is {shown(value)}, but it is True or False"
+        raise ParseError(fact, where=where, cure=f"{name}=True")
+
+
+def check_seed(value: object, where: str = "") -> None:
+    """Raises ParseError if the value is not a whole number."""
+    if not isinstance(value, int):
+        fact = f"the seed is {shown(value)}, but it is a whole number"
+        raise ParseError(fact, where=where, cure="seed=0")
+
+
+def positive(value: object) -> bool:
+    """Returns whether a value is a number over 0 that can be calculated with.
+
+    >>> positive(1.5), positive(float("nan")), positive(True), positive("2"), positive(10**400)
+    (True, False, False, False, False)
     """
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return 0 < value <= sys.float_info.max or value == inf
 
 
 def check_choice(value: object, name: str, where: str, among: Collection[str]) -> None:

@@ -10,7 +10,7 @@ An array holds real numbers, or whole numbers below the size of an axis: ``"y#v"
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -46,9 +46,16 @@ class Array(tuple[Axis, ...]):
     names: tuple[str, ...]
 
     def __new__(cls, axes: Iterable[Axis] = (), below: Axis | None = None) -> Array:
-        array = super().__new__(cls, axes)
+        try:
+            array = super().__new__(cls, axes)
+            array.names = tuple([axis.name for axis in array])
+        except (TypeError, AttributeError):
+            if isinstance(axes, Iterable) and not isinstance(axes, Collection):
+                raise  # an error of what yields the axes
+            raise _no_axes(axes) from None
+        if below is not None and not isinstance(below, Axis):
+            raise _no_axes(below)
         array.below = below
-        array.names = tuple([axis.name for axis in array])
         return array
 
     def __eq__(self, other: object) -> bool:
@@ -127,6 +134,10 @@ class Array(tuple[Axis, ...]):
 
     def __repr__(self) -> str:
         return f"Array.parse({self.spec!r})"
+
+
+def _no_axes(value: object) -> ParseError:
+    return ParseError(f"{shown(value)} is no axes of an array", cure='Array.parse("y m")')
 
 
 NO_AXES = Array()

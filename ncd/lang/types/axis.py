@@ -59,7 +59,7 @@ class Axis:
         _check_name(self.name)
         if self.size is None and self.name.isdecimal():
             object.__setattr__(self, "size", int(self.name[:40]))
-        if self.label:
+        if not isinstance(self.label, str) or self.label:
             self._check_label()
         if self.size is not None:
             self._check_size()
@@ -171,7 +171,7 @@ class Axis:
     @staticmethod
     def parse(text: str) -> Axis:
         """Returns the axis of a text such as ``~y:20``; raises ParseError."""
-        found = _AXIS.match(text)
+        found = _AXIS.match(text) if isinstance(text, str) else None
         if not found:
             raise ParseError(
                 f"{shown(text)} is not an axis", cure="a name such as m, m:128, ~y:20 or x:16x16"
@@ -195,13 +195,17 @@ class Dim:
         return self.name, self.side
 
 
-@lru_cache(maxsize=4096)
-def _check_name(name: str) -> None:
+def _check_name(name: object) -> None:
     """Raises ParseError for a name that a text, and so JSON, could not hold."""
-    if not isinstance(name, str) or not _WHOLE_NAME.match(name):
+    if not isinstance(name, str) or not _is_name(name):
         letters = re.sub(r"\W+", "_", str(name)[:40]).strip("_")
         fact = f"{shown(name)} is no name of an axis, which has letters, digits, _ and /"
         raise ParseError(fact, cure=letters or "m")
+
+
+@lru_cache(maxsize=4096)
+def _is_name(text: str) -> bool:
+    return _WHOLE_NAME.match(text) is not None
 
 
 def _is_number(value: object) -> bool:

@@ -10,7 +10,7 @@ import torch
 from ncd.costs import BYTES, WHOLE, cost_of
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
-from ncd.lang.errors import LimitError, shown
+from ncd.lang.errors import LimitError, ParseError, shown
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.run.base.device import free_bytes
@@ -27,7 +27,7 @@ class Limits:
         flops: Floating-point operations; ``NCD_MAX_FLOPS`` sets the default.
 
     Raises:
-        LimitError: If an environment variable is not a number.
+        LimitError: If an environment variable is not a number, or a limit is no whole number.
 
     Source: README, "Settings"; the defaults suit a small shared machine.
 
@@ -38,6 +38,13 @@ class Limits:
     bytes: int = 2 * GIGA
     flops: int = 200 * GIGA
 
+    def __post_init__(self) -> None:
+        for name, usual in (("bytes", Limits.bytes), ("flops", Limits.flops)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                fact = f"{name} is {shown(value)}, but it is a whole number"
+                raise LimitError(fact, where="Limits", cure=f"{name}={usual}")
+
     @staticmethod
     def from_environment() -> Limits:
         """Returns the limits that the environment sets.
@@ -46,6 +53,16 @@ class Limits:
             LimitError: For a value that is not a number.
         """
         return Limits(number("NCD_MAX_BYTES", Limits.bytes), number("NCD_MAX_FLOPS", Limits.flops))
+
+
+def checked_limits(limits: object) -> Limits:
+    """Returns the limits, or those of the environment for None; raises ParseError."""
+    if limits is None:
+        return Limits.from_environment()
+    if not isinstance(limits, Limits):
+        fact = f"limits is {shown(limits)}, but it is the limits of a run"
+        raise ParseError(fact, cure=f"limits=ncd.Limits(bytes={Limits.bytes})")
+    return limits
 
 
 def number(name: str, default: int) -> int:
@@ -76,7 +93,7 @@ def check_inputs(term: Term, limits: Limits | None = None) -> None:
     """Raises LimitError, naming limit and need, if the inputs alone exceed the limit."""
     circuit = elaborate(term)
     require_sizes(circuit)
-    most = (limits or Limits.from_environment()).bytes
+    most = checked_limits(limits).bytes
     need = sum(weight(value.array) for value in circuit.inputs)
     if need > most:
         raise LimitError(

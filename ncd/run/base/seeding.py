@@ -14,11 +14,10 @@ from cachetools import LRUCache
 from torch import Tensor, nn
 
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.errors import ParseError, shown
 from ncd.lang.formulas.formula import Formula, Name, Number, Operand
 from ncd.lang.formulas.operators import SIGNS
 from ncd.lang.once import Key
-from ncd.lang.terms.arguments import check_term
+from ncd.lang.terms.arguments import check_seed, check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
@@ -34,9 +33,7 @@ def generator(seed: int, purpose: str) -> torch.Generator:
     >>> torch.rand(1, generator=generator(0, "Q")) == torch.rand(1, generator=generator(0, "Q"))
     tensor([True])
     """
-    if not isinstance(seed, int):
-        cure = "seed=0"
-        raise ParseError(f"the seed is {shown(seed)}, but it is a whole number", cure=cure)
+    check_seed(seed)
     digest = hashlib.sha256(f"{seed}/{purpose}".encode(errors="backslashreplace")).digest()
     return torch.Generator("cpu").manual_seed(int.from_bytes(digest[:8], "big") >> 1)
 
@@ -61,6 +58,7 @@ def example_inputs(
     Raises:
         LimitError: If the inputs alone exceed the limits.
         SizeError: If an axis has no size.
+        ParseError: For a seed or limits of another kind.
 
     Source: the notebook's examples, which use ``torch.rand``.
 
@@ -71,6 +69,7 @@ def example_inputs(
     [True]
     """
     check_term(term, "example_inputs")
+    check_seed(seed, "example_inputs")
     target = find_device(device)
     check_inputs(term, limits)
     return tuple(

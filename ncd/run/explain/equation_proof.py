@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ncd.lang.errors import ParseError
+from ncd.lang.terms.arguments import check_flag
 from ncd.lang.terms.blocks import Equation
 from ncd.run.base.limits import Limits
 from ncd.run.base.seeding import example_inputs
@@ -64,6 +65,7 @@ def prove(
     """
     if not isinstance(equation, Equation):
         raise ParseError("it is no equation", where="prove", cure="Equation(left, right)")
+    check_flag(double, "double", "prove")
     module = compile(equation, seed, limits=limits).eval()
     inputs = example_inputs(equation, seed, limits=limits)
     if double:

@@ -12,7 +12,7 @@ from ncd.lang.circuits.circuit import Circuit, Loop, Value
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.errors import LimitError, shown
 from ncd.lang.formats import Formats
-from ncd.lang.terms.arguments import check_term, positive
+from ncd.lang.terms.arguments import check_formats, check_term, positive
 from ncd.lang.terms.terms import Term
 from ncd.run.execution.program import units
 from ncd.run.execution.recompute import path
@@ -64,6 +64,7 @@ def checkpoints(term: Term, budget: float, formats: Formats | None = None) -> Ch
     Raises:
         SizeError: For an axis without a size.
         LimitError: If no choice fits; it names the fewest bytes possible.
+        ParseError: For formats of another kind.
 
     Source: Chen et al. 2016, arXiv 1604.06174, whose √n equal groups it includes.
 
@@ -75,6 +76,7 @@ def checkpoints(term: Term, budget: float, formats: Formats | None = None) -> Ch
     >>> module = ncd.compile(term, recompute=plan.recompute)
     """
     check_term(term, "checkpoints")
+    check_formats(formats, "checkpoints")
     if not positive(budget):
         fact = f"the budget is {shown(budget)}, but it is a number of bytes over 0"
         raise LimitError(fact, where="checkpoints", cure="budget=1_000_000")

@@ -8,7 +8,7 @@ import torch
 
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.formats import Formats
-from ncd.lang.terms.arguments import check_term
+from ncd.lang.terms.arguments import check_formats, check_names, check_seed, check_term
 from ncd.lang.terms.terms import Term
 from ncd.run.base.device import device as find_device
 from ncd.run.base.limits import Limits
@@ -48,6 +48,7 @@ def compile(
             GPU has less memory left than the run needs.
         SizeError: If an axis has no size.
         UnknownNameError: If the machine lacks the device, or ``recompute`` names no block or layer.
+        ParseError: For an argument of another kind.
 
     Source: the modules of the notebook, such as figure 21's multi-head attention;
     ``torch.utils.checkpoint`` and Chen et al. 2016, arXiv 1604.06174, for ``recompute``.
@@ -58,6 +59,9 @@ def compile(
     Linear(in_features=3, out_features=2, bias=False)
     """
     check_term(term, "compile")
+    check_seed(seed, "compile")
+    check_formats(formats, "compile")
+    check_names(recompute, "recompute", "compile", "several ids and titles", "f1")
     target = find_device(device)
     circuit = elaborate(term)
     used = formats or Formats()

@@ -21,7 +21,7 @@ from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.run.base.device import free_bytes
-from ncd.run.base.limits import Limits, check_free, weight
+from ncd.run.base.limits import Limits, check_free, checked_limits, weight
 from ncd.run.execution.evaluate import NEW
 from ncd.run.execution.program import expressions
 from ncd.run.execution.tensor_ops import multiplied
@@ -72,7 +72,7 @@ def check(
     Raises MismatchError for a call by name that torch refuses. With ``suggest`` the error also
     names the nearest size that fits, which takes a search.
     """
-    limits = limits or Limits.from_environment()
+    limits = checked_limits(limits)
     cost = cost_of(circuit)
     check_calls(circuit)
     try:
@@ -103,7 +103,7 @@ def _bound(circuit: Circuit, device: str) -> int:
 
 def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = False) -> bool:
     """Returns whether :func:`check` accepts a circuit; clear cases need arithmetic alone."""
-    limits = limits or Limits.from_environment()
+    limits = checked_limits(limits)
     if _steps(circuit) > STEPS or cost_of(circuit).flops > limits.flops:
         return False
     if _least(circuit) > limits.bytes:

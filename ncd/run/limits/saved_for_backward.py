@@ -16,7 +16,7 @@ from ncd.costs import in_bytes
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.formats import Formats
-from ncd.lang.terms.arguments import check_term
+from ncd.lang.terms.arguments import check_formats, check_names, check_term
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Axis
 from ncd.run.execution.module import CircuitModule, recomputing
@@ -94,6 +94,7 @@ def saved(term: Term, recompute: Collection[str] = (), formats: Formats | None =
     Raises:
         SizeError: For an axis without a size.
         UnknownNameError: If ``recompute`` names no block.
+        ParseError: For ``recompute`` or ``formats`` of another kind.
 
     Source: ``torch.autograd.graph.saved_tensors_hooks``, ``torch.utils.checkpoint``.
 
@@ -103,6 +104,8 @@ def saved(term: Term, recompute: Collection[str] = (), formats: Formats | None =
     True
     """
     check_term(term, "saved")
+    check_formats(formats, "saved")
+    check_names(recompute, "recompute", "saved", "several ids and titles", "f1")
     require_sizes(elaborate(term))
     return _stated(term, tuple(recompute), formats or Formats())
 
