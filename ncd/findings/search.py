@@ -1,21 +1,50 @@
-"""Finds what is wrong with a PyTorch source."""
+"""Finds what is wrong with a source, where, why, and the edits that cure it."""
 
 from __future__ import annotations
 
-from ncd.findings.finding import Finding, failure_of
-from ncd.lang.errors import NCDError
-from ncd.pytorch_source.source_reader import read_source
+import time
+
+from ncd.findings.cures.number_edits import working_sizes
+from ncd.findings.cures.trying import cures
+from ncd.findings.failures.explanation import explanation
+from ncd.findings.failures.failure import Failure, failure_of
+from ncd.findings.finding import Finding
+from ncd.findings.finding import failure_of as refused
+from ncd.findings.reading.source_trace import Trace
+
+SECONDS = 9.0  # for everything; the process has 12
+SYMBOLS = 6.0  # for the reading with symbols
 
 
-def findings(text: str) -> tuple[Finding, ...]:
-    """Returns what is wrong with a source: the failure with which it stops.
+def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
+    """Returns what is found about a source of PyTorch; it is read, and never executed.
 
-    >>> source = "class A(nn.Module):\\n    def forward(self, x):\\n        return x.reluu()\\n2x3"
-    >>> [(each.kind, each.line) for each in findings(source)]
-    [('failure', 3)]
+    Args:
+        text: The source, or a line of it.
+        seconds: The time that it may take.
+
+    Source: this project's own.
+
+    >>> found = findings("nn.Linear(8, 3)(torch.randn(5, 6))")
+    >>> found[0].says
+    'Linear gets 6 features (the features of the input, line 1); it takes 8 (in_features, line 1).'
+    >>> found[0].cures[0].text
+    'nn.Linear(6, 3)(torch.randn(5, 6))'
     """
-    try:
-        error: NCDError | None = read_source(text).failure
-    except NCDError as wrong:
-        error = wrong
-    return () if error is None else (failure_of(error),)
+    deadline = time.monotonic() + seconds
+    plain = Trace(text, False, deadline).read()
+    failure = _failure(plain, deadline)
+    if failure is None:
+        return () if plain.refusal is None else (refused(plain.refusal),)
+    words = f"{explanation(failure)} {working_sizes(failure)}".strip()
+    return (Finding("failure", failure.line, failure.path, words, cures(failure, deadline)),)
+
+
+def _failure(plain: Trace, deadline: float) -> Failure | None:
+    """Returns the failure of a reading, with symbols if these stop at the same place."""
+    found = failure_of(plain)
+    if found is None:
+        return None
+    end = min(deadline, time.monotonic() + SYMBOLS)
+    symbolic = failure_of(Trace(plain.text, True, end, plain.assumed).read())
+    return symbolic if symbolic is not None and symbolic.line == found.line else found

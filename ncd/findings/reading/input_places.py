@@ -18,26 +18,34 @@ AXES = {
 TOKENS = ("batch", "length")
 
 
-def input_places(tree: ast.Module) -> set[tuple[int, int]]:
-    """Returns where the numbers of arrays stand that the text makes outside of classes.
+def input_places(tree: ast.Module) -> dict[tuple[int, int], str]:
+    """Returns where the sizes of arrays stand that a text makes outside of classes.
 
-    >>> sorted(input_places(ast.parse("net(torch.randn(1, 3))")))
-    [(1, 16), (1, 19)]
+    >>> input_places(ast.parse("net(torch.randn(1, 3))"))
+    {(1, 16): 'batch', (1, 19): 'features'}
     """
-    found = set()
+    found: dict[tuple[int, int], str] = {}
     for line in tree.body:
         if isinstance(line, ast.ClassDef | ast.FunctionDef):
             continue
         for call in ast.walk(line):
             if isinstance(call, ast.Call) and _name(call.func) in MAKERS:
                 shape = call.args[-1:] if _name(call.func) in ("randint",) else call.args
-                numbers = (each for one in shape for each in ast.walk(one))
-                found |= {
-                    (n.lineno, n.col_offset)
-                    for n in numbers
-                    if isinstance(n, ast.Constant) and type(n.value) is int
-                }
+                sides = _sides(shape)
+                tokens = _name(call.func) == "randint" and len(sides) == 2
+                names = TOKENS if tokens else AXES.get(len(sides), ())
+                for i, side in enumerate(sides):
+                    if isinstance(side, ast.Constant) and type(side.value) is int:
+                        name = names[i] if i < len(names) else ""
+                        found[side.lineno, side.col_offset] = name
     return found
+
+
+def _sides(shape: list[ast.expr]) -> list[ast.expr]:
+    """Returns the sizes of a shape that is one tuple, or several arguments."""
+    if len(shape) == 1 and isinstance(shape[0], ast.Tuple | ast.List):
+        return shape[0].elts
+    return shape
 
 
 def _name(node: ast.expr) -> str:

@@ -45,7 +45,8 @@ def _int(machine: Machine, *args: Any, **named: Any) -> Any:
 
 def _constants(table: SizeTable, rows: list[str], tree: ast.Module) -> Callable[..., Any]:
     """Returns the reader of constants: 2 and more, and all sizes of arrays outside of classes."""
-    names, inputs = number_names(tree), input_places(tree)
+    inputs = input_places(tree)
+    names = {**number_names(tree), **inputs}
 
     def read(machine: Machine, node: ast.Constant, scope: Scope) -> Any:
         value, spot = node.value, (node.lineno, node.col_offset)

@@ -107,11 +107,23 @@ class SizeTable(ShapeEnv):
         """Returns the value of an expression where some numbers of the text are others."""
         now = {**self.values, **{s: sympy.Integer(n) for s, n in changes.items()}}
         moved = set(changes)
+        needed = self._windows(expr)
         for symbol, old in self.windows.items():
-            if old.free_symbols & moved:
+            if symbol in needed and old.free_symbols & moved:
                 now[symbol] = _done(old.xreplace(now))
                 moved.add(symbol)
         return _done(expr.xreplace(now))
+
+    def _windows(self, expr: Any) -> set[sympy.Symbol]:
+        """Returns the symbols of windows that an expression depends on."""
+        found: set[sympy.Symbol] = set()
+        waiting = [s for s in expr.free_symbols if s in self.windows]
+        while waiting:
+            symbol = waiting.pop()
+            if symbol not in found:
+                found.add(symbol)
+                waiting += [s for s in self.windows[symbol].free_symbols if s in self.windows]
+        return found
 
     def numbers(self, expr: Any) -> set[sympy.Symbol]:
         """Returns the numbers of the text that an expression depends on."""

@@ -66,6 +66,7 @@ class Trace:
         self.node: ast.AST | None = None
         self.refusal: TextError | None = None
         self.unsure = False  # whether it depends on numbers that no reading knows
+        self.left_out: list[int] = []  # lines that are not understood
         self.assumed = ""  # the shape of an input that the text does not give
         self.result: Any = None
         self.model: nn.Module | None = None
@@ -78,6 +79,11 @@ class Trace:
         """The call of torch that failed; None if the failure is none of a call."""
         last = next((one for one in reversed(self.recorder.calls) if one.error), None)
         return last if last is not None and self.error is not None else None
+
+    @property
+    def message(self) -> str:
+        """The words of the failure; empty if there is none."""
+        return "" if self.error is None else str(self.error)
 
     def read(self) -> Trace:
         """Reads the source, and returns itself."""
@@ -143,6 +149,7 @@ class Trace:
                 if inside and not aside:
                     raise
                 source_reader._forget(node, scope)
+                self.left_out += range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
     def _line(self, node: ast.stmt, scope: Scope) -> Any:
         machine = self.machine

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_operators import absorbed, is_placeholder
@@ -104,7 +105,7 @@ def _bounded(machine: Machine, found: Any) -> Any:
     if machine.tracing:
         return found
     for one in _flat((found,), 0):
-        if isinstance(one, Tensor) and not is_placeholder(one):
+        if isinstance(one, Tensor) and not isinstance(one, FakeTensor) and not is_placeholder(one):
             _count(machine, one.numel())
     return found
 

@@ -1,0 +1,141 @@
+"""Cures at the call itself: axes moved, memory copied, whole numbers, letters of an einsum."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import combinations
+
+from torch import nn
+
+from ncd.findings.cures.candidate import Candidate, inserted, replaced
+from ncd.findings.failures.call_reasons import PAIRS, is_view
+from ncd.findings.failures.failure import Failure
+from ncd.findings.failures.size_words import equation
+from ncd.findings.finding import Edit
+
+SPACES = ("torch", "F", "nn", "np", "math", "einops")
+
+
+def operands(node: ast.AST) -> list[ast.expr]:
+    """Returns the expressions of a node that may be arrays: arguments, operands, a subject."""
+    if isinstance(node, ast.Call):
+        own = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        lists = [e for a in node.args if isinstance(a, ast.List | ast.Tuple) for e in a.elts]
+        return [*own, *node.args, *lists, *(word.value for word in node.keywords)]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    return [node.value] if isinstance(node, ast.AugAssign) else []
+
+
+def _arrays(failure: Failure) -> Iterator[tuple[ast.expr, str]]:
+    """Yields the operands of the failing call, with their source in brackets if needed."""
+    text = failure.trace.text
+    for node in operands(failure.node):
+        source = ast.get_source_segment(text, node) or ""
+        if isinstance(node, ast.Constant | ast.List | ast.Tuple) or source in SPACES:
+            continue
+        layer = isinstance(failure.node, ast.Call) and isinstance(failure.node.func, ast.Attribute)
+        if (layer and source == "self") or "\n" in source or not source:
+            continue
+        brackets = isinstance(node, ast.BinOp | ast.UnaryOp | ast.Lambda | ast.IfExp)
+        yield node, f"({source})" if brackets else source
+
+
+def axis_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields operands with two axes exchanged, and pictures with their channels second."""
+    found = equation(failure)
+    if found is not None and found[0] == "at most":
+        return
+    shapes = [*failure.shapes, *(failure.call.shapes if failure.call else ())]
+    ranks = sorted({len(one) for one in shapes if 1 < len(one) < 6})
+    for node, source in _arrays(failure):
+        for rank in ranks:
+            for move, cost in _moves(rank, _first(failure)):
+                edit = replaced(failure.trace.text, node, f"{source}{move}")
+                if edit is not None:
+                    yield Candidate((edit,), cost, "axes")
+
+
+def _first(failure: Failure) -> float:
+    """Returns what it costs to move the first axis, which is mostly the batch."""
+    sequence = isinstance(failure.layer, nn.MultiheadAttention | nn.RNNBase)
+    return 0.8 if sequence or (failure.call and failure.call.name in PAIRS) else 4.0
+
+
+def _moves(rank: int, first: float) -> Iterator[tuple[str, float]]:
+    if rank == 4:
+        yield ".permute(0, 3, 1, 2)", 0.6
+        yield ".permute(0, 2, 3, 1)", 1.3
+    for i, j in combinations(range(rank), 2):
+        last = (i, j) == (rank - 2, rank - 1)
+        axes = "-2, -1" if last and rank > 2 else f"{i}, {j}"
+        yield f".transpose({axes})", 0.6 + 0.02 * (not last) + first * (i == 0 and rank > 2)
+
+
+def call_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields other calls in the place of the one that failed."""
+    text, node = failure.trace.text, failure.node
+    if is_view(node) and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        end = node.func.end_col_offset or 0
+        line = node.func.end_lineno or 1
+        start = inserted(text, line, end - 4, "").start
+        yield Candidate((Edit(line, start, start + 4, "reshape"),), 0.3, "memory")
+    if failure.call is not None and failure.call.name == "einsum":
+        yield from _letters(failure)
+    yield from _kinds(failure)
+
+
+def _letters(failure: Failure) -> Iterator[Candidate]:
+    """Yields the pattern of an einsum with two letters of an operand exchanged."""
+    if not isinstance(failure.node, ast.Call):
+        return
+    constants = (n for n in ast.walk(failure.node) if isinstance(n, ast.Constant))
+    node = next((n for n in constants if isinstance(n.value, str) and "," in n.value), None)
+    if node is None:
+        return
+    source = ast.get_source_segment(failure.trace.text, node) or ""
+    spans = [*re.finditer(r"[A-Za-z.]+(?: +[A-Za-z.]+)*", source.partition("->")[0])]
+    for span in spans[::-1]:
+        places = [i for i in range(span.start(), span.end()) if source[i].isalpha()]
+        for i, j in combinations(places, 2):
+            letters = list(source)
+            letters[i], letters[j] = letters[j], letters[i]
+            edit = replaced(failure.trace.text, node, "".join(letters))
+            if edit is not None:
+                yield Candidate((edit,), 0.5, "letters")
+
+
+def _kinds(failure: Failure) -> Iterator[Candidate]:
+    """Yields operands as whole or as real numbers."""
+    text = failure.trace.text
+    words = failure.message.lower()
+    if "type" not in words and "long" not in words and "float" not in words:
+        return
+    rows = text.rstrip().split("\n")
+    last = rows[-1].rstrip()
+    if isinstance(failure.layer, nn.Embedding) and re.fullmatch(r"\d+([x×]\d+)*", last):
+        count = int(failure.layer.num_embeddings)
+        edit = Edit(len(rows), len(last), len(last), f"#{count}")
+        yield Candidate((edit,), 0.4, "kind", "input")
+    for node, source in _arrays(failure):
+        for kind, cost in ((".long()", 0.8), (".float()", 0.9)):
+            changed = replaced(text, node, f"{source}{kind}")
+            if changed is not None:
+                yield Candidate((changed,), cost, "kind")
+    if isinstance(failure.layer, nn.Embedding):
+        yield from _whole_inputs(failure)
+
+
+def _whole_inputs(failure: Failure) -> Iterator[Candidate]:
+    """Yields ``torch.randint`` in the place of ``torch.randn`` for an input of tokens."""
+    assert isinstance(failure.layer, nn.Embedding)
+    for node in ast.walk(failure.trace.tree):
+        name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Call) and name in ("torch.randn", "torch.rand"):
+            shape = ", ".join(ast.unparse(one) for one in node.args)
+            new = f"torch.randint(0, {int(failure.layer.num_embeddings)}, ({shape},))"
+            new = new.replace(",,", ",") if len(node.args) < 2 else new.replace(",))", "))")
+            if edit := replaced(failure.trace.text, node, new):
+                yield Candidate((edit,), 0.5, "kind", "input")

@@ -1,0 +1,146 @@
+"""Cures that change a number of the text, so that the test that failed holds."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import sympy
+
+from ncd.findings.cures.candidate import Candidate
+from ncd.findings.failures.failure import Failure
+from ncd.findings.failures.size_words import equation
+from ncd.findings.finding import Edit
+from ncd.findings.reading.traced_numbers import Place
+
+LARGEST = 2**20
+NEAR = 48  # numbers around the present one
+RARE = ("kernel_size", "stride", "padding", "dilation", "output_padding")  # seldom the mistake
+PARTS = ("heads", "num_heads", "nhead", "n_heads", "n_head", "groups", "num_groups")
+
+
+def number_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields edits of one number, of equal ones in a line, and of all places that must go along."""
+    table, test = failure.trace.table, failure.test
+    if test is None:
+        return
+    free = sorted(table.numbers(test.expr), key=str)
+    near = _near(failure)
+    done = set()
+    for symbol in free:
+        place = table.places.get(symbol)
+        if place is None:
+            continue
+        twins = tuple(s for s, p in table.places.items() if _twin(p, place))
+        for group in {(symbol,), tuple(s for s in free if s in twins)}:
+            for rank, value in enumerate(_solutions(failure, group, near)):
+                for together in {group, twins}:
+                    edits = tuple(_edit(table.places[s], value) for s in together)
+                    key = tuple(sorted(edits))
+                    if key not in done:
+                        done.add(key)
+                        yield _candidate(failure, place, edits, value, rank)
+
+
+def _twin(one: Place, other: Place) -> bool:
+    return (one.line, one.value) == (other.line, other.value)
+
+
+def _edit(place: Place, value: int) -> Edit:
+    return Edit(place.line, place.start, place.end, str(value))
+
+
+def _candidate(
+    failure: Failure, place: Place, edits: tuple[Edit, ...], value: int, rank: int
+) -> Candidate:
+    made = failure.made
+    own = made is not None and _inside(failure, made, place)
+    cost = 4.0 if place.is_input else 1.0 if own else 3.0
+    at_call = place.line == getattr(failure.node, "lineno", 0) and failure.layer is None
+    cost = 1.5 if at_call and not place.is_input else cost
+    cost += 0.2 * rank + 0.1 * (len(edits) > 1) + 3 * (place.name in RARE)
+    if value == 1 and not place.is_input:
+        return Candidate(edits, cost + 3, "number", "meaning")
+    return Candidate(edits, cost, "number", "input" if place.is_input else "model")
+
+
+def _inside(failure: Failure, node: ast.AST, place: Place) -> bool:
+    """Returns whether a number stands in the source of a node."""
+    first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+    row = failure.trace.text.split("\n")[place.line - 1]
+    offset = len(row[: place.start].encode())
+    start = (first, getattr(node, "col_offset", 0))
+    return start <= (place.line, offset) < (last, getattr(node, "end_col_offset", 0))
+
+
+def _near(failure: Failure) -> set[int]:
+    """Returns the sizes at hand: of the arrays, products of neighbours, and sides of the test."""
+    found: set[int] = set()
+    shapes = [*failure.shapes, *(failure.call.shapes if failure.call else ())]
+    for shape in shapes:
+        sizes = [failure.value(n) for n in shape]
+        for i in range(len(sizes)):
+            found |= {prod(sizes[i:j]) for j in range(i + 1, len(sizes) + 1)}
+    sides = getattr(failure.test.expr, "args", ()) if failure.test else ()
+    found |= {failure.value(a) for a in sides if getattr(a, "is_integer", False)}
+    return found
+
+
+def _solutions(failure: Failure, group: tuple[Any, ...], near: set[int]) -> list[int]:
+    """Returns the nearest values with which the test comes out the other way."""
+    table, test = failure.trace.table, failure.test
+    assert test is not None
+    if not group:
+        return []
+    now = table.places[group[0]].value
+    tries = near | {now + d for d in range(-NEAR, NEAR + 1)} | {now * k for k in range(2, 9)}
+    tries |= {2**k for k in range(1, 12)}
+    kind = equation(failure)
+    most = 2 if kind is not None and kind[0] == "divisible" else 1
+    found: list[int] = []
+    for value in sorted(tries, key=lambda n: (abs(n - now), -n)):
+        if value < 1 or value == now or value > LARGEST:
+            continue
+        try:
+            answer = table.at(test.expr, dict.fromkeys(group, value))
+        except (ArithmeticError, AssertionError, TypeError, ValueError):
+            continue
+        if answer in (sympy.true, sympy.false) and bool(answer) is not test.holds:
+            found.append(value)
+            if len(found) == most:
+                break
+    return found
+
+
+def working_sizes(failure: Failure) -> str:
+    """Returns which sizes of the input would work, where they are the multiples of a number."""
+    table, test = failure.trace.table, failure.test
+    if test is None:
+        return ""
+    for symbol in sorted(table.numbers(test.expr), key=str):
+        place = table.places.get(symbol)
+        if place is None or not place.is_input or place.value < 3:
+            continue
+        good = [n for n in range(2, 3 * place.value) if _holds(failure, symbol, n)]
+        step = good[1] - good[0] if len(good) > 2 else 0
+        if (
+            step > 1
+            and all(n % step == 0 for n in good)
+            and len(good) >= 3 * place.value // step - 2
+        ):
+            around = [n for n in good if abs(n - place.value) < step]
+            words = " or ".join(map(str, around))
+            name = place.name or "size of the input"
+            return f"It works where the {name} is divisible by {step}, such as {words}."
+    return ""
+
+
+def _holds(failure: Failure, symbol: Any, value: int) -> bool:
+    assert failure.test is not None
+    try:
+        answer = failure.trace.table.at(failure.test.expr, {symbol: value})
+    except (ArithmeticError, AssertionError, TypeError, ValueError):
+        return False
+    return answer in (sympy.true, sympy.false) and bool(answer) is not failure.test.holds

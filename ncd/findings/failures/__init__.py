@@ -1,0 +1,1 @@
+"""Reasons of failures, in words that a student understands."""

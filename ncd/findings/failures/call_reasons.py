@@ -1,0 +1,280 @@
+"""Why a call of a function of torch stops, in words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ncd.findings.failures.failure import Failure
+from ncd.findings.failures.size_words import (
+    equation_words,
+    features_words,
+    part_words,
+    shape_words,
+    size_words,
+)
+from ncd.findings.reading.number_ranges import OutOfRange
+
+PAIRS = {
+    **dict.fromkeys(("add", "__add__", "__radd__", "add_", "__iadd__"), "+"),
+    **dict.fromkeys(("sub", "__sub__", "__rsub__", "sub_", "rsub", "__isub__"), "-"),
+    **dict.fromkeys(("mul", "__mul__", "__rmul__", "mul_", "__imul__"), "*"),
+    **dict.fromkeys(("div", "true_divide", "__truediv__", "div_", "__itruediv__"), "/"),
+    **dict.fromkeys(("where", "maximum", "minimum", "pow", "eq", "lt", "gt", "le", "ge"), ""),
+    **dict.fromkeys(
+        ("masked_fill", "masked_fill_", "logical_and", "logical_or", "__setitem__"), ""
+    ),
+}
+PRODUCTS = ("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "dot")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def call_reason(failure: Failure) -> str:
+    """Returns why a call stops; empty if none of the known reasons holds."""
+    call = failure.call
+    if call is None:
+        return ""
+    reason = REASONS.get(call.name)
+    words = reason(failure, call) if reason is not None else ""
+    return f"`{failure.source}`: {words}." if words else ""
+
+
+def _shape(failure: Failure, array: Tensor) -> tuple[int, ...]:
+    return failure.trace.recorder.values(failure.trace.recorder.shape(array))
+
+
+def _pair(failure: Failure, call: Any) -> str:
+    """Returns which axes of two arrays do not meet."""
+    if len(call.takes) < 2:
+        return ""
+    exprs = call.shapes[:2]
+    a, b = (tuple(map(failure.value, one)) for one in exprs)
+    rank = max(len(a), len(b))
+    for axis in range(-1, -rank - 1, -1):
+        if -axis > min(len(a), len(b)) or a[axis] == b[axis] or 1 in (a[axis], b[axis]):
+            continue
+        left, right = size_words(failure, exprs[0][axis]), size_words(failure, exprs[1][axis])
+        return (
+            f"{shape_words(a)} and {shape_words(b)} do not meet: in the {_ordinal(axis, rank)} "
+            f"axis one has {left} and the other {right}, and neither is 1"
+        )
+    return ""
+
+
+def _ordinal(axis: int, rank: int) -> str:
+    place = axis + rank
+    return "last" if axis == -1 else ORDINALS[place] if place < len(ORDINALS) else f"{place + 1}th"
+
+
+def _product(failure: Failure, call: Any) -> str:
+    """Returns why two matrices cannot be multiplied."""
+    if len(call.takes) < 2:
+        return ""
+    a, b = call.shapes[0], call.shapes[1]
+    left, right = (tuple(map(failure.value, one)) for one in (a, b))
+    if not left or not right:
+        return "one of the two is a single number, and has no axis to sum over"
+    inner = b[-2] if len(b) > 1 else b[0]
+    if failure.value(a[-1]) != failure.value(inner):
+        return (
+            f"{shape_words(left)} times {shape_words(right)}: the last axis of the first "
+            f"({size_words(failure, a[-1])}) must equal the last but one of the second "
+            f"({size_words(failure, inner)})"
+        )
+    return _batch_axes(failure, a, b)
+
+
+def _batch_axes(failure: Failure, a: Any, b: Any) -> str:
+    left, right = (tuple(map(failure.value, one)) for one in (a, b))
+    for i in range(3, min(len(left), len(right)) + 1):
+        if left[-i] != right[-i] and 1 not in (left[-i], right[-i]):
+            one, other = size_words(failure, a[-i]), size_words(failure, b[-i])
+            return f"{shape_words(left)} times {shape_words(right)}: {one} and {other} do not meet"
+    return ""
+
+
+def _joined(failure: Failure, call: Any) -> str:
+    """Returns which sizes differ of arrays that are put together."""
+    axis = call.words.get("dim", call.words.get("axis", call.words.get(1, 0)))
+    shapes = call.shapes
+    ranks = {len(one) for one in shapes}
+    given = " and ".join(shape_words(tuple(map(failure.value, one))) for one in shapes[:3])
+    if len(ranks) > 1:
+        return f"the arrays have {' and '.join(map(str, sorted(ranks)))} axes: {given}"
+    (rank,) = ranks or {0}
+    joined = int(axis) % rank if rank and call.name != "stack" else -1
+    for i in range(rank):
+        sizes = [one[i] for one in shapes]
+        if i != joined and len({failure.value(n) for n in sizes}) > 1:
+            first = sizes[0]
+            other = next(n for n in sizes if failure.value(n) != failure.value(first))
+            words = f"{given} must be equal in all axes" + f" but axis {joined}" * (joined >= 0)
+            one, two = size_words(failure, first), size_words(failure, other)
+            return f"{words}; axis {i} has {one} and {two}"
+    return ""
+
+
+def _view(failure: Failure, call: Any) -> str:
+    """Returns why an array does not take a shape."""
+    sizes = [n for i, n in call.words.items() if i != 0 and not isinstance(n, Tensor)]
+    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+        sizes = [*sizes[0]]
+    if not all(isinstance(n, int | torch.SymInt) for n in sizes):
+        return ""
+    table = failure.trace.table
+    exprs = [table.expr(n) for n in sizes]
+    wanted = tuple(table.value(n) for n in exprs)
+    before = tuple(map(failure.value, call.shapes[0]))
+    count, known = prod(before), prod(n for n in wanted if n != -1)
+    if -1 in wanted and known and count % known:
+        return (
+            f"{shape_words(before)} has {count:,} numbers, which is no multiple of {known:,}, the "
+            f"product of the sizes asked for"
+        )
+    if -1 not in wanted and count != known:
+        parts = " · ".join(part_words(failure, n) for n in exprs)
+        return f"{shape_words(before)} has {count:,} numbers, but {parts} = {known:,} are asked for"
+    if count == prod(abs(n) for n in wanted) or -1 in wanted:
+        return (
+            f"{shape_words(before)} does not lie in memory as a view needs it, as its axes were "
+            f"moved; reshape copies where it has to"
+        )
+    return ""
+
+
+def _einsum(failure: Failure, call: Any) -> str:
+    """Returns which letter has two sizes, and in which operand."""
+    pattern = call.words.get(0)
+    if not isinstance(pattern, str):
+        return ""
+    operands = [re.sub(r"\s", "", one) for one in pattern.partition("->")[0].split(",")]
+    seen: dict[str, tuple[Any, int]] = {}
+    for i, (letters, shape) in enumerate(zip(operands, call.shapes, strict=False)):
+        sizes = tuple(map(failure.value, shape))
+        if "." in letters:
+            continue
+        if len(letters) != len(shape):
+            given = shape_words(sizes)
+            return f"`{letters}` names {len(letters)} axes, but operand {i + 1} has {given}"
+        for letter, size in zip(letters, shape, strict=True):
+            old, place = seen.setdefault(letter, (size, i))
+            if failure.value(old) != failure.value(size):
+                return (
+                    f"{letter} is {size_words(failure, old)} in operand {place + 1} "
+                    f"(`{operands[place]}`) and {size_words(failure, size)} in operand {i + 1} "
+                    f"(`{letters}`)"
+                )
+    return ""
+
+
+def _rearranged(failure: Failure, call: Any) -> str:
+    """Returns which axis of an einops pattern does not split as it says."""
+    pattern = next((x for x in call.words.values() if isinstance(x, str)), "")
+    shape = call.shapes[0] if call.shapes else ()
+    left = re.findall(r"\([^)]*\)|\S+", pattern.partition("->")[0])
+    sizes = tuple(map(failure.value, shape))
+    if "..." in pattern:
+        return ""
+    if len(left) != len(shape):
+        return f"the pattern names {len(left)} axes, but the array has {shape_words(sizes)}"
+    for part, expr in zip(left, shape, strict=True):
+        names = part.strip("()").split()
+        known = [(n, call.words[n]) for n in names if n in call.words]
+        product = prod(int(n) for _, n in known)
+        unknown = len(known) < len(names)
+        value = failure.value(expr)
+        if known and (value % product if unknown else value != product):
+            told = " · ".join(f"{name} = {int(n)}" for name, n in known)
+            got = size_words(failure, expr)
+            return f"{part} is {got}, which {'is not divisible by' if unknown else 'is not'} {told}"
+    return ""
+
+
+def _targets(failure: Failure, call: Any) -> str:
+    """Returns why a loss does not take its target."""
+    if len(call.takes) < 2:
+        return ""
+    scores, target = (tuple(map(failure.value, one)) for one in call.shapes[:2])
+    error = failure.trace.error
+    if isinstance(error, OutOfRange):
+        rows = size_words(failure, call.shapes[0][1 if len(scores) > 1 else 0])
+        return (
+            f"there are {rows} classes, 0 to {error.rows - 1}, but a target may be {error.largest}"
+        )
+    if call.name in ("cross_entropy", "nll_loss"):
+        wanted = (scores[0], *scores[2:]) if len(scores) > 1 else ()
+        whole = not call.takes[1].is_floating_point()
+        if target != wanted and (whole or target != scores):
+            return (
+                f"scores of {shape_words(scores)} (batch, classes …) take a target of "
+                f"{shape_words(wanted)} whole numbers, or probabilities of {shape_words(scores)}; "
+                f"it is {shape_words(target)}"
+            )
+        if (not whole and target != scores) or call.takes[1].dtype not in (
+            torch.int64,
+            torch.uint8,
+        ):
+            return "the target of classes has to be whole numbers: .long()"
+    if scores != target:
+        return f"the prediction is {shape_words(scores)} and the target {shape_words(target)}"
+    return ""
+
+
+def _linear(failure: Failure, call: Any) -> str:
+    if len(call.takes) < 2 or not call.shapes[0]:
+        return ""
+    got, takes = call.shapes[0][-1], call.shapes[1][-1]
+    if failure.value(got) == failure.value(takes):
+        return ""
+    words = features_words(failure, call.takes[0])
+    return f"the array has {words}; the weights take {size_words(failure, takes)}"
+
+
+def _expanded(failure: Failure, call: Any) -> str:
+    before = shape_words(tuple(map(failure.value, call.shapes[0])))
+    return f"{before} cannot be expanded so: {equation_words(failure)}" if failure.test else ""
+
+
+def _attention(failure: Failure, call: Any) -> str:
+    shapes = [shape_words(tuple(map(failure.value, one))) for one in call.shapes[:3]]
+    words = equation_words(failure)
+    return f"query, key and value are {', '.join(shapes)}" + (f"; {words}" if words else "")
+
+
+def _split(failure: Failure, call: Any) -> str:
+    words = equation_words(failure)
+    before = shape_words(tuple(map(failure.value, call.shapes[0])))
+    return f"{before} cannot be split so" + (f": {words}" if words else "")
+
+
+REASONS: dict[str, Callable[[Failure, Any], str]] = {
+    **dict.fromkeys(PAIRS, _pair),
+    **dict.fromkeys(PRODUCTS, _product),
+    **dict.fromkeys(("cat", "concat", "concatenate", "stack", "hstack", "vstack"), _joined),
+    **dict.fromkeys(("view", "reshape"), _view),
+    **dict.fromkeys(("expand", "expand_as", "broadcast_to"), _expanded),
+    **dict.fromkeys(
+        ("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss"), _targets
+    ),
+    **dict.fromkeys(("binary_cross_entropy", "binary_cross_entropy_with_logits"), _targets),
+    **dict.fromkeys(("rearrange", "reduce", "repeat"), _rearranged),
+    **dict.fromkeys(("split", "chunk", "unflatten", "split_with_sizes"), _split),
+    "einsum": _einsum,
+    "linear": _linear,
+    "scaled_dot_product_attention": _attention,
+}
+
+
+def is_view(node: ast.AST) -> bool:
+    """Returns whether a node is a call of ``view``."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "view"
+    )

@@ -1,0 +1,109 @@
+"""A failure in words: what came together, where its sizes come from, and the rule."""
+
+from __future__ import annotations
+
+import ast
+
+from torch import Tensor
+
+from ncd.findings.failures.call_reasons import call_reason
+from ncd.findings.failures.failure import Failure
+from ncd.findings.failures.layer_reasons import layer_reason, subject
+from ncd.findings.failures.size_words import equation, equation_words, shape_words, size_words
+from ncd.lang.errors import readable
+
+WORDS = 160  # letters of a message of the source's own
+
+
+def explanation(failure: Failure) -> str:
+    """Returns what is wrong and why, without torch's words for its arrays without numbers."""
+    return (
+        layer_reason(failure)
+        or call_reason(failure)
+        or _made(failure)
+        or _kinds(failure)
+        or _plain(failure)
+        or _general(failure)
+    )
+
+
+def _made(failure: Failure) -> str:
+    """Returns why a layer cannot be made."""
+    if failure.made is None or failure.layer is not None:
+        return ""
+    found = equation(failure)
+    name = f"{failure.path} (`{failure.source}`)" if failure.path else f"`{failure.source}`"
+    if found is not None and found[0] == "divisible":
+        table = failure.trace.table
+        parts, groups = (size_words(failure, one) for one in found[1:])
+        noun = next((table.places[s].name for s in table.numbers(found[2])), "")
+        return f"{name} cannot be made: {parts} is not divisible by {groups}{_of(noun)}."
+    if words := equation_words(failure):
+        return f"{name} cannot be made: {words}."
+    return f"{name} cannot be made: {_own_words(failure)}."
+
+
+def _of(noun: str) -> str:
+    return ", its groups" if "group" in noun else ", its heads" if "head" in noun else ""
+
+
+def _kinds(failure: Failure) -> str:
+    """Returns whether real and whole numbers, or several formats, come together."""
+    kinds = {str(x.dtype).removeprefix("torch.") for x in failure.arrays if isinstance(x, Tensor)}
+    if failure.call is not None:
+        kinds |= {str(x.dtype).removeprefix("torch.") for x in failure.call.takes}
+    if len(kinds) < 2 or ("dtype" not in failure.message and "type" not in failure.message.lower()):
+        return ""
+    return f"{_head(failure)}: {' and '.join(sorted(kinds))} come together; one format is needed."
+
+
+def _plain(failure: Failure) -> str:
+    """Returns an error of Python or of the source itself, with the sizes around it."""
+    error = failure.trace.error
+    if failure.call is not None:
+        return ""
+    words = equation_words(failure)
+    if isinstance(error, AssertionError):
+        return f"`{failure.source}` does not hold" + (f": {words}." if words else ".")
+    if isinstance(error, ValueError) and isinstance(failure.node, ast.Tuple | ast.List):
+        return f"`{failure.source}`: {failure.message}, as the array has as many axes."
+    if (
+        isinstance(error, ValueError | RuntimeError | TypeError | IndexError)
+        and failure.layer is None
+    ):
+        return f"`{failure.source}`: {_own_words(failure)}" + (f"; {words}." if words else ".")
+    return ""
+
+
+def _own_words(failure: Failure) -> str:
+    lines = [line.strip() for line in failure.message.splitlines() if line.strip()]
+    words = readable(lines[0], WORDS).rstrip(".!") if lines else type(failure.trace.error).__name__
+    return _numbers(failure, words)
+
+
+def _numbers(failure: Failure, words: str) -> str:
+    """Returns a message with the values of the symbols in it."""
+    for symbol, value in sorted(failure.trace.table.values.items(), key=lambda s: -len(str(s[0]))):
+        words = words.replace(str(symbol), str(value))
+    return words.replace("torch.Size(", "(").replace("FakeTensor", "array")
+
+
+def _head(failure: Failure) -> str:
+    return subject(failure) if failure.layer is not None else f"`{failure.source}`"
+
+
+def _general(failure: Failure) -> str:
+    """Returns the shapes of what came together, and the test that came out wrong."""
+    arrays = failure.arrays or (failure.call.takes if failure.call else ())
+    shapes = [failure.trace.recorder.values(failure.trace.recorder.shape(x)) for x in arrays[:3]]
+    given = " and ".join(map(shape_words, shapes))
+    words = equation_words(failure)
+    fact = f"gets {given}" if failure.layer is not None else f": {given} do not fit"
+    if len(shapes) == 1 and failure.layer is None:
+        fact = f": {given} does not fit"
+    if not shapes:
+        fact = ": it fails"
+    name = _head(failure)
+    join = " " if failure.layer is not None else ""
+    reason = words or _own_words(failure)
+    return f"{name}{join}{fact}: {reason}."

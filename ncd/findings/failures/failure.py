@@ -1,0 +1,144 @@
+"""The failure of a reading: its place, its layer, its arrays, and the test that came out wrong."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from ncd.findings.reading.call_recorder import Call
+from ncd.findings.reading.size_table import Test
+from ncd.findings.reading.source_trace import Trace, makes_layer
+from ncd.pytorch_source.base.source_values import Interpreted
+
+SAME = ("relu", "dropout", "gelu", "silu", "tanh", "sigmoid", "contiguous", "relu_", "leaky_relu")
+FLAT = ("flatten", "view", "reshape", "rearrange")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The place and the reason at which a reading stopped.
+
+    ``node`` is where it stands in the source; ``layer`` the layer of torch that stopped, or None;
+    ``made`` the call that made it, ``arrays`` what it was given, ``test`` the last test of sizes
+    before the error.
+    """
+
+    trace: Trace
+    node: ast.AST
+    path: str
+    layer: nn.Module | None
+    made: ast.Call | None
+    call: Call | None
+    arrays: tuple[Tensor, ...]
+    test: Test | None
+
+    @property
+    def line(self) -> int:
+        """The line of the layer if it is known where it is made, else that of the call."""
+        return getattr(self.made, "lineno", 0) or getattr(self.node, "lineno", 0) or 1
+
+    @property
+    def shapes(self) -> tuple[tuple[Any, ...], ...]:
+        """The sizes of the arrays, as expressions."""
+        return tuple(map(self.trace.recorder.shape, self.arrays))
+
+    def value(self, expr: Any) -> int:
+        """Returns the value of a size."""
+        return self.trace.table.value(expr)
+
+    def values(self, index: int = 0) -> tuple[int, ...]:
+        """Returns the sizes of an array; of one that is not there, none."""
+        shapes = self.shapes
+        return tuple(map(self.value, shapes[index])) if index < len(shapes) else ()
+
+    @property
+    def message(self) -> str:
+        """The words of the error, which are shown to nobody."""
+        return str(self.trace.error)
+
+    @property
+    def source(self) -> str:
+        """The source of the call that failed, shortened."""
+        return source_of(self.trace.text, self.node)
+
+
+def source_of(text: str, node: ast.AST, most: int = 60) -> str:
+    """Returns the source of a node in one line."""
+    words = " ".join((ast.get_source_segment(text, node) or "").split())
+    return words if len(words) <= most else words[: most - 1] + "…"
+
+
+def failure_of(trace: Trace) -> Failure | None:
+    """Returns the failure of a reading; None if it has none."""
+    if trace.error is None or trace.node is None:
+        return None
+    layers, call = trace.recorder.layers, trace.call
+    inner = layers[-1] if layers else None
+    layer = inner.module if inner and not isinstance(inner.module, Interpreted) else None
+    made = _place(trace) if layer is not None else None
+    arrays = inner.arrays if inner and layer is not None else call.takes if call else ()
+    path = inner.path if inner else ""
+    if inner is None and isinstance(trace.node, ast.Call) and makes_layer(trace.node):
+        made, path = trace.node, _name_of(trace.tree, trace.node)
+    tests = trace.table.tests
+    if call is not None:
+        tests = [one for one in tests if one.call == call.number]
+    last = tests[-1] if tests else None
+    place = made if isinstance(made, ast.Call) else None
+    return Failure(trace, trace.node, path, layer, place, call, arrays, last)
+
+
+def _place(trace: Trace) -> ast.AST | None:
+    """Returns where the innermost layer is made whose place is in the text."""
+    for each in reversed(trace.recorder.layers):
+        if isinstance(each.module, Interpreted):
+            return None
+        if (place := trace.machine.places.get(id(each.module))) is not None:
+            return place
+    return None
+
+
+def _name_of(tree: ast.AST, call: ast.Call) -> str:
+    """Returns the name of the attribute or variable that a layer becomes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(part is call for part in ast.walk(node.value)):
+            target = node.targets[0]
+            if isinstance(target, ast.Attribute):
+                return target.attr
+            return target.id if isinstance(target, ast.Name) else ""
+    return ""
+
+
+def flattened(failure: Failure, array: Tensor) -> tuple[tuple[int, ...], Call] | None:
+    """Returns the sizes that became the last axis of an array, and the call that joined them."""
+    recorder, call = failure.trace.recorder, failure.trace.recorder.maker(array)
+    while call is not None and call.name in SAME and call.takes:
+        call = recorder.maker(call.takes[0])
+    if call is None or call.name not in FLAT or not call.shapes or not call.gives:
+        return None
+    before = recorder.values(call.shapes[0])
+    last = recorder.values(recorder.shape(call.gives[0]))[-1:]
+    product, start = 1, len(before)
+    while start > 0 and product < (last[0] if last else 0):
+        start -= 1
+        product *= before[start]
+    return (
+        (before[start:], call) if last and product == last[0] and start + 1 < len(before) else None
+    )
+
+
+def history(failure: Failure, array: Tensor, axis: int, most: int = 12) -> list[int]:
+    """Returns how the size of an axis came about, from the input on: 49, 24, 12, 6, 3, 1."""
+    recorder = failure.trace.recorder
+    rank, found = array.dim(), [failure.value(recorder.shape(array)[axis])]
+    for _ in range(200):
+        call = recorder.maker(array)
+        if call is None or not call.takes or call.takes[0].dim() != rank:
+            break
+        array = call.takes[0]
+        if (size := failure.value(recorder.shape(array)[axis])) != found[0]:
+            found.insert(0, size)
+    return found[-most:]
