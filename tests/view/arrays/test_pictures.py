@@ -1,0 +1,221 @@
+"""Numbers as pictures: each pixel is the number that it stands for."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from io import BytesIO
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from ncd.view.arrays.class_image import COLOURS, painted
+from ncd.view.arrays.mosaic import BEHIND, GAP, LEAST, MANY, mosaic
+from ncd.view.base import heatmap
+from ncd.view.base.heatmap import GREY, Ends, Grid, Pooled, pooled
+
+
+def pixels(address: str, mode: str = "RGB") -> NDArray[np.uint8]:
+    data = b64decode(address.removeprefix("data:image/png;base64,"))
+    return np.asarray(Image.open(BytesIO(data)).convert(mode))
+
+
+def grid(*shape: int) -> Grid:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+# --- heat maps ------------------------------------------------------------------------------------
+
+
+def test_a_palette_goes_through_its_colours_in_equal_steps() -> None:
+    found = np.frombuffer(heatmap.palette("000000 ff0000 ffff00"), np.uint8).reshape(256, 3)
+    assert found[[0, 255]].tolist() == [[0, 0, 0], [255, 255, 0]]
+    assert found[[127, 128]].tolist() == [[254, 0, 0], [255, 1, 0]]
+    assert found[64].tolist() == [128, 0, 0]
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_heat_map_has_the_colour_of_each_number_and_none_where_it_is_masked(
+    masked: bool,
+) -> None:
+    cells = np.float32([[-1, 0, 0.5], [1, 2, 0]])
+    if masked:
+        cells[1, 2] = np.nan
+    shown = pixels(heatmap.picture(cells, Ends(-1.0, 1.0), GREY), "RGBA")
+    assert shown[..., 0].tolist()[0] == [0, 128, 191]
+    assert shown[1, :2, 0].tolist() == [255, 255]  # beyond the end is the end
+    assert (shown[..., 3] == 255).sum() == 6 - masked
+    assert shown[1, 2, 3] == 255 * (not masked)
+
+
+def test_a_sheet_holds_maps_one_below_the_other() -> None:
+    shown = pixels(heatmap.sheet(grid(2, 1, 3), Ends(0.0, 5.0), GREY))
+    assert shown[..., 0].tolist() == [[0, 51, 102], [153, 204, 255]]
+
+
+@pytest.mark.parametrize(
+    ("size", "most", "block"), [(8, 8, (1, 1)), (9, 8, (2, 2)), (16, 8, (2, 2)), (17, 8, (3, 3))]
+)
+def test_a_map_is_pooled_only_if_it_has_more_cells_than_are_shown(
+    size: int, most: int, block: tuple[int, int]
+) -> None:
+    maps = np.ones((2, size, size), np.float32)
+    maps[:, 0] = 2
+    found = pooled(maps, most)
+    assert (found.block, found.shape, found.largest) == (block, (size, size), False)
+    high = -(-size // block[0])
+    assert found.maps.shape == (2, high, high)
+    assert found.maps[0, 0, 0] == 1 + 1 / block[0]  # one row of the block holds 2
+    assert (found.maps[:, 1:] == 1).all()
+
+
+def test_a_cell_is_a_mean_unless_that_hides_the_largest_and_masked_numbers_do_not_count() -> None:
+    half = np.float32([[4, 0, 2, np.nan, np.nan, np.nan]])
+    assert pooled(half, 3).maps.tolist()[0][:2] == [2, 2]  # half of the largest is a mean still
+    assert np.isnan(pooled(half, 3).maps[0, 2])
+    low = pooled(np.float32([[-9, 1, 0, 0, 5, -5]]), 3)
+    assert (low.maps.tolist(), low.largest) == ([[-9, 0, 5]], True)
+    assert low.told == "1 × 6 numbers, shown as the largest number of 1 × 2."
+    assert Pooled(half, (1, 6), (1, 2)).told == "1 × 6 numbers, shown as means of 1 × 2."
+    assert Pooled(half, (1, 6)).told == ""
+
+
+@pytest.mark.parametrize("count", [12, 13])
+@pytest.mark.parametrize("few", [1, 3, 4])
+@pytest.mark.parametrize("times", [5.0, 5.1])
+def test_a_few_numbers_far_beyond_all_others_do_not_set_the_scale(
+    count: int, few: int, times: float
+) -> None:
+    numbers = np.float32([*[-2] * (count - few), *[2 * times] * few])
+    found = Ends.of(numbers, signed=True)
+    ignored = count == 13 and few <= 3 and times > 5
+    assert found.beyond == few * ignored
+    assert found.high == pytest.approx(2 if ignored else 2 * times)
+    assert (found.low, found.largest) == (-found.high, pytest.approx(2 * times))
+    assert found.whole == Ends(-found.largest, found.largest, found.beyond, found.largest)
+
+
+def test_the_scale_of_nothing_goes_to_one() -> None:
+    nothing = np.float32([np.nan, 0])
+    assert Ends.of(nothing, signed=False) == Ends(0.0, 1.0, 0, 0.0)
+    assert Ends.of(nothing, signed=True).low == -1.0
+    assert Ends(0.0, 1.0).whole == Ends(0.0, 1.0)
+
+
+def test_one_of_two_thousand_numbers_may_be_an_outlier() -> None:
+    numbers = np.ones(10_000, np.float32)
+    numbers[:5] = 100
+    assert Ends.of(numbers, signed=False).beyond == 5
+    numbers[5] = 100
+    assert Ends.of(numbers, signed=False).beyond == 0
+
+
+def test_a_photograph_is_scaled_to_its_extremes() -> None:
+    shown = heatmap.photograph(np.float32([[[-1, 1]], [[0, 3]], [[np.nan, -1]]]))
+    assert shown.tolist() == [[[0, 64, 64], [128, 255, 0]]]
+    assert heatmap.photograph(np.full((3, 1, 1), 2, np.float32)).tolist() == [[[0, 0, 0]]]
+
+
+# --- mosaics --------------------------------------------------------------------------------------
+
+
+def test_a_mosaic_has_pictures_side_by_side_with_a_gap() -> None:
+    numbers = np.zeros((2, 3, 50, 60), np.float32)
+    for i in range(2):
+        for j in range(3):
+            numbers[i, j] = (3 * i + j) / 5
+    found = mosaic(numbers, None)
+    shown = pixels(found.address)[..., 0]
+    assert found.size == (3 * 60 + 2 * GAP, 2 * 50 + GAP)
+    assert found.told == "2 × 3 pictures of 50 × 60 pixels"
+    for i in range(2):
+        for j in range(3):
+            part = shown[i * (50 + GAP) :, j * (60 + GAP) :][:50, :60]
+            assert (part == round(51 * (3 * i + j))).all()
+    assert (shown[50 : 50 + GAP] == BEHIND).all()
+    assert (shown[:, 60 : 60 + GAP] == BEHIND).all()
+
+
+@pytest.mark.parametrize(
+    ("lead", "across", "down"),
+    [
+        ((5,), 5, 1),
+        ((9,), 8, 2),
+        ((2, 12), 12, 2),
+        ((2, 13), 8, 4),
+        ((2, 2, 3), 6, 2),
+        ((72,), 8, 9),
+    ],
+)
+def test_rows_of_a_mosaic(lead: tuple[int, ...], across: int, down: int) -> None:
+    wide, tall = mosaic(np.zeros((*lead, 50, 50), np.float32), None).size
+    full = across * 53 - 3, down * 53 - 3
+    shrunk = min(1, 960 / full[0], 640 / full[1])
+    assert (wide, tall) == (round(full[0] * shrunk), round(full[1] * shrunk))
+
+
+def test_the_words_of_a_mosaic() -> None:
+    many = mosaic(np.zeros((MANY + 1, 4, 4), np.float32), None)
+    assert many.told == f"73 pictures of 4 × 4 pixels (the first {MANY})"
+    assert mosaic(np.zeros((MANY, 4, 4), np.float32), None).told == "72 pictures of 4 × 4 pixels"
+    assert mosaic(np.float32([[0, 1]]), None).told == "1 × 2 pixels"
+    assert mosaic(np.float32([[-1, 1]]), None).told == "1 × 2 pixels from −1 (black) to 1"
+    assert mosaic(np.float32([[0, 2]]), None).told == "1 × 2 pixels from 0 (black) to 2"
+    assert mosaic(np.float32([1, 0]), None).told == "1 × 2 pixels"
+
+
+def test_numbers_beyond_0_and_1_are_scaled_and_others_are_not() -> None:
+    def ends(*numbers: float) -> list[int]:
+        shown = pixels(mosaic(np.float32([numbers]), None).address)[0, :, 0]
+        return [int(shown[0]), int(shown[-1])]
+
+    assert ends(0.2, 0.6) == [51, 153]
+    assert ends(-1, 1) == [0, 255]
+    assert ends(0, 4) == [0, 255]
+    assert ends(-1, 0) == [0, 128]  # 1 is white
+
+
+def test_colours_of_a_mosaic_are_the_axis_that_is_said() -> None:
+    numbers = np.zeros((3, 60, 70), np.float32)
+    numbers[1] = 1
+    assert pixels(mosaic(numbers, 0).address)[5, 5].tolist() == [0, 255, 0]
+    assert mosaic(numbers, 0).told == "60 × 70 pixels"
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ((4, 6), (48, 32)),
+        ((6, 4), (32, 48)),
+        ((LEAST, LEAST), (LEAST, LEAST)),
+        ((47, 40), (80, 94)),
+        ((2, 40), (80, 4)),
+        ((2, 41), (82, 4)),
+        ((1, 100), (100, 5)),
+        ((5, 100), (100, 5)),
+        ((100, 1), (5, 100)),
+        ((100, 5), (5, 100)),
+    ],
+)
+def test_few_or_long_rows_are_stretched(shape: tuple[int, int], size: tuple[int, int]) -> None:
+    assert mosaic(np.zeros(shape, np.float32), None).size == size
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+
+def test_pixels_have_the_colours_of_their_classes_and_wrong_ones_a_stroke() -> None:
+    classes = torch.tensor([[0, 1], [4, 5]])
+    shown = painted(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), classes, large=2)
+    assert shown[0, 0].tolist() == [255, 255, 255]
+    assert shown[0, 1].tolist() == [round(0.6 * n) for n in COLOURS[0]]
+    assert shown[1, 0].tolist() == [round(0.6 * n) for n in COLOURS[3]]
+    assert shown[1, 1].tolist() == [round(0.4 * 255 + 0.6 * n) for n in COLOURS[0]]  # begins again
+    wrong = torch.tensor([[False, True], [False, False]])
+    large = painted(torch.zeros(2, 2), torch.zeros(2, 2).long(), wrong, large=8)
+    assert large.shape == (8, 8, 3)
+    assert (large[..., 0] == 255).nonzero()[0].tolist() == [0, 1, 2, 3]
+    assert (large[..., 0] == 255).nonzero()[1].tolist() == [4, 5, 6, 7]
+    assert not painted(torch.zeros(2, 2), torch.zeros(2, 2).long(), wrong, large=7).any()
