@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import hypot
 
 import pytest
@@ -19,7 +20,7 @@ def test_points_of_a_strand_stand_at_equal_distances() -> None:
     found = morph._even(CORNER)
     assert len(found) == POINTS
     assert (found[0], found[-1]) == ([0, 0], [4, 4])
-    steps = [abs(c - a) + abs(d - b) for (a, b), (c, d) in zip(found[:-1], found[1:], strict=True)]
+    steps = [abs(c - a) + abs(d - b) for (a, b), (c, d) in pairwise(found)]
     assert max(steps) == pytest.approx(8 / (POINTS - 1), abs=0.11)
     assert all(x == 4 or y == 0 for x, y in found)
 
@@ -72,5 +73,5 @@ def test_a_strand_goes_from_end_to_end(term: object, wanted: set[tuple[str, str,
     for strand in found:
         assert 0 <= strand.label <= 1
         assert morph._rank(strand.start) <= morph._rank(strand.stop)
-        gaps = zip(strand.points[:-1], strand.points[1:], strict=True)
+        gaps = pairwise(strand.points)
         assert max(hypot(b.x - a.x, b.y - a.y) for a, b in gaps) < 60
