@@ -131,3 +131,9 @@ def test_labels_with_quotes_are_written_in_lines() -> None:
     term = ncd.parse("""Id('c"c_λ":4 d:2') @ Id('c"c_λ":3')""")
     text = ncd.spell(term, "lines")
     assert '"c_λ"' in text and ncd.parse(text).dom == term.dom
+
+
+def test_arrays_that_come_in_have_the_letters_in_their_order_and_then_numbers() -> None:
+    heads = ncd.definition(Id(", ".join(f"{axis}:2" for axis in "abcdefgh"))).partition("\n")[0]
+    names = [part.split(":")[0].strip() for part in heads.partition("(")[2].split('",')]
+    assert names == ["x", "y", "z", "u", "v", "w", "x_2", "y_2"]

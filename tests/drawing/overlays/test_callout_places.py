@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -166,5 +167,5 @@ def test_a_legend_stands_over_the_diagram_at_its_left() -> None:
     texts = [item for item in long.items if hasattr(item, "label")]
     assert len(texts) == lines
     assert all(long.box.x0 < t.at.x and long.box.y0 < t.at.y < long.box.y1 for t in texts)
-    steps = {round(b.at.y - a.at.y, 6) for a, b in zip(texts, texts[1:], strict=False)}
+    steps = {round(b.at.y - a.at.y, 6) for a, b in pairwise(texts)}
     assert steps == {style.CALLOUT_LEADING}

@@ -57,6 +57,7 @@ def places(picture: Picture) -> list[float]:
         (Then(*[residual("relu")] * 4), 3),
         (Then(residual("relu"), *[residual("gelu")] * 2, residual("relu")), 2),
         (Then(*[layer(5)] * 3), 4),
+        (Then(*[Block(Copy("y:3 m:4") >> Add(), "Twice")] * 4), 2),
         (resnet(), 1),
     ],
 )
