@@ -11,7 +11,7 @@ import pytest
 from ncd import Linear
 from ncd.drawing import draw
 from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Box, Point
+from ncd.drawing.base.primitives import Box, Point, Text
 from ncd.drawing.overlays import callouts
 from ncd.drawing.overlays.callouts import HIGHER, OVER, WIDER, _Around
 
@@ -164,7 +164,7 @@ def test_a_legend_stands_over_the_diagram_at_its_left() -> None:
     assert long.box.width <= style.LEGEND_WIDE[1] + 1e-6
     lines = round((long.box.height - 1.5 * style.CALLOUT_PAD) / style.CALLOUT_LEADING)
     assert lines > 5
-    texts = [item for item in long.items if hasattr(item, "label")]
+    texts = [item for item in long.items if isinstance(item, Text)]
     assert len(texts) == lines
     assert all(long.box.x0 < t.at.x and long.box.y0 < t.at.y < long.box.y1 for t in texts)
     steps = {round(b.at.y - a.at.y, 6) for a, b in pairwise(texts)}
