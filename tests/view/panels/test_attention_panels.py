@@ -1,10 +1,21 @@
-"""The KV cache switched on: the page of every decoder, whatever else is asked for."""
+"""Panels of attention and gates: whatever a link asks for, they open."""
 
 import pytest
 
 from tests.view.page.test_pages import fine, page
 
 DECODERS = ("decoder-only-block", "decoder-block", "encoder-decoder")
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+@pytest.mark.parametrize("gate", ["0", "1", "2", "4", "99", "x"])
+def test_every_gate_opens(name: str, gate: str) -> None:
+    """A link to a gate that is not there opens another."""
+    fine(page(name, panel="Gates", gate=gate))
+
+
+def test_words_stand_along_the_sequence() -> None:
+    fine(page("lstm", panel="Gates", input="sentences", text_t="it was tired"))
 
 
 @pytest.mark.parametrize("name", DECODERS)
