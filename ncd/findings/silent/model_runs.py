@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.findings.reading.call_recorder import Call, Layer, Recorder
+from ncd.findings.reading.size_table import OutOfTime
 from ncd.importing.torch_export import quiet
 from ncd.pytorch_source import source_reader
 
@@ -40,8 +41,9 @@ class Run:
     output: Any = None
 
     def maker(self, value: Any) -> Call | None:
-        """Returns the call that made an array."""
-        return self.makers.get(id(value))
+        """Returns the call that made an array, which is no call that only hands it on."""
+        found = self.makers.get(id(value))
+        return None if found and any(value is one for one in found.takes) else found
 
 
 def argument(call: Call, place: int, name: str) -> Any:
@@ -83,7 +85,7 @@ def recorded(
                 inputs = shapes(tuple(arrays_of((args, named))))
                 model.train(training)
                 output = model(*args, **named)
-    except Exception:  # a failure, which is told of elsewhere
+    except (Exception, OutOfTime):  # a failure, which is told of elsewhere
         return None
     finally:
         machine.failure = None

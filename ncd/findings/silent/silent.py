@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 from ncd.findings.finding import Cure, Finding, edited
@@ -41,15 +42,17 @@ RULES: tuple[Rule, ...] = (
     lost_results,
 )
 MOST = 12  # edited texts that are read again
+SECONDS = 20.0
 
 
-def silent(text: str) -> list[Finding]:
+def silent(text: str, seconds: float = SECONDS) -> list[Finding]:
     """Returns the silent faults of a source, by line; none for one that cannot be read or stops.
 
     Each cure has been tried: the edited text runs, and no longer has the fault.
 
     Args:
         text: The source, as it is pasted.
+        seconds: The time that it may take; what is not found or tried by then is left out.
 
     Source: this project's own.
 
@@ -58,19 +61,19 @@ def silent(text: str) -> list[Finding]:
     >>> found.line, found.cures[0].text.splitlines()[2]
     (3, '    return F.dropout(x, training=self.training)')
     """
-    source = Source(text)
+    deadline = time.monotonic() + seconds
+    source = Source(text, deadline)
     if not source.readable:
         return []
     found, left = [], MOST
     for rule in RULES:
-        faults = _distinct(rule(source))
+        faults = _distinct(rule(source)) if time.monotonic() < deadline else []
         for fault in faults:
-            cures: list[Cure] = []
-            for attempt in fault.attempts[: max(left, 0)]:
-                left -= 1
-                if cure := _tried(text, attempt, rule, len(faults)):
-                    cures.append(cure)
-            found.append(Finding("silent", fault.line, fault.layer, fault.says, tuple(cures[:3])))
+            attempts = fault.attempts[:left]
+            left -= len(attempts)
+            tried = (_tried(text, one, rule, len(faults), deadline) for one in attempts)
+            cures = tuple(cure for cure in tried if cure)
+            found.append(Finding("silent", fault.line, fault.layer, fault.says, cures))
     return sorted(found, key=lambda one: one.line)
 
 
@@ -82,10 +85,10 @@ def _distinct(faults: Iterator[Fault]) -> list[Fault]:
     return list(found.values())
 
 
-def _tried(text: str, attempt: Attempt, rule: Rule, before: int) -> Cure | None:
+def _tried(text: str, attempt: Attempt, rule: Rule, before: int, deadline: float) -> Cure | None:
     """Returns the cure whose text runs and has a fault less; None if it does not."""
     new = edited(text, attempt.edits)
-    source = Source(new)
+    source = Source(new, deadline)
     if not source.readable or len(_distinct(rule(source))) >= before:
         return None
     results = shapes(tuple(arrays_of(source.run.output))) if source.run else ()

@@ -56,10 +56,12 @@ class Source:
 
     Args:
         text: The whole text.
+        deadline: When it gives up, by the monotonic clock, in seconds.
     """
 
-    def __init__(self, text: str) -> None:
-        trace = _Calls(text, symbolic=False, deadline=time.monotonic() + SECONDS).read()
+    def __init__(self, text: str, deadline: float = float("inf")) -> None:
+        self._deadline = deadline
+        trace = _Calls(text, symbolic=False, deadline=self.until()).read()
         self.machine, self._recorder = trace.machine, trace.recorder
         self.source = SourceText(text, trace.tree)
         self.assumed = bool(trace.assumed)
@@ -68,6 +70,10 @@ class Source:
         self.model, self.args, self.named = _model(getattr(trace, "given", []))
         self.script = Run(trace.recorder.calls, trace.recorder.makers, trace.recorder.kept)
         self._runs: dict[int | str, Run | None] = {}
+
+    def until(self) -> float:
+        """Returns when a single reading or run has to end."""
+        return min(self._deadline, time.monotonic() + SECONDS)
 
     @property
     def run(self) -> Run | None:
@@ -113,7 +119,7 @@ class Source:
 
     def _recorded(self, values: Any, training: bool = False) -> Run | None:
         args, named = values
-        self._recorder.table.deadline = time.monotonic() + SECONDS
+        self._recorder.table.deadline = self.until()
         return recorded(self._recorder, self.model, args, named, training)
 
     def parts(self) -> Iterator[tuple[str, Interpreted]]:

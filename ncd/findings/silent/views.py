@@ -145,9 +145,9 @@ def _fault(source: Source, call: Call, pairs: list[Pair], axes: tuple[int, int])
     (before, after), (i, j) = pairs[0], axes
     one, other = (" × ".join(map(str, shape)) for shape in (before, after))
     says = (
-        f"{call.name} makes {one} into {other}, but moves no number: axis {i}, "
-        f"{before[i]} long, is not the axis {j} that comes out, whose rows mix several places; "
-        "a transposition is meant."
+        f"{call.name} makes {one} into {other}, but moves no number: axis {j} of the result is "
+        f"{after[j]} long as axis {i} was, yet each of its rows mixes several places; a "
+        "transposition is meant."
     )
     return Fault(line_of(call.node), call.path, says, _cures(source, call, pairs))
 
