@@ -11,6 +11,7 @@ from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.finding import Finding
 from ncd.findings.finding import failure_of as refused
 from ncd.findings.reading.source_trace import Trace
+from ncd.findings.silent.silent import silent
 
 SECONDS = 9.0  # for everything; the process has 12
 SYMBOLS = 6.0  # for the reading with symbols
@@ -34,8 +35,10 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     deadline = time.monotonic() + seconds
     plain = Trace(text, False, deadline).read()
     failure = _failure(plain, deadline)
+    if failure is None and plain.refusal is not None:
+        return (refused(plain.refusal),)
     if failure is None:
-        return () if plain.refusal is None else (refused(plain.refusal),)
+        return tuple(silent(text, deadline - time.monotonic(), plain))
     words = f"{explanation(failure)} {working_sizes(failure)}".strip()
     return (Finding("failure", failure.line, failure.path, words, cures(failure, deadline)),)
 

@@ -70,6 +70,7 @@ class Trace:
         self.assumed = ""  # the shape of an input that the text does not give
         self.result: Any = None
         self.model: nn.Module | None = None
+        self.ran: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = []  # outside of others
         self.inputs: list[Tensor] = []
         self.tree: ast.Module = ast.Module([], [])
         self._runs = 0
@@ -185,6 +186,7 @@ class Trace:
             settle(module)
         self._runs += 1
         self.model = module
+        self.ran.append((module, args, named))
         if not self.inputs:
             self.inputs = [x for x in every if isinstance(x, Tensor)]
         machine = self.machine

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from ncd.findings.finding import Cure, Finding, edited
+from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.batch_axis import (
     attention_over_batch,
     mean_over_batch,
@@ -45,7 +46,7 @@ MOST = 12  # edited texts that are read again
 SECONDS = 20.0
 
 
-def silent(text: str, seconds: float = SECONDS) -> list[Finding]:
+def silent(text: str, seconds: float = SECONDS, trace: Trace | None = None) -> list[Finding]:
     """Returns the silent faults of a source, by line; none for one that cannot be read or stops.
 
     Each cure has been tried: the edited text runs, and no longer has the fault.
@@ -53,6 +54,7 @@ def silent(text: str, seconds: float = SECONDS) -> list[Finding]:
     Args:
         text: The source, as it is pasted.
         seconds: The time that it may take; what is not found or tried by then is left out.
+        trace: A reading of it without symbols, if there is one already.
 
     Source: this project's own.
 
@@ -62,7 +64,7 @@ def silent(text: str, seconds: float = SECONDS) -> list[Finding]:
     (3, '    return F.dropout(x, training=self.training)')
     """
     deadline = time.monotonic() + seconds
-    source = Source(text, deadline)
+    source = Source(text, deadline, trace)
     if not source.readable:
         return []
     found, left = [], MOST

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_map_only
 
 from ncd.findings.finding import Edit
 from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.model_runs import Run, arrays_of, recorded, same_calls
 from ncd.findings.silent.source_text import SourceText
-from ncd.pytorch_source.base.source_values import Interpreted, Unknown
+from ncd.pytorch_source.base.source_values import Interpreted
 
 SECONDS = 20.0  # of one reading
 
@@ -38,16 +38,6 @@ class Fault:
     attempts: tuple[Attempt, ...] = ()
 
 
-class _Calls(Trace):
-    """A reading that keeps what its modules are called on."""
-
-    def _run(self, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        known = not any(isinstance(x, Unknown) for x in tree_leaves((args, named)))
-        if known and arrays_of((args, named)):
-            self.given = [*getattr(self, "given", []), (module, args, named)]
-        return super()._run(module, args, named)
-
-
 class Source:
     """A source whose model has been made, with the inputs that it is given or that are assumed.
 
@@ -57,17 +47,20 @@ class Source:
     Args:
         text: The whole text.
         deadline: When it gives up, by the monotonic clock, in seconds.
+        trace: A reading of it without symbols, if there is one already.
     """
 
-    def __init__(self, text: str, deadline: float = float("inf")) -> None:
+    def __init__(
+        self, text: str, deadline: float = float("inf"), trace: Trace | None = None
+    ) -> None:
         self._deadline = deadline
-        trace = _Calls(text, symbolic=False, deadline=self.until()).read()
+        trace = trace or Trace(text, symbolic=False, deadline=self.until()).read()
         self.machine, self._recorder = trace.machine, trace.recorder
         self.source = SourceText(text, trace.tree)
         self.assumed = bool(trace.assumed)
         self.why = trace.error or trace.refusal or ("unsure" if trace.unsure else None)
         self.readable = self.why is None
-        self.model, self.args, self.named = _model(getattr(trace, "given", []))
+        self.model, self.args, self.named = _model(trace.ran)
         self.script = Run(trace.recorder.calls, trace.recorder.makers, trace.recorder.kept)
         self._runs: dict[int | str, Run | None] = {}
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from ncd.findings.search import findings
 from ncd.findings.silent.silent import silent
 from tests.findings.silent import planted, planted_modules
 from tests.findings.silent.planted import Planted
@@ -26,3 +27,11 @@ def test_a_planted_fault_is_found_and_cured(case: Planted) -> None:
     assert not case.cured or case.cured in rows
     if case.cured:
         assert silent(found[0].cures[0].text) == []
+
+
+def test_a_search_finds_silent_faults_where_nothing_fails() -> None:
+    found = findings(planted.CASES[0].text)
+    assert found == tuple(silent(planted.CASES[0].text))
+    assert [one.kind for one in findings(planted.CASES[0].text.replace("64, 4", "64, 5"))] == [
+        "failure"
+    ]
