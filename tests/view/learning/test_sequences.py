@@ -66,7 +66,8 @@ def test_a_letter_is_no_word() -> None:
 
 
 def look(*heads: Head) -> Look:
-    maps = {head: np.full((3, 3), (i + 1) / 4, np.float32) * np.eye(3, dtype=np.float32) for i, head in enumerate(heads)}
+    each = np.eye(3, dtype=np.float32)
+    maps = {head: each * np.float32((i + 1) / 4) for i, head in enumerate(heads)}
     answers = (NOT_ASKED, 1, 1)
     return Look(LETTERS, torch.zeros(3, 3), answers, maps, torch.eye(3), frozenset())
 
