@@ -91,8 +91,11 @@ def sentence_of(failure: Finding) -> str:
 
     >>> sentence_of(Finding("failure", 7, "fc1", "It takes 8 features, and gets 9."))
     'line 7, fc1: It takes 8 features, and gets 9.'
+    >>> sentence_of(Finding("failure", 7, "fc1", "fc1 takes 8 features, and gets 9."))
+    'line 7: fc1 takes 8 features, and gets 9.'
     """
-    place = [f"line {failure.line}"] * bool(failure.line) + [failure.layer] * bool(failure.layer)
+    named = failure.layer and not failure.says.startswith(failure.layer)
+    place = [f"line {failure.line}"] * bool(failure.line) + [failure.layer] * bool(named)
     return f"{', '.join(place)}: {failure.says}" if place else failure.says
 
 

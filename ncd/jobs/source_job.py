@@ -16,7 +16,7 @@ from ncd.serial import LONGEST, to_json
 from ncd.text.reader import TextError
 
 BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
-FINDING = 12  # seconds of computing in which what is wrong with a source is found
+FINDING = 16  # seconds of computing at most to find what is wrong; the search itself ends sooner
 MEMORY = 200_000_000  # bytes, besides those of the process as it begins
 WARM = (
     """

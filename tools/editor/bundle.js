@@ -6,8 +6,8 @@ import { json } from "@codemirror/lang-json";
 import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { Compartment, EditorState, Transaction } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { Compartment, EditorState, StateEffect, StateField, Transaction } from "@codemirror/state";
+import { drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 
 // Returns an editor of `text` in `parent`. `changed(text)` is called after each change made by its
@@ -24,6 +24,7 @@ export function codeEditor({ parent, text, label, changed, complete, finished })
         indentOnInput(), indentUnit.of("    "), highlightActiveLine(),
         syntaxHighlighting(classHighlighter),
         language.of(languageOf(text)),
+        margin,
         autocompletion({ override: [(context) => completions(context, complete)], icons: false }),
         // Tab leaves the editor, so that a keyboard is never trapped; it only takes a completion.
         keymap.of([
@@ -49,8 +50,69 @@ export function codeEditor({ parent, text, label, changed, complete, finished })
     });
     view.scrollDOM.scrollTop = 0;
   };
-  return { set, text: () => view.state.doc.toString(), mark: (faults) => mark(view, faults) };
+  // A change by a button is like one by its reader: it is told, and can be undone.
+  const edit = (next) => {
+    view.dispatch({ changes: difference(view.state.doc.toString(), next), scrollIntoView: true });
+  };
+  return {
+    set,
+    edit,
+    text: () => view.state.doc.toString(),
+    mark: (faults) => mark(view, faults),
+    beside: (words) => view.dispatch({ effects: beside.of(words) }),
+  };
 }
+
+// The part of a text that differs from another one, as a change of it.
+function difference(text, next) {
+  const most = Math.min(text.length, next.length);
+  let from = 0;
+  while (from < most && text[from] === next[from]) from++;
+  let same = 0;
+  while (same < most - from && text.at(-1 - same) === next.at(-1 - same)) same++;
+  return { from, to: text.length - same, insert: next.slice(from, next.length - same) };
+}
+
+// Words beside lines, in a margin on the right; they move with their lines while one types.
+const beside = StateEffect.define();
+
+class Words extends GutterMarker {
+  constructor(words) {
+    super();
+    this.words = words;
+  }
+
+  eq(other) {
+    return this.words === other.words;
+  }
+
+  toDOM() {
+    return document.createTextNode(this.words);
+  }
+}
+
+const places = StateField.define({
+  create: () => [],
+  update(value, { newDoc, changes, docChanged, effects }) {
+    const given = effects.find((each) => each.is(beside));
+    if (given) {
+      const known = given.value.filter(([line]) => line >= 1 && line <= newDoc.lines);
+      return known.map(([line, words]) => ({ at: newDoc.line(line).from, words: new Words(words) }));
+    }
+    return docChanged ? value.map(({ at, words }) => ({ at: changes.mapPos(at), words })) : value;
+  },
+});
+
+const margin = [
+  places,
+  gutter({
+    class: "cm-beside",
+    side: "after",
+    lineMarker: (view, line) =>
+      view.state.field(places).find(({ at }) => at >= line.from && at <= line.to)?.words ?? null,
+    lineMarkerChange: (update) => update.startState.field(places) !== update.state.field(places),
+  }),
+];
 
 const languageOf = (text) => (/^\s*\{/.test(text) ? json() : pythonLanguage);
 
@@ -64,19 +126,20 @@ function completions(context, complete) {
   return options.length ? { from: word.from, options, validFor: /^\w*$/ } : null;
 }
 
-// Underlines faults; a line and a column begin at 1, and `instead` is a text that would work.
+// Underlines faults; a line and a column begin at 1, and `instead` is a text that would work, and a
+// `mild` one is a warning.
 function mark(view, faults) {
   const { doc } = view.state;
   const place = ([line, column]) => {
     const found = doc.line(Math.max(1, Math.min(line, doc.lines)));
     return Math.min(found.from + Math.max(0, column - 1), found.to);
   };
-  const shown = faults.map(({ from, to, message, instead }) => {
+  const shown = faults.map(({ from, to, message, instead, mild }) => {
     const [begin, end] = [place(from), Math.max(place(to), place(from))];
     const apply = (target, start, stop) =>
       target.dispatch({ changes: { from: start, to: stop, insert: instead } });
     const actions = instead ? [{ name: instead, apply }] : [];
-    return { from: begin, to: end, severity: "error", message, actions };
+    return { from: begin, to: end, severity: mild ? "warning" : "error", message, actions };
   });
   view.dispatch(setDiagnostics(view.state, shown));
 }

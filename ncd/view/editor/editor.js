@@ -21,7 +21,7 @@ function prepare(root, data) {
   const field = root.querySelector("textarea");
   field.setAttribute("aria-label", data.label);
   field.value = data.text;
-  const host = { root, field, known: data.text, sent: [], timer: 0, faults: [] };
+  const host = { root, field, known: data.text, sent: [], timer: 0, faults: [], beside: [] };
   host.length = data.text.length;
   host.text = () => host.view?.text() ?? field.value;
   field.oninput = () => changed(host);
@@ -48,6 +48,7 @@ async function upgrade(host, data) {
   field.remove();
   if (focused) host.root.querySelector(".cm-content").focus();
   host.view.mark(host.faults);
+  host.view.beside(host.beside);
 }
 
 function completions(known, before, inText, whole) {
@@ -87,10 +88,58 @@ function send(host) {
   host.send("text", text);
 }
 
-function tell(host, { told, wrong, faults }) {
-  const line = host.root.querySelector(".told");
-  line.textContent = told;
-  line.classList.toggle("wrong", wrong);
-  host.faults = faults;
-  host.view?.mark(faults);
+function tell(host, data) {
+  const [sentence, told, cures, findings] = [".sentence", ".told", ".cures", ".findings"].map((name) => host.root.querySelector(name));
+  sentence.replaceChildren(...spelled(data.sentence));
+  told.textContent = data.told;
+  for (const each of [sentence, told]) each.classList.toggle("wrong", data.wrong);
+  told.hidden = data.wrong && data.sentence !== ""; // the reason is said in its place
+  cures.replaceChildren(...data.cures.map((cure) => remedy(host, cure)), ...undo(host, data.text));
+  findings.replaceChildren(...data.remarks.map((each) => remark(host, each)));
+  findings.hidden = !data.remarks.length;
+  [host.faults, host.beside] = [data.faults, data.beside];
+  host.view?.mark(host.faults);
+  host.view?.beside(host.beside);
+}
+
+// The parts of a text; those between backticks are code.
+function spelled(text) {
+  const parts = text.split("`");
+  if (parts.length % 2 === 0) return [text];
+  return parts.map((part, i) => (i % 2 ? Object.assign(document.createElement("code"), { textContent: part }) : part));
+}
+
+function remark(host, { kind, words, cures }) {
+  const item = document.createElement("li");
+  item.className = kind;
+  item.append(...spelled(words), ...cures.map((cure) => remedy(host, cure)));
+  return item;
+}
+
+function remedy(host, { words, text, hint }) {
+  return button(words, hint, () => {
+    host.cured = { before: host.text(), after: text };
+    replace(host, text);
+  });
+}
+
+// A button that takes the last cure back, while its text stands there.
+function undo(host, text) {
+  if (host.cured?.after !== text) return [];
+  const { before } = host.cured;
+  return [button("Undo", "the text before the cure", () => replace(host, before), "plain")];
+}
+
+function button(words, hint, act, look = "") {
+  const made = document.createElement("button");
+  Object.assign(made, { type: "button", className: look, textContent: words, title: hint, onclick: act });
+  return made;
+}
+
+// Edits the text as its reader would, who sees at once what comes out.
+function replace(host, text) {
+  if (host.view) host.view.edit(text);
+  else host.field.value = text;
+  send(host);
+  host.root.querySelector(".answer").focus();
 }

@@ -28,8 +28,11 @@ SCRIPT = File.of(
 
 _editor = st.components.v2.component(
     "ncd_editor",
-    html="""<div class="editor"><textarea spellcheck="false"></textarea></div>
-<p class="told" role="status"></p>""",
+    html="""<div class="whole">
+<div class="answer" role="status" tabindex="-1"><p class="sentence"></p>
+<p class="told"></p><div class="cures"></div></div>
+<div class="editor"><textarea spellcheck="false"></textarea></div>
+<ul class="findings" role="status" hidden></ul></div>""",
     css=static("editor/editor.css"),
     js=static("editor/editor.js"),
 )
@@ -45,14 +48,40 @@ class Fault(NamedTuple):
     end: tuple[int, int]
     message: str
     instead: str = ""
+    mild: bool = False
+
+
+class Remedy(NamedTuple):
+    """A button that puts another text in the place of this one: its words, the text, a hint."""
+
+    words: str
+    text: str
+    hint: str
+
+
+class Remark(NamedTuple):
+    """Something that is found in a text: its kind, the words, and the buttons beside it."""
+
+    kind: str
+    words: str
+    remedies: tuple[Remedy, ...] = ()
 
 
 class Said(NamedTuple):
-    """The message below a text, whether it is an error, and the errors with a position."""
+    """The answer to a text, and all that is said around it.
+
+    ``sentence`` is the answer, with buttons that cure what fails, and ``words`` is the message
+    below it. ``faults`` are underlined, ``remarks`` stand below the text, and ``beside`` are the
+    words in the margin of a line.
+    """
 
     words: str
     wrong: bool = False
     faults: tuple[Fault, ...] = ()
+    sentence: str = ""
+    remedies: tuple[Remedy, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    beside: tuple[tuple[int, str], ...] = ()
 
 
 def faults(error: NCDError) -> tuple[Fault, ...]:
@@ -82,7 +111,7 @@ def show(
     Args:
         label: The name of the field, for screen readers.
         text: The text of the session.
-        said: What stands in the line below, and what is underlined.
+        said: What is said about it: around it, beside its lines, and underlined.
         take: A callback.
         key: The key of the component.
     """
@@ -92,9 +121,16 @@ def show(
         "told": said.words,
         "wrong": said.wrong,
         "faults": [
-            {"from": each.start, "to": each.end, "message": each.message, "instead": each.instead}
-            for each in said.faults
+            {"from": start, "to": end, "message": message, "instead": instead, "mild": mild}
+            for start, end, message, instead, mild in said.faults
         ],
+        "sentence": said.sentence,
+        "cures": [each._asdict() for each in said.remedies],
+        "remarks": [
+            {"kind": kind, "words": words, "cures": [each._asdict() for each in remedies]}
+            for kind, words, remedies in said.remarks
+        ],
+        "beside": said.beside,
         "script": SCRIPT.name,
     }
 

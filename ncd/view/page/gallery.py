@@ -12,8 +12,9 @@ from ncd.models import Entry
 from ncd.static_site import gallery_cards
 from ncd.static_site.gallery_cards import GALLERY_CSS, GALLERY_HTML, GALLERY_JS, Card
 from ncd.view.base.cache import remember
-from ncd.view.page import first_diagram, navigation
-from ncd.view.session import url
+from ncd.view.page import first_diagram, navigation, own_page
+from ncd.view.page.own_examples import OPENING
+from ncd.view.session import link_text, own_entry, pasted_source, url
 
 LEAD = """
 Deep learning systems drawn as circuits, and run: every wire is an axis of an array, every shape is
@@ -25,8 +26,10 @@ DOORS = """
 **New here?** [How to read a diagram](legend), then [multi-head attention](multi-head-attention)
 step by step. **You teach?** Every page has a lesson with questions, and a code that opens it on
 phones: [see one](multi-head-attention?present=lesson), or [a quiz](multi-head-attention?quiz=1).
-**Your own?** [Type a line of PyTorch, an einsum or a system](yours), and see what comes out.
 """
+PASTE = "Paste your own PyTorch, and see what comes out of it, or what fails and its cure"
+PASTED = "paste"  # a session key
+YOURS = "pages/yours.py"
 
 _gallery = st.components.v2.component(
     "ncd_gallery", html=GALLERY_HTML, css=GALLERY_CSS, js=GALLERY_JS
@@ -39,9 +42,27 @@ def show() -> None:
     st.title(navigation.TITLE, anchor=False)
     st.markdown(LEAD)
     first_diagram.show()
+    _door()
     st.markdown(DOORS)
     dark = st.context.theme.type == "dark"
     _gallery(key="gallery", data=[card(entry, dark) for entry in catalogue.values()])
+
+
+def _door() -> None:
+    """Shows a field for a text, with which the page Yours opens."""
+    pasted_source.prepare()
+    with st.container(horizontal=True, vertical_alignment="bottom", key="door"):
+        text = st.text_area(
+            PASTE,
+            key=PASTED,
+            height=80,
+            max_chars=link_text.LONGEST,
+            placeholder="class Net(nn.Module): …   or nn.Conv2d(3, 64, 7), or an einsum",
+        )
+        pressed = st.button("Read it", type="primary")
+    if text.strip() or pressed:
+        st.session_state[own_entry.TEXT] = own_page.edited(text) or OPENING
+        st.switch_page(YOURS)
 
 
 def card(entry: Entry, dark: bool) -> Card:

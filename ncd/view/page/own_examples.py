@@ -64,7 +64,18 @@ class GPT(nn.Module):
 
 GPT()(torch.randint(65, (1, 16)))
 """
+OPENING = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 16, 3, padding=1)
+        self.fc = nn.Linear(16 * 16 * 16, 10)
+    def forward(self, x):
+        x = F.max_pool2d(self.conv(x).relu(), 2)
+        return self.fc(x.flatten(1))
+Net()(torch.randn(8, 3, 32, 32))
+"""
 EXAMPLES = {
+    "A small network": OPENING,
     "Gated layer": SAMPLE,
     "nn.Conv2d": "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))",
     "LeNet": """nn.Sequential(

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
+from ncd.findings.finding import Finding
 from ncd.lang.errors import NCDError, SizeError
 from ncd.serial import term_of_file
-from ncd.text import spell
+from ncd.text import is_source, spell
 from ncd.text.recognise import is_file
 from ncd.view.editor import text_editor
 from ncd.view.page import page_keys
-from ncd.view.page.own_examples import EXAMPLES
+from ncd.view.page.own_examples import EXAMPLES, OPENING
 from ncd.view.page.page import EVERYWHERE, page, page_without_diagram
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.runtime import downloads, streamlit_internals
-from ncd.view.session import own_entry, pasted_source, url
+from ncd.view.session import own_answer, own_entry, pasted_findings, pasted_source, url
 from ncd.view.session.link_text import LINK, LONGEST, packed, unpacked
 from ncd.view.session.own_entry import NAME, SAMPLE, TEXT, Own
 
@@ -54,12 +57,9 @@ Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the 
 SETTINGS = ("seed", "panel", "step", "stop", TEXT)  # of every page
 FIELD, FILE = "field", "opened file"  # session keys
 UPLOAD = 4  # megabytes of a file
+EVERY = 0.4  # seconds between two looks at what is found in a source
 LAST = "last text that could be read"  # a session key
 LAST_SHOWN = "Below is still the last text that could be read."
-STOPS = (
-    "This module stops with an error. The diagram goes up to the call that fails, if that shows "
-    "before it runs."
-)
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 CONTROLS = url.controls((*PANELS, *EVERYWHERE))
 
@@ -69,19 +69,25 @@ def show() -> None:
     pasted_source.prepare()
     moved = url.followed() or streamlit_internals.went_back()
     if TEXT not in st.session_state or moved:
-        st.session_state[TEXT] = unpacked(st.query_params.get(TEXT, SAMPLE)) or SAMPLE
-    found, error = _read(str(st.session_state[TEXT]))
+        bare = not {*st.query_params} - {url.GO}  # such an address opens on PyTorch
+        usual = OPENING if bare else SAMPLE
+        st.session_state[TEXT] = unpacked(st.query_params.get(TEXT, usual)) or SAMPLE
+    text = str(st.session_state[TEXT])
+    found, error = _read(text)
     if found is None:
         assert error is not None
-        words, text = _wrong(error), st.session_state[TEXT]
         url.take(NAME, (*PANELS, *EVERYWHERE))
         if st.session_state[TEXT] != text:  # after a reconnection the browser knows a newer one
             st.rerun()
-        return page_without_diagram(TITLE, LEAD, WHY, above=lambda: _editor(words))
+        return page_without_diagram(
+            TITLE, LEAD, WHY, above=lambda: _editor(text, partial(own_answer.wrong, error, text))
+        )
 
     def above() -> None:
-        _editor(_said(found) if error is None else _wrong(error))
-        if error is not None:
+        if error is None:
+            _editor(text, partial(own_answer.said, found))
+        else:
+            _editor(text, partial(own_answer.wrong, error, text))
             _stale()
 
     page(found.entry, LEAD, WHY, PANELS, above=above)
@@ -107,7 +113,7 @@ def show_served(name: str) -> None:
 def _failure(name: str) -> None:
     """Shows the error with which the module stops, if it does."""
     if own_entry.FAILURES[name]:
-        st.warning(STOPS)
+        st.warning(own_answer.STOPS)
         st.code(own_entry.FAILURES[name], language=None, wrap_lines=True)
 
 
@@ -140,9 +146,13 @@ def _stale() -> None:
         st.caption(LAST_SHOWN)
 
 
-def _editor(said: text_editor.Said) -> None:
-    """Shows the text editor, examples to start from, and the message about the text."""
-    text = str(st.session_state.setdefault(TEXT, SAMPLE))  # a link leaves it out
+def _editor(opened: str, say: Callable[[Sequence[Finding]], text_editor.Said]) -> None:
+    """Shows the text editor, examples to start from, and what is said about the text.
+
+    What is found in a source comes later: then the page is shown again.
+    """
+    text = str(st.session_state.setdefault(TEXT, opened))  # where a link leaves it out
+    findings = pasted_findings.findings(text) if is_source(text) else ()
     with st.container(key="editor"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.pills(
@@ -153,22 +163,16 @@ def _editor(said: text_editor.Said) -> None:
                 label_visibility="collapsed",
             )
             _opener()
-        text_editor.show("Your text", text, said, _take, FIELD)
+        text_editor.show("Your text", text, say(findings or ()), _take, FIELD)
         _saver(text)
+        if findings is None:
+            st.fragment(_searching, run_every=EVERY)(text)
 
 
-def _said(found: Own) -> text_editor.Said:
-    """Returns the message about a text that could be read."""
-    if found.failure is not None:
-        return text_editor.Said(
-            f"{STOPS}\n{found.failure}", True, text_editor.faults(found.failure)
-        )
-    return text_editor.Said(f"Read as {found.kind}. {found.note}".rstrip())
-
-
-def _wrong(error: NCDError) -> text_editor.Said:
-    """Returns the message about a text with an error."""
-    return text_editor.Said(str(error), True, text_editor.faults(error))
+def _searching(text: str) -> None:
+    """Shows the page again when all that is found in a text has come."""
+    if pasted_findings.findings(text) is not None:
+        st.rerun()
 
 
 def _opener() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 
 import torch
 
 from ncd.answers.default_sizes import with_usual_sizes
+from ncd.answers.result_sentence import result_sentence
 from ncd.drawing import drawn_wires
 from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
 from ncd.lang.errors import LimitError, NCDError, UnknownNameError, unknown
@@ -49,12 +50,17 @@ WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalo
 
 @dataclass(frozen=True)
 class Own:
-    """The entry of a text, the kind of the text, a note, and the error of its module, if any."""
+    """The entry of a text, the kind of the text, a note, and the error of its module, if any.
+
+    ``sentence`` says what comes out, ``lines`` are the shapes that lines of a source make.
+    """
 
     entry: Entry
     kind: str
     note: str = ""
     failure: TextError | None = None
+    sentence: str = ""
+    lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
 
 def own_entry(text: str) -> Entry:
@@ -78,13 +84,29 @@ def own(text: str) -> Own:
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
     """
     if is_config(text):
-        return Own(read_config(text).entry(NAME, text), "a published configuration")
+        entry = read_config(text).entry(NAME, text)
+        return Own(entry, "a published configuration", sentence=_sentence(entry))
     found = reading(text)
     _check_parts(found.term)
     least = is_source(text)
     entry = _entry(found.term, NAME, "Yours", "Your own text", text, least)
     _check_wires(entry)
-    return Own(entry, found.kind, found.note, found.failure)
+    if found.failure is not None:
+        sentence = ""
+    elif least:
+        sentence = result_sentence(found.term.cod, found.shapes)
+    else:
+        sentence = _sentence(entry)
+    return Own(entry, found.kind, found.note, found.failure, sentence, found.lines)
+
+
+def _sentence(entry: Entry) -> str:
+    """Returns the sentence about the results of a system, or nothing if its sizes do not meet."""
+    try:
+        term = entry.build()
+        return result_sentence(term.cod, [array.shape for array in term.cod])
+    except NCDError:  # is told beside what can be drawn
+        return ""
 
 
 def _check_parts(term: Term) -> None:

@@ -15,22 +15,18 @@ from ncd import parse
 from ncd.lang.errors import NCDError
 from ncd.serial import svg_with_term
 from ncd.view.page import own_page
-from ncd.view.page.own_examples import EXAMPLES
+from ncd.view.page.own_examples import EXAMPLES, OPENING
 from ncd.view.server import live_endpoint
 from ncd.view.session import trained_weights
+from ncd.view.session.own_answer import STOPS
 from ncd.view.session.own_entry import FAILURES, SAMPLE, SERVED, entry_of, own_entry, serve
 from ncd.view.session.trained_weights import OWN
 from tests.view.page.test_pages import fine, opened
 
-STOPS = (
-    "This module stops with an error. The diagram goes up to the call that fails, if that shows "
-    "before it runs."
-)
-
 
 def yours(**query: str) -> AppTest:
-    """The page, opened by a link."""
-    return opened("pages/yours.py", **query)
+    """The page, opened by a link; by default by one with a setting and no text."""
+    return opened("pages/yours.py", **(query or {"seed": "0"}))
 
 
 def write(app: AppTest, text: str) -> AppTest:
@@ -50,7 +46,23 @@ def sizes(app: AppTest) -> dict[str, int]:
     return {slider.key: slider.value for slider in app.slider}
 
 
-def test_it_opens_on_an_example_with_a_slider_for_each_size() -> None:
+def test_it_opens_on_pytorch() -> None:
+    app = opened("pages/yours.py")
+    fine(app)
+    assert app.session_state["text"] == OPENING == next(iter(EXAMPLES.values()))
+    assert editor(app)["sentence"] == "out: 8 × 10 (b, f)"
+    assert dict(editor(app)["beside"]) == {7: "8×16×16×16", 8: "8×10"}
+
+
+def test_a_link_without_a_text_opens_what_it_always_has() -> None:
+    """Links leave this example out, so that the sizes in an older link are its sizes."""
+    app = yours(d="32")
+    fine(app)
+    assert app.session_state["text"] == SAMPLE
+    assert sizes(app) == {"t": 12, "m": 64, "d": 32}
+
+
+def test_it_has_a_slider_for_each_size() -> None:
     app = yours()
     fine(app)
     assert app.session_state["text"] == SAMPLE
@@ -67,7 +79,7 @@ def test_what_is_typed_before_the_address_has_lost_its_mark_stays() -> None:
     assert sizes(app) == {"b": 8, "i": 5, "j": 8}
     app.query_params["go"] = "8"  # another link to the same page
     app.run()
-    assert app.session_state["text"] == SAMPLE
+    assert app.session_state["text"] == OPENING
 
 
 @pytest.mark.parametrize("text", EXAMPLES.values(), ids=EXAMPLES)
@@ -103,7 +115,9 @@ def test_an_error_is_shown_with_its_place_and_the_last_diagram_stays() -> None:
         'Linear("m:128 -> k:16", "Q") >> Softmax("k").'
     )
     assert editor(app)["told"] == told and stale(app)
-    assert editor(app)["faults"] == [{"from": [2, 2], "to": [2, 2], "message": told, "instead": ""}]
+    (fault,) = editor(app)["faults"]
+    assert (fault["from"], fault["to"], fault["message"]) == ([2, 2], [2, 2], told)
+    assert not fault["instead"] and not fault["mild"]
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
     write(app, 'Linear("m:4 -> k:2", "Q")')
     assert editor(app)["told"] == "Read as this project's language." and not stale(app)

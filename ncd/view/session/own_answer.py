@@ -1,0 +1,97 @@
+"""The answer of the page Yours to a text: what comes out, what is wrong, buttons that cure it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ncd.answers.plain_answer import sentence_of
+from ncd.answers.result_sentence import shape_words
+from ncd.findings.finding import Cure, Finding
+from ncd.lang.errors import NCDError
+from ncd.view.editor.text_editor import Fault, Remark, Remedy, Said, faults
+from ncd.view.session.own_entry import Own
+
+STOPS = (
+    "This module stops with an error. The diagram goes up to the call that fails, if that shows "
+    "before it runs."
+)
+CHANGES = {"model": "", "input": "another input", "meaning": "another meaning"}
+LONGEST = 70  # letters of a button
+FAILS = " ✗"  # behind the shape that a failing call is given
+MARGIN = 2  # arrays beside a line
+
+
+def said(found: Own, findings: Sequence[Finding] = ()) -> Said:
+    """Returns what is said about a text that could be read, with what is found in it."""
+    stops = found.failure.line if found.failure else 0
+    beside = tuple(
+        (line, _beside(shapes) + FAILS * (line == stops)) for line, shapes in found.lines.items()
+    )
+    if found.failure is not None:
+        plain = Said(f"{STOPS}\n{found.failure}", True, faults(found.failure), beside=beside)
+    else:
+        told = f"Read as {found.kind}. {found.note}".rstrip()
+        plain = Said(told, sentence=found.sentence, beside=beside)
+    return _with(plain, found.entry.text, findings)
+
+
+def wrong(error: NCDError, text: str, findings: Sequence[Finding] = ()) -> Said:
+    """Returns what is said about a text with an error."""
+    return _with(Said(str(error), True, faults(error)), text, findings)
+
+
+def _with(plain: Said, text: str, findings: Sequence[Finding]) -> Said:
+    """Returns what is said about a text together with what is found in it."""
+    first = next((each for each in findings if each.kind == "failure"), None)
+    rest = [each for each in findings if each is not first]
+    said = plain._replace(
+        remarks=tuple(Remark(each.kind, sentence_of(each), _remedies(each, text)) for each in rest),
+        faults=(*plain.faults, *_mild(rest, text)),
+    )
+    if first is None or not (first.cures or first.layer):  # the message itself says as much
+        return said
+    return said._replace(
+        wrong=True,
+        sentence=sentence_of(first),
+        remedies=_remedies(first, text),
+        faults=(*said.faults, *([] if plain.faults else _mild([first], text, mild=False))),
+    )
+
+
+def _mild(findings: Sequence[Finding], text: str, mild: bool = True) -> Iterator[Fault]:
+    """Yields the lines that findings are about, to be underlined."""
+    lines = text.split("\n")
+    for each in findings:
+        if 0 < each.line <= len(lines) and each.kind != "size":
+            line = lines[each.line - 1]
+            start = len(line) - len(line.lstrip()) + 1
+            yield Fault((each.line, start), (each.line, len(line) + 1), each.says, mild=mild)
+
+
+def _remedies(finding: Finding, text: str) -> tuple[Remedy, ...]:
+    return tuple(_remedy(cure, text) for cure in finding.cures)
+
+
+def _remedy(cure: Cure, text: str) -> Remedy:
+    """Returns the button of a cure: the first line that it changes, as it will be."""
+    old, new = text.split("\n"), cure.text.split("\n")
+    line = min((edit.line for edit in cure.edits), default=1)
+    words = new[line - 1].strip() if line <= len(new) else ""
+    words = words if len(words) <= LONGEST else f"{words[:LONGEST]}…"
+    more = len({edit.line for edit in cure.edits}) - 1
+    beside = " and {} more".format("1 line" if more == 1 else f"{more} lines") if more > 0 else ""
+    meant = f" ({CHANGES[cure.changes]})" if CHANGES[cure.changes] else ""
+    out = ", ".join(shape_words(shape) for shape in cure.shapes)
+    was = old[line - 1].strip() if line <= len(old) else ""
+    hint = f"in place of {was}" + (f"; out: {out}" if out else "")
+    return Remedy(f"line {line}: {words}{beside}{meant}", cure.text, hint)
+
+
+def _beside(shapes: Sequence[tuple[int, ...]]) -> str:
+    """Returns the shapes of a line's arrays as its margin shows them."""
+    first = "×".join(map(str, shapes[0])) or "one number"
+    if len(shapes) > 1 and len(set(shapes)) == 1:
+        return f"{len(shapes)} of {first}"
+    if len(shapes) > MARGIN:
+        return f"{first}, …"
+    return ", ".join("×".join(map(str, shape)) or "one number" for shape in shapes)

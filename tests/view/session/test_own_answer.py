@@ -1,0 +1,127 @@
+"""What the page Yours says about a text: the answer, buttons that cure, amber lines, shapes."""
+
+from __future__ import annotations
+
+from threading import Event
+
+import pytest
+
+from ncd.findings.finding import Cure, Edit, Finding, edited
+from ncd.lang.errors import NCDError
+from ncd.text import TextError
+from ncd.view.editor.text_editor import Fault, Remark, Remedy
+from ncd.view.runtime import streamlit_internals
+from ncd.view.session import own_answer, pasted_findings
+from ncd.view.session.own_entry import own
+from tests.support.polling import until
+
+NET = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear({width}, 2)
+    def forward(self, x):
+        y, z = x.split(4, 1)
+        x = y + z
+        return self.fc(x)
+3x8"""
+RIGHT, WRONG = NET.format(width=4), NET.format(width=5)
+EDITS = (Edit(4, 28, 29, "4"),)
+CURE = Cure(EDITS, edited(WRONG, EDITS), "model", ((3, 2),))
+FAILURE = Finding("failure", 8, "fc", "fc takes 5 features, and gets 4.", (CURE,))
+SILENT = Finding("silent", 7, "", "This mixes the batch.")
+SIZE = Finding("size", 0, "", "Any batch works.")
+
+
+def test_a_text_that_runs_says_what_comes_out_and_the_shapes_beside_its_lines() -> None:
+    said = own_answer.said(own(RIGHT))
+    assert (said.sentence, said.wrong) == ("out: 3 × 2 (b, f)", False)
+    assert said.words == "Read as PyTorch source."
+    assert said.beside == ((6, "2 of 3×4"), (7, "3×4"), (8, "3×2"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("b i, i j -> b j", "out: 8 × 8 (b, j)"),
+        ('Id("~y m:8") >> Linear("m -> k", "W")', "out: 12 × 16 (y, k)"),
+        ('{"model_type": "gpt2"}', "out: 16 × 50257 (t, v)"),
+    ],
+)
+def test_other_texts_have_a_sentence_too(text: str, sentence: str) -> None:
+    assert own_answer.said(own(text)).sentence == sentence
+
+
+def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -> None:
+    found = own(WRONG)
+    plain = own_answer.said(found)
+    assert plain.wrong and plain.sentence == "" and plain.words.startswith(own_answer.STOPS)
+    assert plain.beside[-1] == (8, "3×4 ✗")  # what the call that fails is given
+    said = own_answer.said(found, (FAILURE, SILENT, SIZE))
+    assert said.sentence == "line 8: fc takes 5 features, and gets 4." and said.wrong
+    assert said.remedies == (
+        Remedy(
+            "line 4: self.fc = nn.Linear(4, 2)",
+            RIGHT,
+            "in place of self.fc = nn.Linear(5, 2); out: 3 × 2",
+        ),
+    )
+    assert said.remarks == (
+        Remark("silent", "line 7: This mixes the batch."),
+        Remark("size", "Any batch works."),
+    )
+    assert said.faults == (*plain.faults, Fault((7, 9), (7, 18), SILENT.says, mild=True))
+
+
+def test_a_failure_that_the_reading_missed_is_an_error_too() -> None:
+    said = own_answer.said(own(RIGHT), (FAILURE,))
+    assert said.wrong and said.faults == (Fault((8, 9), (8, 26), FAILURE.says),)
+
+
+def test_a_text_that_cannot_be_read_keeps_its_message_where_the_reason_adds_nothing() -> None:
+    error = TextError("Linaer is not known", 4, 18, (4, 27), "Linear")
+    plain = own_answer.wrong(error, WRONG)
+    assert own_answer.wrong(error, WRONG, (Finding("failure", 4, "", "Linaer."),)) == plain
+    said = own_answer.wrong(error, WRONG, (FAILURE,))
+    assert (said.sentence, said.faults) == (f"line 8: {FAILURE.says}", plain.faults)
+
+
+def test_a_button_names_what_it_changes() -> None:
+    edits = (Edit(1, 0, 5, "x = 2"), Edit(2, 0, 5, "y = 2"), Edit(3, 0, 1, "3" * 99))
+    text = "x = 1\ny = 1\nz"
+    cure = Cure(edits, edited(text, edits), "meaning")
+    said = own_answer.wrong(NCDError("no"), text, (Finding("failure", 1, "a", "No.", (cure,)),))
+    assert said.remedies[0].words == "line 1: x = 2 and 2 lines more (another meaning)"
+    last = Cure(edits[2:], edited(text, edits[2:]), "input")
+    said = own_answer.wrong(NCDError("no"), text, (Finding("failure", 1, "a", "No.", (last,)),))
+    assert said.remedies[0].words == f"line 3: {'3' * 70}… (another input)"
+
+
+class Slow:
+    """A reader whose searches wait until they are let go."""
+
+    def __init__(self) -> None:
+        self.go, self.asked = Event(), list[str]()
+
+    def findings(self, text: str, visitor: str) -> tuple[Finding, ...]:
+        self.asked.append(text)
+        assert self.go.wait(60)
+        if text == "late":
+            raise TextError("it takes too long", 1, 1)
+        return (SILENT,)
+
+
+def test_a_visitor_has_one_search_at_a_time_and_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow, visitor = Slow(), ["a"]
+    monkeypatch.setattr(pasted_findings, "reader", lambda: slow)
+    monkeypatch.setattr(pasted_findings, "_found", {})
+    monkeypatch.setattr(streamlit_internals, "session_id", lambda: visitor[0])
+    assert [pasted_findings.findings(text) for text in ("one", "two", "one")] == [None] * 3
+    until(lambda: slow.asked == ["one"])
+    visitor[0] = "b"
+    assert pasted_findings.findings("late") is None
+    until(lambda: slow.asked == ["one", "late"])
+    slow.go.set()
+    until(lambda: pasted_findings.findings("late") == ())
+    until(lambda: pasted_findings.findings("one") == (SILENT,))
