@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torch import nn
 
 from ncd.findings.silent.silent_source import Attempt, Fault, Source
-from ncd.findings.silent.source_text import called_name
+from ncd.findings.silent.source_text import SourceText, called_name
 
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 HOMES = ("F", "nn.functional", "torch.nn.functional")
@@ -27,8 +27,9 @@ def dropout_always(source: Source) -> Iterator[Fault]:
         function = text.function(node)
         if None in words or len(node.args) > 2 or function is None or text.class_of(node) is None:
             continue
-        value = words.get("training")
-        if value is not None or _never(node.args[1] if len(node.args) > 1 else words.get("p")):
+        if words.get("training") is not None or _only_in_training(text, node):
+            continue
+        if _never(node.args[1] if len(node.args) > 1 else words.get("p")):
             continue
         attempts: tuple[Attempt, ...] = ()
         if any(one.arg == "self" for one in function.args.args):
@@ -38,6 +39,12 @@ def dropout_always(source: Source) -> Iterator[Fault]:
             "it is passed on: eval() does not reach it."
         )
         yield Fault(node.lineno, "", says, attempts)
+
+
+def _only_in_training(text: SourceText, node: ast.AST) -> bool:
+    """Returns whether a node stands behind a question such as ``if self.training``."""
+    questions = [one.test for one in text.above(node) if isinstance(one, ast.If | ast.IfExp)]
+    return any("train" in text.letters(one) for one in questions)
 
 
 def _never(chance: ast.expr | None) -> bool:

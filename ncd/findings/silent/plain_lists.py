@@ -1,4 +1,4 @@
-"""Layers in a plain list, tuple or dictionary, which no optimiser sees."""
+"""Layers in a plain list, tuple or dictionary, and plain arrays, which no optimiser sees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import SourceText, called_name
@@ -32,6 +32,27 @@ def plain_lists(source: Source) -> Iterator[Fault]:
             if place is None or not _made_here(source.source, place, name):
                 continue
             yield _fault(source.source, place, f"{path}.{name}".strip("."), value, layers or loose)
+
+
+def plain_tensors(source: Source) -> Iterator[Fault]:
+    """Yields the arrays that ask for gradients, but are no parameters of their model."""
+    text = source.source
+    for path, part in source.parts():
+        for name, value in vars(part).items():
+            place = assignment(text, type(part).__name__, name)
+            call = place.value if place is not None else None
+            if not isinstance(value, Tensor) or not isinstance(call, ast.Call):
+                continue
+            words = {word.arg: word.value for word in call.keywords}
+            asked = words.get("requires_grad")
+            if isinstance(asked, ast.Constant) and asked.value is True:
+                says = (
+                    f"{path}.{name}".strip(".") + " asks for gradients, but is a plain array and "
+                    "no parameter of the model, so that no optimiser trains it, and nothing "
+                    "saves or moves it."
+                )
+                attempt = Attempt(text.around(call, "nn.Parameter(", ")"))
+                yield Fault(call.lineno, f"{path}.{name}".strip("."), says, (attempt,))
 
 
 def _inside(value: Any, depth: int = 0) -> Iterator[Any]:

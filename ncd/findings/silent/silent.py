@@ -18,9 +18,10 @@ from ncd.findings.silent.losses import softmax_before_loss
 from ncd.findings.silent.lost_results import lost_results
 from ncd.findings.silent.model_runs import arrays_of, shapes
 from ncd.findings.silent.modes import dropout_always, made_in_forward
-from ncd.findings.silent.plain_lists import plain_lists
+from ncd.findings.silent.plain_lists import plain_lists, plain_tensors
 from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.ties import tied_layers, twice_assigned
+from ncd.findings.silent.training_loops import trained_in_evaluation
 from ncd.findings.silent.unused import swallowed_arguments, unused_parts
 from ncd.findings.silent.views import mixing_views
 
@@ -35,7 +36,9 @@ RULES: tuple[Rule, ...] = (
     softmax_before_loss,
     dropout_always,
     made_in_forward,
+    trained_in_evaluation,
     plain_lists,
+    plain_tensors,
     tied_layers,
     twice_assigned,
     unused_parts,

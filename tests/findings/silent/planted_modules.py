@@ -234,4 +234,111 @@ CASES = (
         "The result of clamp is not used",
         "h = h.clamp(min=0)",
     ),
+    planted(
+        "plain array",
+        """
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gain = torch.ones(8, requires_grad=True)  #!
+            def forward(self, x):
+                return x * self.gain
+        Scaled()(torch.randn(4, 8))""",
+        "gain asks for gradients, but is a plain array",
+        "self.gain = nn.Parameter(torch.ones(8, requires_grad=True))",
+    ),
+    planted(
+        "plain array",
+        """
+        class Linear(nn.Module):
+            def __init__(self, d_in=8, d_out=3):
+                super().__init__()
+                self.weight = torch.randn(d_out, d_in, requires_grad=True)  #!
+                self.bias = nn.Parameter(torch.zeros(d_out))
+            def forward(self, x):
+                return F.linear(x, self.weight, self.bias)
+        Linear()(torch.randn(4, 8))""",
+        "weight asks for gradients, but is a plain array",
+        "self.weight = nn.Parameter(torch.randn(d_out, d_in, requires_grad=True))",
+    ),
+    planted(
+        "plain array",
+        """
+        class Inner(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.shift = torch.zeros(1, 8, requires_grad=True)  #!
+            def forward(self, x):
+                return x + self.shift
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(4, 8), Inner())
+            def forward(self, x):
+                return self.net(x)
+        Outer()(torch.randn(2, 4))""",
+        "net.1.shift asks for gradients",
+        "self.shift = nn.Parameter(torch.zeros(1, 8, requires_grad=True))",
+    ),
+    planted(
+        "trained in evaluation",
+        """
+        model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Linear(16, 2))
+        optimizer = torch.optim.Adam(model.parameters())
+        x, y = torch.randn(20, 8), torch.randint(0, 2, (20,))
+        for epoch in range(5):
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            model.eval()  #!
+            right = (model(x).argmax(1) == y).sum()
+        """,
+        "model.eval() is never undone in the loop: from its second turn on BatchNorm1d is silent",
+        "model.train()",
+    ),
+    planted(
+        "trained in evaluation",
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc, self.drop = nn.Linear(8, 2), nn.Dropout(0.5)
+            def forward(self, x):
+                return self.fc(self.drop(x))
+        def train(net, loader, other, epochs):
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            for epoch in range(epochs):
+                for x, y in loader:
+                    F.cross_entropy(net(x), y).backward()
+                    optimizer.step()
+                net.eval()  #!
+                for x, y in other:
+                    net(x)
+        6x8""",
+        "net.eval() is never undone in the loop: from its second turn on Dropout is silent",
+        "net.train()",
+    ),
+    planted(
+        "trained in evaluation",
+        """
+        class Both(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.norm = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8)
+                self.drop = nn.Dropout()
+            def forward(self, x):
+                return self.drop(self.norm(self.conv(x)))
+        model = Both()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        step = 0
+        while step < 3:
+            model.eval()  #!
+            loss = model(torch.randn(2, 3, 8, 8)).mean()
+            loss.backward()
+            optimizer.step()
+            step += 1
+        model(torch.randn(2, 3, 8, 8))""",
+        "BatchNorm2d and Dropout are silent while it trains",
+        "model.train()",
+    ),
 )

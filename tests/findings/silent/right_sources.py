@@ -191,6 +191,8 @@ RIGHT = {
             def forward(self, x):
                 x = F.dropout(self.fc(x), 0.5, training=True)
                 x = F.dropout(x, 0.1, self.training)
+                if self.training:
+                    x = F.dropout(x, p=0.2)
                 return F.dropout(x, p=0.0)
         Sampled()(torch.randn(4, 8))"""
     ),
