@@ -90,6 +90,15 @@ def elsewhere(entry: ncd.Entry, random: Random) -> dict[str, int]:
     return entry.within(settings)
 
 
+def drawn_numbers(circuit: ncd.Circuit) -> dict[str, list[str]]:
+    """The numbers in titles of blocks, in marks of ops and in labels of axes."""
+    said = {fence.id: fence.title for fence in circuit.fences}
+    said |= {cell.id: " ".join(mark.text for mark in cell.glyph.marks) for cell in circuit.cells}
+    for value in circuit.values.values():
+        said |= {f"{value.id}/{axis.name}": axis.label for axis in value.array}
+    return {id: re.findall("[0-9]+", text) for id, text in said.items()}
+
+
 @pytest.mark.few(12)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_a_page_filled_in_reads_as_the_page_of_those_sizes(name: str) -> None:
@@ -115,6 +124,8 @@ def test_a_page_filled_in_reads_as_the_page_of_those_sizes(name: str) -> None:
         said = {id: [tuple(map(fill, axis)) for axis in own] for id, own in axes.items()}
         values = there.plain.values
         assert said == {id: [*map(axis_facts, plain(values[id].array))] for id in said}
+        drawn = {id: [fill(new) for _, new in pairs] for id, pairs in found["drawn"].items()}
+        assert drawn_numbers(here.plain) | drawn == drawn_numbers(there.plain)
 
 
 def test_a_plain_term_has_the_sizes_that_do_not_follow_from_others() -> None:

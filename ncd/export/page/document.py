@@ -54,7 +54,7 @@ FOLDER = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'{}; font-src data:"
 DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
 PAGE = (FOLDER / "document.html").read_text()
-SCRIPTS = ("document.js", "live_sizes.js", "live_quiz.js")
+SCRIPTS = ("document.js", "live_labels.js", "live_sizes.js", "live_quiz.js")
 SHARED_JS = LIGHT_JS + POLYNOMIALS_JS + GRADING_JS
 JS = SHARED_JS + "".join((FOLDER / name).read_text() for name in SCRIPTS)
 

@@ -8,9 +8,7 @@ const wanted = new Map(START); // what the visitor asks for
 const shown = new Map(START); // the sizes that the page shows
 const NEAR = 4; // pixels that a press may move and still be a click
 const DIGITS = "₀₁₂₃₄₅₆₇₈₉";
-const SIZE = /, size [^,]+/;
 const parts = new Map(Object.keys(live.parts).map((name) => [name, bound(name)]));
-const described = new WeakMap(); // the texts of the descriptions, with letters for numbers
 let fill = null;
 let frame = 0;
 
@@ -79,58 +77,6 @@ function update(name) {
 
 function write(node, said) {
   if (node && node.data !== said) node.data = said;
-}
-
-// Returns the texts of sizes among those of a label: numbers after "=", or the only texts, as
-// subscripts and factors are numbers as well.
-function sizesIn(every) {
-  let open = every.every((text) => text.classList.contains("r"));
-  return every.filter(({ textContent: said }) => {
-    if (/^[\d,]+$/.test(said)) return open;
-    open = said === "=" || (open && said === "×");
-    return false;
-  });
-}
-
-const visible = (part) => [...part.querySelectorAll("text")].map((text) => text.textContent).join(" ");
-
-// Returns the words of a part behind what stands there, as part_names.py writes them.
-function named(part, words) {
-  const shown = visible(part);
-  return /[\p{L}\p{N}]/u.test(shown) ? `${shown}: ${words}` : words;
-}
-
-// Writes the sizes into the words of the drawing.
-function label() {
-  if (!fill) return;
-  for (const title of drawing.querySelectorAll(":is(.wire, .label)[data-array] > title")) {
-    const { array, axis } = title.parentNode.dataset;
-    const own = array.split(" ").find((id) => live.wires[`${id}/${axis}`]);
-    if (!own) continue;
-    const size = fill(live.wires[`${own}/${axis}`]);
-    const words = title.textContent.replace(`${visible(title.parentNode)}: `, "");
-    const places = sizesIn([...title.parentNode.querySelectorAll(":scope > text")]);
-    const numbers = size.split("×");
-    places.forEach((place, i) => (place.textContent = numbers[i % numbers.length]));
-    title.textContent = named(title.parentNode, words.replace(SIZE, `, size ${size}`));
-  }
-  for (const title of drawing.querySelectorAll(".op[data-node] > title")) {
-    const said = live.words[title.parentNode.dataset.node];
-    if (said) title.textContent = named(title.parentNode, fill(said));
-  }
-  for (const title of drawing.querySelectorAll(".fence[data-fence] > title")) {
-    const loop = title.parentNode;
-    if (!live.loops[loop.dataset.fence]) continue;
-    const words = title.textContent.replace(`${visible(loop)}: `, "");
-    const [, ...ends] = sizesIn([...loop.querySelectorAll(":scope > text")]); // behind the 1
-    const numbers = fill(live.loops[loop.dataset.fence]).split("×");
-    ends.forEach((place, i) => (place.textContent = numbers[i]));
-    title.textContent = named(loop, words);
-  }
-  for (const place of [drawing.querySelector("svg > desc"), document.querySelector(".told > .said")]) {
-    if (place && !described.has(place)) described.set(place, live.described[place.textContent]);
-    if (place && described.get(place)) place.textContent = fill(described.get(place));
-  }
 }
 
 function controls() {

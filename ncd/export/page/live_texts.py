@@ -20,6 +20,7 @@ from ncd.export.page.traced_texts import (
     Table,
     alike,
     changed_texts,
+    drawn_numbers,
     has_letter,
     loop_sizes,
     reworded,
@@ -35,6 +36,7 @@ from ncd.lang.circuits.traced_circuit import traced_circuit
 from ncd.lang.errors import NCDError
 from ncd.lang.formulas.expr import Arg
 from ncd.lang.formulas.traced_sizes import FILL, Fact, Trace
+from ncd.lang.plain_text import plain_text
 from ncd.lang.types.axes import Axis
 
 TESTS: Mapping[str, Callable[[int], bool]] = {
@@ -80,7 +82,7 @@ class LiveTexts:
         facts: Mapping[Fact, None] = NOTHING,
     ) -> str:
         """Adds a part, as HTML at the current sizes and at the traced ones; returns the first."""
-        if not self.follows:
+        if not self.follows or not plain:  # such as a source that is too long for a page
             return plain
         self.trace.holds = {}
         try:
@@ -101,16 +103,17 @@ class LiveTexts:
 
         ``sizes`` are the ranges, ``settings`` the current values, ``fixed`` the values that must
         not change; ``parts`` has the texts of each part, or null if it does not follow, and
-        ``part_holds`` the place of its conditions among ``conditions``. ``wires``, ``loops`` and
-        ``words`` are the texts in the drawing, ``described`` those of its descriptions, ``arrays``
-        the places of each array's axes among ``axes``, for the quiz. ``refused`` are the errors
-        beyond the conditions.
+        ``part_holds`` the place of its conditions among ``conditions``. ``wires``, ``loops``,
+        ``drawn`` and ``words`` are the texts in the drawing, ``described`` those of its
+        descriptions, ``arrays`` the places of each array's axes among ``axes``, for the quiz.
+        ``refused`` are the errors beyond the conditions.
         """
         said: dict[str, Any] = {
             "sizes": [_said(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
             "wires": dict(wire_sizes(self.circuit)) if self.follows else {},
             "loops": dict(loop_sizes(self.circuit)) if self.follows else {},
+            "drawn": dict(drawn_numbers(self.circuit, self.plain)) if self.follows else {},
             "words": (words := dict(self._words()) if self.follows else {}),
             "described": dict(self._described(words)),
             **_arrays(self.circuit, self.plain),
@@ -142,13 +145,19 @@ class LiveTexts:
                 yield cell.id, words.replace(FILL, "")
 
     def _described(self, words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        """Yields the description of each drawing that has the words of an op with a number."""
+        """Yields the description of each drawing that has a number, in words or in a title."""
+        fences = zip(self.plain.fences, self.circuit.fences, strict=True)
+        titles = {plain_text(old.title): plain_text(new.title) for old, new in fences}
+        changed = [(old, new.replace(FILL, "")) for old, new in titles.items() if has_letter(new)]
         for drawing in self.drawings:
             shown = {glyph.node for glyph in drawing.glyphs if not glyph.cells}
             cells = [cell for cell in self.plain.cells if cell.id in shown]
-            if any(cell.id in words for cell in cells):
-                pairs = ((cell.words, words.get(cell.id, cell.words)) for cell in cells)
-                yield drawing.description, reworded(drawing.description, pairs)
+            pairs = [(cell.words, words.get(cell.id, cell.words)) for cell in cells]
+            text = reworded(drawing.description, pairs)
+            for old, new in changed:
+                text = text.replace(old, new)
+            if text != drawing.description:
+                yield drawing.description, text
 
     def _refused(self) -> Iterator[Table]:
         """Yields the errors at the ends of each size, as texts with formulas and conditions."""

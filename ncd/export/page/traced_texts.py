@@ -17,6 +17,7 @@ from ncd.lang.formulas.traced_sizes import FILL, FIRST, LAST, Fact, Sum, Trace, 
 from ncd.lang.types.axes import Array
 
 Table = dict[str, Any]
+NUMBER = re.compile(f"[0-9]+|[{chr(FIRST)}-{chr(LAST)}]{FILL}*")
 
 
 def alike(circuit: Circuit, plain: Circuit) -> bool:
@@ -94,6 +95,26 @@ def wire_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
         for axis in array:
             if axis.size is not None and has_letter(axis.size_text):
                 yield f"{value.id}/{axis.name}", axis.size_text.replace(FILL, "")
+
+
+def drawn_numbers(circuit: Circuit, plain: Circuit) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yields what is drawn with a number, by its id: the title of a block, the marks of an op, and
+    the label of an axis, as ``v3/m``; each with its numbers, and what then stands in their place.
+    """
+    for fence, same in zip(circuit.fences, plain.fences, strict=True):
+        yield from _numbers(fence.id, fence.title, same.title)
+    for cell, same_cell in zip(circuit.cells, plain.cells, strict=True):
+        own, old = (" ".join(m.text for m in c.glyph.marks) for c in (cell, same_cell))
+        yield from _numbers(cell.id, own, old)
+    for id, value in circuit.values.items():
+        for axis, same_axis in zip(value.array, plain.values[id].array, strict=True):
+            yield from _numbers(f"{id}/{axis.name}", axis.label, same_axis.label)
+
+
+def _numbers(id: str, own: str, plain: str) -> Iterator[tuple[str, list[list[str]]]]:
+    if has_letter(own):
+        pairs = zip(NUMBER.findall(plain), NUMBER.findall(own), strict=True)
+        yield id, [[old, new.replace(FILL, "")] for old, new in pairs]
 
 
 def loop_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
