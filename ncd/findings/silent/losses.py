@@ -124,21 +124,24 @@ def _at_the_end(source: Source, seen: set[ast.AST]) -> Iterator[Fault]:
     losses = [*_losses_of_results(source)]
     if not losses:
         return
-    run = source.training or (None if "training" in source.source.text else source.run)
-    if run is None or not isinstance(run.output, Tensor):
+    run = source.training or (None if ".training" in source.source.text else source.run)
+    if run is None:
         return
-    maker = _before(run, run.output)
-    if maker is None or maker.node in seen:
-        return
-    for loss in losses:
+    several = run.output if isinstance(run.output, tuple | list) else ()
+    results = dict(enumerate(several)) or {-1: run.output}
+    for loss, place in losses:
+        maker = _before(run, results.get(place))
         wrong, takes = WRONG[loss]
-        if maker.name in wrong:
+        if maker is not None and maker.node not in seen and maker.name in wrong:
+            seen.add(maker.node)
             yield _fault(source, maker, loss, takes)
-            return
 
 
-def _losses_of_results(source: Source) -> Iterator[str]:
-    """Yields the losses to which a text gives the result of its model."""
+def _losses_of_results(source: Source) -> Iterator[tuple[str, int]]:
+    """Yields the losses to which a text gives a result of its model, and which one it is.
+
+    The place is -1 for a result that is no tuple.
+    """
     text = source.source
     names = dict(_loss_names(text))
     for node in text.nodes:
@@ -148,8 +151,9 @@ def _losses_of_results(source: Source) -> Iterator[str]:
         if isinstance(node.func, ast.Call):  # nn.CrossEntropyLoss()(…, …)
             loss = LOSSES.get(called_name(node.func), "")
         loss = names.get(loss, loss)
-        if loss in WRONG and _is_result(source, node, node.args[0]):
-            yield loss
+        place = _result(source, node, node.args[0]) if loss in WRONG else None
+        if place is not None:
+            yield loss, place
 
 
 def _loss_names(text: SourceText) -> Iterator[tuple[str, str]]:
@@ -161,20 +165,28 @@ def _loss_names(text: SourceText) -> Iterator[tuple[str, str]]:
                 yield name, LOSSES[called_name(node.value)]
 
 
-def _is_result(source: Source, call: ast.Call, value: ast.expr) -> bool:
-    """Returns whether an expression is the result of the model: ``model(x)`` or its name."""
+def _result(source: Source, call: ast.Call, value: ast.expr) -> int | None:
+    """Returns which result of the model an expression is: -1 for ``model(x)``, or its name."""
     text = source.source
-    if isinstance(value, ast.Name):
-        around = text.function(call) or text.tree
-        before = [
-            one
-            for one in ast.walk(around)
-            if isinstance(one, ast.Assign)
-            and any(isinstance(t, ast.Name) and t.id == value.id for t in one.targets)
-        ]
-        return len(before) == 1 and _is_result(source, call, before[0].value)
-    if not isinstance(value, ast.Call):
-        return False
+    if not isinstance(value, ast.Name):
+        return -1 if isinstance(value, ast.Call) and _is_model(source, value) else None
+    places: set[int | None] = set()
+    for one in ast.walk(text.function(call) or text.tree):
+        if not isinstance(one, ast.Assign):
+            continue
+        of_model = isinstance(one.value, ast.Call) and _is_model(source, one.value)
+        for target in one.targets:
+            inside = target.elts if isinstance(target, ast.Tuple) else [target]
+            for k, x in enumerate(inside):
+                if isinstance(x, ast.Name) and x.id == value.id:
+                    place = k if isinstance(target, ast.Tuple) else -1
+                    places.add(place if of_model else None)
+    return places.pop() if len(places) == 1 else None
+
+
+def _is_model(source: Source, value: ast.Call) -> bool:
+    """Returns whether a call is one of the model."""
+    text = source.source
     words = text.letters(value.func)
     kinds = [
         called_name(node.value)

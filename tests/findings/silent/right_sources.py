@@ -223,6 +223,21 @@ RIGHT = {
                 F.nll_loss(model(x), y).backward()
         model(torch.randn(5, 8))"""
     ),
+    "a name that is scores by then": right(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(8, 3)
+            def forward(self, x):
+                y = self.fc(x)
+                return F.softmax(y, dim=1), y
+        model = Net()
+        out, scores = model(torch.randn(5, 8))
+        out = scores * 2
+        y = torch.randint(0, 3, (5,))
+        loss = F.cross_entropy(out, y) + F.cross_entropy(scores, y)"""
+    ),
     "a column against a column": right(
         """
         model = nn.Linear(4, 1)
