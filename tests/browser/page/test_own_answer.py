@@ -1,0 +1,60 @@
+"""A pasted text is answered in a real browser: what comes out, what fails, its cure by a press."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from ncd.view.page.own_examples import OPENING
+from tests.browser.page.test_links import visit
+from tests.browser.page.test_own_page import READY, write
+
+pytestmark = pytest.mark.browser
+WRONG = OPENING.replace("16 * 16 * 16", "16 * 8 * 8")
+OUT = "out: 8 × 10 (b, f)"
+
+
+def test_a_failing_text_is_cured_by_a_press_and_the_press_is_undone(
+    page: Page, address: str
+) -> None:
+    visit(page, address, "/yours")
+    sentence, told = page.locator("p.sentence"), page.locator("p.told")
+    expect(sentence).to_have_text(OUT, timeout=READY)
+    beside = page.locator(".cm-beside")
+    expect(beside).to_contain_text("8×16×16×16")
+    below = page.locator('[class*="st-key-diagram"]').first
+    before = below.bounding_box()
+    write(page, WRONG)
+    expect(told).to_contain_text("This module stops with an error.")
+    expect(sentence).to_contain_text("4096", timeout=READY)
+    expect(told).to_be_hidden()
+    expect(beside).to_contain_text("8×4096 ✗")
+    cure = page.locator(".cures button").first
+    expect(cure).to_have_text(re.compile(r"^line 5: self\.fc = nn\.Linear\("))
+    cure.click()
+    expect(sentence).to_have_text(OUT)
+    expect(page.locator(".cures button")).to_have_text(["Undo"])
+    expect(page.locator(".cost")).to_contain_text("41,418 parameters")  # 4096 · 10 + 10 + 448
+    assert below.bounding_box() == before
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("textbox", name="Your text")).to_contain_text("16 * 8 * 8")
+    expect(sentence).to_contain_text("4096")
+
+
+def test_the_first_page_has_a_field_and_a_phone_an_answer(browser: Browser, address: str) -> None:
+    with browser.new_context(viewport={"width": 390, "height": 844}) as phone:
+        page = phone.new_page()
+        page.goto(address)
+        page.get_by_label(re.compile("^Paste your own PyTorch")).fill(WRONG)
+        page.get_by_role("button", name="Read it").click()
+        expect(page).to_have_url(re.compile("/yours"))
+        expect(page.locator("p.sentence")).to_contain_text("4096", timeout=READY)
+        cure = page.locator(".cures button").first
+        box = cure.bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+        cure.click()
+        expect(page.locator("p.sentence")).to_have_text(OUT, timeout=READY)
+        wide = "document.documentElement.scrollWidth <= innerWidth"
+        assert page.evaluate(wide)
