@@ -10,7 +10,7 @@ from typing import Any
 from ncd.answers.answer import Answer
 from ncd.answers.plain_answer import sentence_of
 from ncd.answers.result_sentence import shape_words
-from ncd.findings.finding import Cure
+from ncd.findings.finding import Cure, Finding, edited
 
 KINDS = {"failure": "fails", "silent": "hardly meant", "size": "sizes"}
 
@@ -29,11 +29,17 @@ def answer_lines(answer: Answer, text: str) -> Iterator[str]:
     yield answer.sentence
     yield from answer.assumed
     for finding in answer.findings:
-        said = sentence_of(finding)
-        if said != answer.sentence:
-            yield f"\n{KINDS[finding.kind]}, {said}"
-        for number, cure in enumerate(finding.cures, 1):
-            yield from _cure(number, cure, text)
+        lines = finding_lines(finding, text)
+        if sentence_of(finding) == answer.sentence:
+            next(lines)
+        yield from lines
+
+
+def finding_lines(finding: Finding, text: str) -> Iterator[str]:
+    """Yields the lines of a finding: what is wrong, and its cures as diffs of the text."""
+    yield f"\n{KINDS[finding.kind]}, {sentence_of(finding)}"
+    for number, cure in enumerate(finding.cures, 1):
+        yield from _cure(number, cure, text)
 
 
 def _cure(number: int, cure: Cure, text: str) -> Iterator[str]:
@@ -41,5 +47,5 @@ def _cure(number: int, cure: Cure, text: str) -> Iterator[str]:
     shapes = ", ".join(shape_words(shape) for shape in cure.shapes)
     out = f", out: {shapes}" if shapes else ""
     yield f"\ncure {number}, which changes the {cure.changes}{out}"
-    before, after = text.splitlines(), cure.text.splitlines()
+    before, after = text.splitlines(), edited(text, cure.edits).splitlines()
     yield from difflib.unified_diff(before, after, "text", "cured", lineterm="", n=0)

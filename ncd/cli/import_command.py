@@ -25,12 +25,20 @@ def import_(args: argparse.Namespace) -> int:
         _write(term, model.title, args)
         _report(term, term_data(term), args)
         return 0
+    from ncd.cli.answer_text import finding_lines
     from ncd.cli.import_data import import_data
+    from ncd.cli.import_findings import import_findings
     from ncd.importing import imported_file
 
     found = imported_file(args.module, args.inputs)
     _write(found.term, args.module, args)
-    _report(found.term, import_data(found), args)
+    findings = import_findings(args.module, args.inputs, found)
+    _report(found.term, import_data(found, findings), args)
+    if findings and not args.json:
+        text = Path(args.module.rpartition(":")[0]).read_text(encoding="utf-8")
+        with report_beside(args.output):
+            for each in findings:
+                print("\n".join(finding_lines(each, text)))
     return 1 if found.failure else 0
 
 
@@ -61,7 +69,7 @@ def _report(term: Term, data: Mapping[str, Any], args: argparse.Namespace) -> No
     with report_beside(args.output):
         print(f"{term.dom.spec} -> {term.cod.spec}")
         rows: list[tuple[object, ...]] = [(name, worded(value)) for name, value in data.items()]
-        hidden = ("dom", "cod", "boxes", "notes")
+        hidden = ("dom", "cod", "boxes", "notes", "findings")
         print_table([row for row in rows if row[0] not in hidden])
         if boxes := data.get("boxes"):
             print_table([("box", box["function"], box["why"]) for box in boxes])

@@ -31,6 +31,10 @@ LEAD = (
     "Deep learning systems drawn as circuits: every wire is an axis of an array, every shape is an "
     "operation. Move a size, and shapes, cost and source follow."
 )
+YOUR_OWN = (
+    "Your own PyTorch? What comes out of it, or what fails and its cure, is told on your machine: "
+    "<code>pip install 'neural-circuit-explorer[run]'</code>, and then <code>ncd ask net.py</code>."
+)
 LEGEND_LEAD = (
     "A circuit is read from left to right, as the numbers go. Wires are the axes of arrays, and "
     "what stands in them is done to the arrays. Here is every sign, with the line of PyTorch or "
@@ -147,6 +151,7 @@ def gallery(cards: Sequence[Card]) -> str:
     body = (
         f'<p class="prose">{LEAD}</p>'
         '<p class="doors"><a href="legend/">How to read a diagram</a></p>'
+        f'<p class="prose">{YOUR_OWN}</p>'
         f'<div class="gallery">{GALLERY_HTML}</div>'
         f'<script type="application/json" id="cards">{data}</script>'
     )

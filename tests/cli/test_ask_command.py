@@ -72,3 +72,26 @@ def test_cures_are_diffs() -> None:
         {"line": 2, "start": 15, "end": 16, "new": "8"}
     ]
     assert data["term"] is None and isinstance(ncd.ask(RIGHT).term, ncd.Term)
+
+
+NET = """from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.unused = nn.Linear({width}, 3), nn.Linear(8, 2)
+    def forward(self, x):
+        return self.fc(x)
+"""
+
+
+def test_an_import_tells_what_is_found_in_its_source(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "found_net.py"
+    file.write_text(NET.format(width=8))
+    said = output(capsys, "import", f"{file}:Net", "--inputs", "2x8")
+    assert "hardly meant, line 5: unused" in said and "difference" in said
+    file.write_text(NET.format(width=9))
+    argv = ("import", f"{file}:Net", "--inputs", "2x8")
+    said = output(capsys, *argv, code=1)
+    assert "+        self.fc, self.unused = nn.Linear(8, 3), nn.Linear(8, 2)" in said
+    (failure,) = json.loads(output(capsys, *argv, "--json", code=1))["findings"]
+    assert (failure["kind"], failure["layer"]) == ("failure", "fc")

@@ -37,6 +37,8 @@ operations, and becomes the same kind of term that every other page is made from
   shape of an input: a last line `Net()(torch.randn(1, 3, 64, 64))`, `1x3x64x64`, or `1x64#50257`
   for tokens below 50257. Methods that the run does not call may hold anything.
 
+- **What fails** is said with its reason, and with edits that cure it: each was tried by reading the
+  edited text again. What runs and is hardly meant stands in amber. `ncd ask FILE` says the same.
 - **A line of PyTorch** is any layer of `torch.nn`, or an `nn.Sequential` of them, and perhaps its
   input: `nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))`.
 - **An einsum** is its pattern: `b h i d, b h j d -> b h i j`, or `bhid,bhjd->bhij`; or a call,

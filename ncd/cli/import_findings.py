@@ -1,0 +1,49 @@
+"""Findings in the source of an imported module, which is read beside its run."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+from ncd.findings.finding import Finding
+from ncd.findings.search import findings
+from ncd.importing import Imported
+
+MAKERS = (ast.ClassDef, ast.FunctionDef)  # of what makes a module
+
+
+def import_findings(place: str, inputs: str, found: Imported) -> tuple[Finding, ...]:
+    """Returns what is found in the file of a module, ``model.py:Net``, on inputs of these shapes.
+
+    A failure is one of the module only if that fails as well.
+    """
+    file, _, name = place.rpartition(":")
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+        last = _call(text, name, inputs)
+    except (OSError, ValueError, RecursionError, MemoryError):  # no text, or no Python
+        return ()
+    line = text.count("\n") + 2  # of the call
+    known = (each for each in findings(f"{text}\n{last}") if each.line < line)
+    return tuple(
+        replace(each, cures=tuple(c for c in each.cures if all(e.line < line for e in c.edits)))
+        for each in known
+        if each.kind != "failure" or found.failure
+    )
+
+
+def _call(text: str, name: str, inputs: str) -> str:
+    """Returns the line that calls a module of a source.
+
+    >>> _call("class Net(nn.Module): ...", "Net", "2x8, 4#50")
+    'Net()(torch.randn(2, 8), torch.randint(50, (4,)))'
+    """
+    made = [each.name for each in ast.parse(text).body if isinstance(each, MAKERS)]
+    given = []
+    for each in inputs.split(","):
+        shape, _, below = each.strip().partition("#")
+        sizes = ", ".join(filter(None, shape.split("x")))
+        tuple_ = f"({sizes},)" if sizes.isdecimal() else f"({sizes})"
+        given.append(f"torch.randint({below}, {tuple_})" if below else f"torch.randn({sizes})")
+    return f"{name}{'()' * (name in made)}({', '.join(given)})"
