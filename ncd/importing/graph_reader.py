@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor, fx
 
-from ncd.importing.base.atoms import Atom, CannotSplit, leaves
+from ncd.importing.base.atoms import Atom, leaves
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import (
     CannotImport,
     Constant,
     ImportFailed,
-    Path,
     Slot,
     Value,
 )
-from ncd.importing.base.memory_views import ignored, in_place, source, uses
-from ncd.importing.boxes import boxed, operator_name
-from ncd.importing.calls import CALLS
-from ncd.importing.calls.complex_calls import Pair, product
-from ncd.importing.calls.conversion_calls import as_whole
+from ncd.importing.base.memory_views import uses
+from ncd.importing.graph_calls import CallReader
 from ncd.importing.graph_inputs import input_value, split_input
-from ncd.importing.module_paths import module_path
 from ncd.importing.torch_export import Exported
 
 
@@ -54,12 +47,12 @@ def walk(made: Exported, forced: Mapping[str, str], names: Mapping[str, str]) ->
     return _Reader(made, forced, names).done()
 
 
-class _Reader:
+class _Reader(CallReader):
     """One pass over the nodes."""
 
     def __init__(self, made: Exported, forced: Mapping[str, str], names: Mapping[str, str]) -> None:
-        self.program, self.forced, self.names = made.program, forced, names
-        self.layers, self.prefix = made.layers, made.prefix
+        self.program, self.names = made.program, names
+        self.prefix = made.prefix
         self.examples = iter(made.inputs)
         signature = made.program.graph_signature
         self.held: dict[str, str] = {
@@ -67,10 +60,10 @@ class _Reader:
             **signature.inputs_to_buffers,
             **signature.inputs_to_lifted_tensor_constants,
         }
-        self.env: dict[fx.Node, Any] = {}
         self.inputs: dict[str, Value] = {}
-        shared = frozenset(self._shared())
-        self.found = Walked(Builder(shared, training=made.module.training))
+        builder = Builder(frozenset(self._shared()), training=made.module.training)
+        super().__init__(builder, forced, made.layers, made.prefix)
+        self.found = Walked(builder)
 
     def _shared(self) -> list[str]:
         """Returns the parameters that several nodes use, or that have several names."""
@@ -93,7 +86,7 @@ class _Reader:
             elif node.op == "get_attr":
                 self.env[node] = getattr(self.program.graph_module, str(node.target))
             else:
-                self._called(node)
+                self.read(node)
         self._split_inputs()
         return self.found
 
@@ -107,15 +100,6 @@ class _Reader:
                 self.found.inputs[name] = step.takes[0]
                 g.meet(step.takes[0].atoms)
                 g.steps.insert(0, step)
-
-    def _called(self, node: fx.Node) -> None:
-        """Stores the result of a call; for a call in place, also as the value of the changed
-        tensor.
-        """
-        found = self.env[node] = self._call(node)
-        if in_place(node) and found is not None and len(node.args[0].users) > 1:  # type: ignore[union-attr]
-            first = source(node)
-            self.env |= {each: found for each in self.env if source(each) is first}
 
     def _placeholder(self, node: fx.Node) -> Any:
         name = self.held.get(node.name)
@@ -168,117 +152,3 @@ class _Reader:
             return g.as_shaped(g.value(found))
         except CannotImport as error:
             raise ImportFailed(f"the output {name} is {error}") from None
-
-    # calls ----------------------------------------------------------------------------------------
-
-    def _call(self, node: fx.Node) -> Any:
-        args, named = self._look(node.args), self._look(dict(node.kwargs))
-        if isinstance(node.target, torch._ops.HigherOrderOperator):
-            return self._inside(node, args)
-        if ignored(node):
-            return None
-        if node.target is operator.getitem:
-            return args[0][args[1]]
-        if not isinstance(node.target, torch._ops.OpOverload) and None in args:
-            return None  # about a size that is not known
-        if not _depends([args, named]):
-            return self._folded(node, args, named)
-        val = node.meta.get("val")
-        if isinstance(val, Tensor) and 0 in [n for n in val.shape if isinstance(n, int)]:
-            return Constant(torch.empty(val.shape, dtype=val.dtype))
-        return self._built(node, list(args), named)
-
-    def _path(self, node: fx.Node) -> Path:
-        return module_path(node, self.layers, self.prefix)
-
-    def _where(self, node: fx.Node) -> str:
-        path = self._path(node)
-        return path[-1][0] if path else ""
-
-    def _inside(self, node: fx.Node, args: Any) -> Any:
-        """Returns the results of a part of the graph that runs in a mode, such as without
-        gradients.
-        """
-        at = next((i for i, x in enumerate(args) if isinstance(x, fx.GraphModule)), None)
-        if at is None or "wrap" not in str(node.target):
-            raise ImportFailed(f"{node.target} cannot be imported", where=self._where(node))
-        given = iter(args[at + 1 :])
-        for inner in args[at].graph.nodes:
-            if inner.op == "placeholder":
-                self.env[inner] = next(given)
-            elif inner.op == "output":
-                return self._look(inner.args[0])
-            elif inner.op == "get_attr":
-                self.env[inner] = getattr(args[at], str(inner.target))
-            else:
-                self._called(inner)
-
-    def _look(self, x: Any) -> Any:
-        if isinstance(x, fx.Node):
-            return self.env[x]
-        if isinstance(x, tuple | list):
-            return [self._look(each) for each in x]
-        if isinstance(x, dict):
-            return {name: self._look(each) for name, each in x.items()}
-        return x
-
-    def _folded(self, node: fx.Node, args: Any, named: Any) -> Any:
-        """Computes a call that depends on no input and no parameter."""
-
-        def real(x: Any) -> Any:
-            if isinstance(x, list):
-                return [real(each) for each in x]
-            return x.tensor if isinstance(x, Constant) else x
-
-        with torch.no_grad():
-            found = node.target(*map(real, args), **{k: real(v) for k, v in named.items()})  # type: ignore[operator]
-        if isinstance(found, tuple | list):
-            return [Constant(x) if isinstance(x, Tensor) else x for x in found]
-        return Constant(found) if isinstance(found, Tensor) else found
-
-    def _built(self, node: fx.Node, args: list[Any], named: dict[str, Any]) -> Any:
-        g = self.found.builder
-        val = node.meta.get("val")
-        g.node, g.path = node.name, self._path(node)
-        if isinstance(val, Tensor):
-            g.shape, g.dtype = tuple(val.shape), val.dtype
-        else:
-            g.dtype = torch.float32
-        target = operator_name(str(node.target), val)
-        name = target.split(".")[1] if target.startswith("aten.") else target
-        handler = CALLS.get(name) or CALLS.get(name.removesuffix("_"))
-        why = self.forced.get(node.name, "" if handler else f"{name} has no op of its own")
-        mark = g.mark()
-        if any(isinstance(x, Pair) for x in args) and name == "mul":
-            handler = product
-        if not why and handler:
-            try:
-                return as_whole(g, handler(g, *args, **named), val)
-            except (CannotImport, CannotSplit) as error:
-                why = str(error)
-            except Exception as error:  # whatever a handler raises for what nobody has thought of
-                why = f"it is called in a way that is not known ({fact(error)})"
-            g.back_to(mark)
-        g.boxes[node.name] = name.removesuffix("_"), why
-        try:
-            return boxed(g, target, args, named, val)
-        except CannotImport as error:
-            raise ImportFailed(
-                f"{target} cannot be imported: {error}", where=self._where(node), cure="another way"
-            ) from None
-
-
-def fact(error: Exception) -> str:
-    """Returns an error of Python as text, with its class where that says what is wrong."""
-    text = " ".join(str(error).split())
-    return text if len(text.split()) > 1 else f"{type(error).__name__} {text}".strip()
-
-
-def _depends(x: Any) -> bool:
-    """Returns whether any argument depends on an input or on a real parameter."""
-    if isinstance(x, list | tuple | dict):
-        return any(map(_depends, x.values() if isinstance(x, dict) else x))
-    if isinstance(x, Constant):
-        real = isinstance(x.tensor, Tensor) and x.tensor.is_floating_point()
-        return bool(x.name) and real
-    return isinstance(x, Value | Pair)

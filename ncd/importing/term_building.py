@@ -8,7 +8,8 @@ from ncd.importing.axis_names import AxisNames, PartOfGroup
 from ncd.importing.base.atoms import Atom, Dim, every, group_of, leaves
 from ncd.importing.base.import_values import Constant, Slot, Step
 from ncd.importing.base.op_order import reordered
-from ncd.importing.graph_reader import Walked, fact
+from ncd.importing.graph_calls import fact
+from ncd.importing.graph_reader import Walked
 from ncd.importing.module_blocks import Item, alive, assembled, late
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Id, Term

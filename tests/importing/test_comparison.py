@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd import from_torch
-from ncd.importing import comparison, graph_reader
+from ncd.importing import comparison, graph_calls
 from ncd.importing.base.import_values import Value
 from ncd.importing.calls import CALLS
 from ncd.importing.comparison import apart
@@ -137,7 +137,7 @@ FAULTS: dict[str, tuple[Function, Function, tuple[Tensor, ...], str]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_a_reader_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, function, inputs, note = FAULTS[name]
-    monkeypatch.setattr(graph_reader, "CALLS", {**CALLS, "cos": reader})
+    monkeypatch.setattr(graph_calls, "CALLS", {**CALLS, "cos": reader})
     found = from_torch(Called(function), *inputs)
     assert found.notes == (note,)
     assert found.difference >= 0.5

@@ -465,9 +465,7 @@ def test_a_norm_that_is_frozen_while_its_module_trains_keeps_its_statistics() ->
     module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
     module[1].train(False).running_mean.normal_()
     found = ncd.from_torch(module, torch.randn(2, 3, 6, 6))
-    assert [box.why for box in found.boxes] == [
-        "a batch norm whose mode is not that of the whole module"
-    ]
+    assert not found.boxes  # but its formula
     other = torch.randn(2, 3, 6, 6)
     assert torch.allclose(found.module()(other), module(other), atol=1e-6)
     assert not ncd.from_torch(module.eval(), other).boxes

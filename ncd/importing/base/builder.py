@@ -26,7 +26,7 @@ from ncd.importing.base.op_order import SAME, in_order
 from ncd.importing.base.recorder import Recorder
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Group, Index, Map, Rename, Split
+from ncd.ops import Group, Map, Rename, Split
 
 
 @dataclass(eq=False)
@@ -128,20 +128,13 @@ class Builder(Recorder):
         at = [i % len(x.dims) for i in places]
         if any(group_of(atom) for i in at for atom in leaves(x.dims[i])):
             x = self.ungrouped(x)
-        gone = {atom for i in at for atom in leaves(x.dims[i])}
-        held = [atom for atom in leaves(x.slot.atoms) if atom in gone]
-        dims = tuple(() if i in at else dim for i, dim in enumerate(x.dims))
-        if not held:
-            return Value(dims, x.slot)
-        slot = x.slot.on(tuple(a for a in leaves(x.slot.atoms) if a not in gone))
+        return self.first_of(x, {atom for i in at for atom in leaves(x.dims[i])})
 
-        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-            (array,), names = arrays, {axes((atom,))[0].name: 0 for atom in held}
-            left = array.with_axes(axis for axis in array if axis.name not in names)
-            return Index(Signature(Type((array,)), Type((left,))), names)
-
-        self.step(make, [x], [slot])
-        return Value(dims, slot)
+    def without_units(self, x: Value, kept: set[Atom]) -> Value:
+        """Returns the value without axes of size 1 that share a dimension with others."""
+        wide = [leaves(dim) for dim in x.dims if size(dim) > 1]
+        gone = {a for dim in wide for a in dim if a.size == 1 and not a.group} - kept
+        return self.first_of(x, gone) if gone else x
 
     def _without_sides(self, x: Value, y: Value) -> Value:
         """Returns the value without spatial groups of which another has one side by itself."""

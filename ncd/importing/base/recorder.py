@@ -29,7 +29,7 @@ from ncd.importing.base.op_order import parameter_name
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Given, Map, Param
+from ncd.ops import Given, Index, Map, Param
 from ncd.ops.torch_calls.given import MOST
 
 
@@ -50,6 +50,7 @@ class Recorder:
     path: Path = ()
     shape: tuple[int, ...] = ()
     dtype: torch.dtype = torch.float32
+    used: frozenset[int] = frozenset()  # which of several results of the current node
     summed: dict[Slot, Dim] = field(default_factory=dict)  # over which a product has summed
     _places: int = 0
     _params: dict[str, Value] = field(default_factory=dict)
@@ -99,6 +100,22 @@ class Recorder:
         slot = Slot(x.slot.atoms)
         self.step(make, [x], [slot], also=every(x.dims))
         return Value(x.dims, slot)
+
+    def first_of(self, x: Value, gone: set[Atom]) -> Value:
+        """Returns the value at the only place of some axes of size 1."""
+        held = [atom for atom in leaves(x.slot.atoms) if atom in gone]
+        dims = tuple(tuple(a for a in leaves(dim) if a not in gone) for dim in x.dims)
+        if not held:
+            return Value(dims, x.slot)
+        slot = x.slot.on(tuple(a for a in leaves(x.slot.atoms) if a not in gone))
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            (array,), names = arrays, {axes((atom,))[0].name: 0 for atom in held}
+            left = array.with_axes(axis for axis in array if axis.name not in names)
+            return Index(Signature(Type((array,)), Type((left,))), names)
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
 
     def refuse(self, why: str) -> NoReturn:
         """Raises CannotImport, so that the current node becomes a box."""

@@ -16,14 +16,17 @@ from ncd.ops import Scale
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 
 
+FULL = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div"}
+
+
 COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def binary(name: str, g: Builder, one: Any, two: Any, alpha: float = 1, **more: Any) -> Value:
     """Adds a sum, difference, product, quotient or power of arrays and numbers."""
     sign = SIGNS[name]
-    if any(value is not None for value in more.values()):
-        g.refuse("a rounded quotient")
+    if more.get("rounding_mode") is not None:
+        return left("div", g, one, two)
     plain = [isinstance(x, int | float) for x in (one, two)]
     if plain[1] and name in ("mul", "div"):
         return scaled(g, one, two if name == "mul" else 1 / two)
@@ -81,6 +84,31 @@ def as_mask(g: Builder, x: Value, formula: str) -> Value:
     return explicit(g, [g.solid(x)], x.dims, formula, kind="bool")
 
 
+TESTED = {
+    "isnan": "$1 != $1",
+    "isinf": "abs($1) == inf",
+    "isfinite": "abs($1) < inf",
+    "isposinf": "$1 == inf",
+    "isneginf": "$1 == -inf",
+}
+LEFT = dict.fromkeys(("fmod", "remainder"), "$1 - floor($1 / $2) * $2") | {"div": "floor($1 / $2)"}
+
+
+def tested(name: str, g: Builder, x: Operand) -> Value:
+    """Adds a mask of the numbers of one kind, such as those that are infinite."""
+    return as_mask(g, g.solid(g.value(x)), TESTED[name])
+
+
+def left(name: str, g: Builder, one: Any, two: Any) -> Value:
+    """Adds a quotient of whole numbers, or what it leaves; of real ones rounding decides it."""
+    values = [g.value(x) for x in (one, two) if not isinstance(x, int | float)]
+    if any(value.slot.kind == "real" for value in values) or isinstance(one, int | float):
+        g.refuse("a rounded quotient of real numbers")
+    if isinstance(two, int | float):
+        return mapped(g, one, LEFT[name].replace("$2", number(two)))
+    return broadcast(g, one, two, LEFT[name])
+
+
 LOGIC = {"and": "min($1, $2)", "or": "max($1, $2)", "xor": "$1 != $2"}
 
 
@@ -105,5 +133,9 @@ CALLS: dict[str, Handler] = {
     **{f"logical_{name}": partial(logical, name) for name in (*LOGIC, "not")},
     "maximum": partial(limit, "max"),
     "minimum": partial(limit, "min"),
+    **{name: partial(tested, name) for name in TESTED},
+    **{name: partial(left, name) for name in LEFT if name not in SIGNS},
+    "hypot": lambda g, one, two: broadcast(g, one, two, "sqrt($1 ** 2 + $2 ** 2)"),
     "rsub": rsub,
+    **{full: partial(binary, name) for full, name in FULL.items()},
 }

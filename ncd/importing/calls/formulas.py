@@ -23,6 +23,8 @@ def number(value: float) -> str:
     >>> number(-0.5), number(-math.inf), number(2.0)
     ('(-0.5)', '(-inf)', '2')
     """
+    if math.isnan(value):
+        return "(inf - inf)"
     if math.isinf(value):
         return "inf" if value > 0 else "(-inf)"
     if abs(value) >= 1e15:

@@ -12,6 +12,8 @@ from ncd.importing.base.atoms import every, leaves, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.calls.formulas import bounded
+from ncd.importing.calls.reduction_calls import reduced
+from ncd.importing.calls.shape_calls import view_as
 from ncd.importing.calls.slice_calls import part_of
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
@@ -59,6 +61,8 @@ def selected(g: Builder, x: Operand, at: int, places: Operand) -> Value:
 def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
     """Adds a lookup by an array of positions along one dimension."""
     given = [i for i, place in enumerate(places) if place is not None]
+    if len(given) > 1:
+        return _outer(g, x, given, [places[at] for at in given])
     if len(given) != 1 or not isinstance(places[given[0]], Value | Constant):
         g.refuse("positions along several dimensions")
     at, chosen = given[0], places[given[0]]
@@ -69,6 +73,29 @@ def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
         if (start := _run(chosen.tensor)) is not None:
             return part_of(g, x, at, start, start + len(chosen.tensor))
     return selected(g, x, at, chosen)
+
+
+def _outer(g: Builder, x: Operand, dims: Sequence[int], places: Sequence[Any]) -> Operand:
+    """Adds lookups along neighbouring dimensions, each by positions that the others do not share.
+
+    Such positions are ``[[0], [2]]`` and ``[1, 3]``: rows 0 and 2, and columns 1 and 3.
+    """
+    known = [one.tensor for one in places if isinstance(one, Constant) and not one.name]
+    beside = list(dims) == list(range(dims[0], dims[0] + len(dims)))
+    whole = all(not one.is_floating_point() and one.dtype != torch.bool for one in known)
+    if len(known) < len(dims) or not beside or not whole:
+        g.refuse("positions along several dimensions")
+    rank = max(one.dim() for one in known)
+    wide = [one.reshape((1,) * (rank - one.dim()) + tuple(one.shape)) for one in known]
+    own = [[i for i, n in enumerate(one.shape) if n > 1] for one in wide]
+    order = [i for some in own for i in some]
+    if order != sorted(set(order)):
+        g.refuse("positions that several dimensions share")
+    value = g.value(x)
+    for at, one in reversed([*zip(dims, wide, strict=True)]):
+        flat = _from_start(one.squeeze(), size(value.dims[at]))
+        value = selected(g, value, at, Constant(flat))
+    return view_as(g, value, g.shape)
 
 
 def gathered(g: Builder, x: Operand, at: int, places: Operand, **more: Any) -> Operand:
@@ -111,7 +138,45 @@ def _run(places: Tensor) -> int | None:
     return int(places[0])
 
 
+def bag(
+    g: Builder,
+    table: Any,
+    places: Operand,
+    offsets: Any,
+    scaled: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    weights: Any = None,
+    *more: Any,
+) -> tuple[Value | None, ...]:
+    """Adds sums, means or largest numbers of the rows of bags of one length."""
+    starts = offsets.tensor.tolist() if isinstance(offsets, Constant) else []
+    count = size(g.value(places).dims[0])
+    each = count // max(1, len(starts))
+    even = starts == [*range(0, count, each or 1)][: len(starts)] and each * len(starts) == count
+    padded = any(one not in (None, False, -1) for one in more)
+    if not starts or not even or weights is not None or padded:
+        g.refuse("bags of several lengths, or with weights")
+    rows = view_as(g, g.value(places), (len(starts), each))
+    found = embedding(g, table, rows)
+    how = ("sum", "mean", "amax")[mode]
+    return reduced(how, g, found, 1), None, None, None
+
+
+def unfolded(g: Builder, x: Operand, at: int, length: int, step: int) -> Value:
+    """Adds the windows of a dimension, whose places become the last dimension."""
+    value = g.value(x)
+    at %= len(value.dims)
+    starts = torch.arange(0, size(value.dims[at]) - length + 1, step)
+    found = selected(g, value, at, Constant(starts[:, None] + torch.arange(length)))
+    order = (*found.dims[: at + 1], *found.dims[at + 2 :], found.dims[at + 1])
+    return Value(order, found.slot)
+
+
 CALLS: dict[str, Handler] = {
+    "unfold": unfolded,
+    **dict.fromkeys(("embedding_bag", "_embedding_bag"), bag),
+    "_unsafe_index": indexed,
     "embedding": embedding,
     "gather": gathered,
     "index": indexed,

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import Dim, every, leaves, regrouped
+from ncd.importing.base.atoms import Dim, every, group_of, leaves, regrouped
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.base.op_order import in_order, parameter_name
@@ -110,8 +110,12 @@ def rms_norm(
     value = g.solid(g.value(x))
     eps = torch.finfo(torch.float32).eps if eps is None else eps
     atoms = every(value.dims[len(value.dims) - len(shape) :])
-    if not own(g, weight) or not atoms:
-        g.refuse("a norm without a parameter of its own")
+    if not atoms:
+        g.refuse("a norm of one number")
+    if not own(g, weight):
+        squares = along("mean", g, mapped(g, value, "$1 ** 2"), atoms)
+        found = broadcast(g, value, squares, f"$1 / sqrt($2 + {eps!r})", "normalise")
+        return found if weight is None else broadcast(g, found, weight, "$1 * $2")
     name = parameter_name(weight.layer, g.path)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -133,6 +137,8 @@ def batch_norm(
     *more: Any,
 ) -> Value:
     """Adds a batch norm; a module in evaluation mode uses the statistics that it has kept."""
+    if mean is None:
+        return _channel_norm(g, x, weight, bias, eps, [0, *range(2, len(g.shape))])
     learned = [one for one in (weight, bias) if one is not None]
     plain = len(learned) != 1 and all(own(g, one) for one in learned) and mean is not None
     value = g.solid(g.value(x))
@@ -157,6 +163,43 @@ def batch_norm(
     return g.op(make, [value], value.dims, [*learned, *kept])
 
 
+def _channel_norm(
+    g: Builder, x: Operand, weight: Any, bias: Any, eps: float, places: Sequence[int]
+) -> Value:
+    """Adds a norm along some dimensions, with a learned factor and sum for each channel."""
+    value = g.solid(g.value(x))
+    if any(group_of(atom) for i in places for atom in leaves(value.dims[i]) if i < 2):
+        value = g.ungrouped(value)
+    atoms = every(value.dims[i] for i in places)
+    if not atoms:
+        g.refuse("a norm of one number")
+    found = Value(value.dims, standardised(g, value, atoms, eps).slot)
+    for other, sign in ((weight, "*"), (bias, "+")):
+        if other is not None:
+            row = g.value(other)
+            column = Value((*row.dims, *((),) * (len(value.dims) - 2)), row.slot)
+            found = broadcast(g, found, column, f"$1 {sign} $2")
+    return found
+
+
+def instance_norm(
+    g: Builder,
+    x: Operand,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    own_statistics: bool,
+    momentum: float,
+    eps: float,
+    *more: Any,
+) -> Value:
+    """Adds a norm of each channel of each example."""
+    if not own_statistics or (g.training and mean is not None):
+        g.refuse("a norm with statistics that it keeps")
+    return _channel_norm(g, x, weight, bias, eps, range(2, len(g.shape)))
+
+
 def _norm_and_counts(
     g: Builder, x: Operand, weight: Any, bias: Any, mean: Any, variance: Any, *more: float
 ) -> tuple[Value | None, ...]:
@@ -178,6 +221,7 @@ CALLS: dict[str, Handler] = {
     "_native_batch_norm_legit_no_training": _norm_and_counts,
     "batch_norm": batch_norm,
     "group_norm": group_norm,
+    "instance_norm": instance_norm,
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
 }

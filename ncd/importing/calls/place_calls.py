@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import torch
+
 from ncd.importing.base.atoms import Atom, leaves, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import Axes, Handler, Operand, Slot, Value
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
 from ncd.importing.calls.formulas import as_real
+from ncd.importing.calls.lookup_calls import selected
 from ncd.importing.calls.slice_calls import part_of
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
@@ -49,7 +52,9 @@ def pad(
     if isinstance(mode, int | float):  # of constant_pad_nd, which has no mode
         mode, value = "constant", mode
     filled = 0.0 if value is None else float(value)
-    if mode != "constant" or abs(filled) > 1e300:
+    if mode != "constant":
+        return reflected(g, x, sides, mode)
+    if abs(filled) > 1e300:
         g.refuse("a padding that is not with one finite number")
     found: Operand = x
     for i in range(len(sides) // 2):
@@ -60,6 +65,19 @@ def pad(
         if max(before, after) > 0:
             found = _padded(g, g.value(found), -1 - i, (max(0, before), max(0, after)), filled)
     return found
+
+
+def reflected(g: Builder, x: Operand, sides: Sequence[int], mode: str) -> Operand:
+    """Looks up the numbers that stand beyond the ends: of the other end, or of the same one."""
+    value = g.value(x)
+    for i in range(len(sides) // 2):
+        before, after = sides[2 * i : 2 * i + 2]
+        at = len(value.dims) - 1 - i
+        if (before, after) != (0, 0):
+            row = torch.arange(size(value.dims[at]), dtype=torch.float64)[None, None]
+            places = torch.nn.functional.pad(row, (before, after), mode)[0, 0].long()
+            value = selected(g, value, at, Constant(places))
+    return value
 
 
 def _rank(g: Builder, x: Operand) -> int:

@@ -89,6 +89,7 @@ def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
     y, lead = _led(g, x, y)
     mine = {*every(x.dims)}
     y = _without(y, {atom for atom in leaves(y.dims[free]) if atom.size == 1 and atom in mine})
+    y = g.without_units(y, mine)
     if any(atom in mine for atom in leaves(y.dims[free])):
         y = g.apart(y, y.dims[free])
     if size(x.dims[-1]) != size(y.dims[along]):
@@ -196,7 +197,15 @@ def einsum(g: Builder, pattern: str, given: Sequence[Operand], **more: Any) -> V
     return g.op(make, values, dims)
 
 
+def bilinear(g: Builder, x: Operand, y: Operand, weight: Operand, bias: Any = None) -> Value:
+    """Adds a product of two arrays with a weight of three dimensions."""
+    lead = "abcdefgh"[: len(g.shape) - 1]
+    found = einsum(g, f"{lead}i,oij,{lead}j->{lead}o", (x, weight, y))
+    return found if bias is None else broadcast(g, found, bias, "$1 + $2")
+
+
 CALLS: dict[str, Handler] = {
+    "bilinear": bilinear,
     **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot"), matmul),
     "addmm": addmm,
     "baddbmm": baddbmm,

@@ -10,7 +10,8 @@ from ncd.importing.base.atoms import Atom, Dim, leaves
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
 from ncd.importing.base.op_order import parameter_name, reordered
-from ncd.importing.calls.concat_calls import stack
+from ncd.importing.calls.concat_calls import concatenate, stack
+from ncd.importing.calls.order_calls import flip
 from ncd.importing.calls.product_calls import own
 from ncd.importing.calls.slice_calls import select
 from ncd.lang.formulas.formula import parse
@@ -103,19 +104,25 @@ def recurrent(
     batch_first: bool = False,
 ) -> tuple[Value, ...]:
     """Adds a recurrent layer for each of ``layers``; returns its outputs and last states."""
-    if both_ways or (train and dropout) or not all(own(g, each) for each in weights):
-        g.refuse("a layer that runs both ways, drops numbers, or shares weights")
+    if (train and dropout) or not all(own(g, each) for each in weights):
+        g.refuse("a layer that drops numbers, or shares weights")
     value = g.solid(g.value(x))
     at = 1 if batch_first and len(value.dims) == 3 else 0
     begin = [first] if isinstance(first, Value | Constant) else list(first)
-    count = 4 if bias else 2
+    count, ways = 4 if bias else 2, 1 + both_ways
+    if len(weights) != count * layers * ways:
+        g.refuse("a layer whose states are projected")
     last: list[list[Value]] = [[] for _ in range(states)]
     for i in range(layers):
-        starts = [g.value(select(g, start, 0, i)) for start in begin]
-        own_weights = weights[count * i : count * (i + 1)]
-        value, ends = _layer(cell, g, value, at, starts, own_weights)
-        for some, end in zip(last, ends, strict=True):
-            some.append(end)
+        found = []
+        for j in range(i * ways, (i + 1) * ways):
+            starts = [g.value(select(g, start, 0, j)) for start in begin]
+            x = flip(g, value, [at]) if j % ways else value
+            out, ends = _layer(cell, g, g.value(x), at, starts, weights[count * j :][:count])
+            found.append(flip(g, out, [at]) if j % ways else out)
+            for some, end in zip(last, ends, strict=True):
+                some.append(end)
+        value = g.value(concatenate(g, found, len(value.dims) - 1) if both_ways else found[0])
     return (value, *(g.value(stack(g, some, 0)) for some in last))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 from ncd.importing.base.atoms import Atom, Dim, fresh, group_of, leaves, size
@@ -11,7 +12,7 @@ from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
 from ncd.importing.calls.activation_calls import dropout
 from ncd.importing.calls.arithmetic_calls import binary, scaled
-from ncd.importing.calls.formulas import as_real, broadcast, mapped
+from ncd.importing.calls.formulas import as_real, broadcast, mapped, number
 from ncd.importing.calls.mask_calls import causal, masked_fill
 from ncd.importing.calls.product_calls import product
 from ncd.lang.terms.terms import Term
@@ -54,6 +55,53 @@ def reduced(
     found = along(HOW.get(name, name), g, value, atoms) if atoms else value
     kept = tuple(dim for i, dim in enumerate(found.dims) if keep or i not in gone)
     return Value(kept, found.slot)
+
+
+def variance(
+    g: Builder,
+    x: Operand,
+    at: Any = None,
+    unbiased: Any = None,
+    keep: bool = False,
+    *,
+    dim: Any = None,
+    correction: Any = None,
+    keepdim: bool = False,
+) -> tuple[Value, Value]:
+    """Adds the variance along some dimensions, and the mean."""
+    if isinstance(at, bool):
+        at, unbiased = None, at
+    at, keep = dim if at is None else at, keep or keepdim
+    less = correction if correction is not None else int(unbiased is not False)
+    value = as_real(g, g.value(x))
+    places = range(len(value.dims)) if at in (None, []) else [at] if isinstance(at, int) else at
+    count = prod(size(value.dims[i]) for i in places)
+    if count <= less:
+        g.refuse("a variance of too few numbers")
+    mean = reduced("mean", g, value, list(places), True)
+    found = reduced("mean", g, broadcast(g, value, mean, "($1 - $2) ** 2"), list(places), keep)
+    if less:
+        found = mapped(g, found, f"$1 * {number(count / (count - less))}")
+    return found, (mean if keep else reduced("mean", g, value, list(places)))
+
+
+def deviation(g: Builder, x: Operand, *args: Any, **named: Any) -> tuple[Value, Value]:
+    """Adds the standard deviation along some dimensions, and the mean."""
+    found, mean = variance(g, x, *args, **named)
+    return mapped(g, found, "sqrt($1)"), mean
+
+
+def distances(g: Builder, x: Operand, y: Operand, p: float = 2.0, *more: Any) -> Value:
+    """Adds the distance of each row of one array to each of another."""
+    one, two = g.value(x), g.value(y)
+    rows = Value((*one.dims[:-1], (), one.dims[-1]), one.slot)
+    apart = broadcast(g, rows, Value((*two.dims[:-2], (), *two.dims[-2:]), two.slot), "$1 - $2")
+    if p == 2:
+        total = reduced("sum", g, mapped(g, apart, "$1 ** 2"), -1)
+        return mapped(g, total, "sqrt($1)")
+    if p == 1:
+        return reduced("sum", g, mapped(g, apart, "abs($1)"), -1)
+    return g.refuse("distances of another norm")
 
 
 def softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
@@ -156,6 +204,11 @@ def _repeated(g: Builder, q: Value, k: Value, v: Value) -> tuple[Value, Value, V
 CALLS: dict[str, Handler] = {
     **{name: partial(reduced, name) for name in HOW},
     **dict.fromkeys(("softmax", "_softmax"), softmax),
+    **dict.fromkeys(("cdist", "_cdist_forward"), distances),
+    "std": lambda g, x, *args, **named: deviation(g, x, *args, **named)[0],
+    "std_mean": deviation,
+    "var": lambda g, x, *args, **named: variance(g, x, *args, **named)[0],
+    "var_mean": variance,
     "log_softmax": log_softmax,
     "scaled_dot_product_attention": attention,
     "topk": top,

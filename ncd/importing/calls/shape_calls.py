@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import CannotSplit, every, fresh, regrouped, size
+from ncd.importing.base.atoms import Atom, CannotSplit, every, fresh, regrouped, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Constant, Handler, Operand, Value
 
@@ -36,11 +36,28 @@ def _weight(g: Builder, x: Operand) -> Constant | None:
 
 def view_as(g: Builder, x: Value, shape: Sequence[int]) -> Value:
     """Returns the value in another shape."""
-    try:
-        return Value(regrouped(x.dims, shape), x.slot)
-    except CannotSplit:
-        x = g.loose(x)
-        return Value(regrouped(x.dims, shape), x.slot)
+    for change in (lambda x: x, g.loose, lambda x: _merged(g, x, shape)):
+        x = change(x)
+        try:
+            return Value(regrouped(x.dims, shape), x.slot)
+        except CannotSplit as error:
+            failed = error
+    raise failed
+
+
+def _merged(g: Builder, x: Value, shape: Sequence[int]) -> Value:
+    """Returns the value with one axis for all dimensions that another shape cuts across."""
+    least = min(len(x.dims), len(shape))
+    same = [one == two for one, two in zip(x.shape, shape, strict=False)]
+    first = next((i for i, one in enumerate(same) if not one), least)
+    back = zip(reversed(x.shape[first:]), reversed(shape[first:]), strict=False)
+    last = next((i for i, (one, two) in enumerate(back) if one != two), 0)
+    end = len(x.dims) - last
+    if first >= end:
+        return x
+    x = Value((*x.dims[:first], every(x.dims[first:end]), *x.dims[end:]), x.slot)
+    x = g.single(x, first, alone=False)
+    return g.renamed(x, x.dims[first], (Atom(size(x.dims[first]), "n"),))
 
 
 def permute(g: Builder, x: Operand, order: Sequence[int]) -> Operand:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from ncd.importing.base.atoms import VAGUE, Atom, leaves, make_group
@@ -11,7 +10,7 @@ from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.base.op_order import in_order, parameter_name
 from ncd.importing.calls.product_calls import own
-from ncd.importing.calls.reduction_calls import reduced
+from ncd.importing.calls.sliding_calls import computed_convolution, computed_transpose, sides
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops import Conv, ConvTranspose, MaxPool
@@ -43,13 +42,15 @@ def convolution(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Value:
-    if not own(g, weight) or not (bias is None or own(g, bias)):
-        g.refuse("a kernel that is not a parameter of its own")
-    n = weight.tensor.dim() - 2
-    kernel = _sides(weight.tensor.shape[2:])
+    shape = weight.tensor.shape if isinstance(weight, Constant) else weight.shape
+    n = len(shape) - 2
+    kernel = _sides(shape[2:])
     if padding == "same":
         padding = _half(g, kernel, _sides(dilation), n)
     padding = 0 if padding == "valid" else padding
+    if not own(g, weight) or not (bias is None or own(g, bias)):
+        each = (sides(value, n) for value in (stride, padding, dilation))
+        return computed_convolution(g, x, weight, bias, [*zip(*each, strict=True)], groups)
     numbers = [_sides(v) for v in (stride, padding, dilation)]
     name = parameter_name(weight.layer, g.path)
 
@@ -72,9 +73,11 @@ def transposed(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Value:
-    plain = _sides(output_padding) == 0 and groups == 1
-    if not own(g, weight) or not plain or _sides(dilation) != 1:
-        g.refuse("a transposed convolution of another kind")
+    plain = own(g, weight) and (bias is None or own(g, bias))
+    if not plain or groups != 1 or _sides(dilation) != 1 or _sides(output_padding) != 0:
+        n = len(g.value(weight).dims) - 2
+        each = (sides(value, n) for value in (stride, padding, dilation))
+        return computed_transpose(g, x, weight, bias, [*zip(*each, strict=True)], groups)
     kernel = _sides(weight.tensor.shape[2:])
     steps = (_sides(stride), _sides(padding))
     name = parameter_name(weight.layer, g.path)
@@ -144,11 +147,7 @@ def max_pool(
     kernel: Any,
     stride: Any = None,
     padding: Any = 0,
-    dilation: Any = 1,
-    ceil: bool = False,
 ) -> Value:
-    if ceil or _sides(dilation) != 1:
-        g.refuse("a pooling with gaps, or rounded up")
     length = _sides(kernel)
     step = _sides(stride) if stride else length
     pad = _sides(padding)
@@ -162,36 +161,14 @@ def average_pool(
     kernel: Any,
     stride: Any = None,
     padding: Any = 0,
-    ceil: bool = False,
-    count_include_pad: bool = True,
-    divisor: Any = None,
 ) -> Value:
     length = _sides(kernel)
     step = _sides(stride) if stride else length
     pad = _sides(padding)
-    if ceil or divisor or (pad and not count_include_pad):
-        g.refuse("a mean of another kind")
     return windowed(g, x, n, None, lambda pattern: mean_of_windows(pattern, length, step, pad))
-
-
-def adaptive_average(g: Builder, x: Operand, sizes: Any, n: int = 2) -> Value:
-    value = g.value(x)
-    wanted = [sizes] * n if isinstance(sizes, int) else list(sizes)
-    shape = value.shape[len(value.dims) - n :]
-    if all(k == 1 for k in wanted):
-        return reduced("mean", g, value, list(range(-n, 0)), True)
-    if any(k is None or have % k for have, k in zip(shape, wanted, strict=True)):
-        g.refuse("windows of several lengths")
-    lengths = [have // k for have, k in zip(shape, wanted, strict=True)]
-    return value if set(lengths) == {1} else average_pool(n, g, value, lengths)
 
 
 CALLS: dict[str, Handler] = {
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), convolution),
     **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), transposed),
-    "adaptive_avg_pool1d": lambda g, x, sizes: adaptive_average(g, x, sizes, 1),
-    "adaptive_avg_pool2d": adaptive_average,
-    "adaptive_avg_pool3d": lambda g, x, sizes: adaptive_average(g, x, sizes, 3),
-    **{f"avg_pool{n}d": partial(average_pool, n) for n in (1, 2, 3)},
-    **{f"max_pool{n}d": partial(max_pool, n) for n in (1, 2, 3)},
 }

@@ -1,0 +1,91 @@
+"""Functions and layers of torch are imported without a box, with torch's values and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import ncd
+from ncd import from_torch
+from ncd.importing.imported import Imported
+from tests.importing.functions import FUNCTIONS, LAYERS, Function
+from tests.importing.test_kinds import Called, drawn
+
+
+def faults(found: Imported, module: nn.Module, inputs: tuple[Tensor, ...]) -> Iterator[str]:
+    """Yields how an import differs from its module: boxes, notes, and gradients of the inputs."""
+    yield from (f"{box.function} is a box: {box.why}" for box in found.boxes)
+    yield from found.notes
+    if found.boxes or not any(x.is_floating_point() for x in inputs):
+        return
+    grads = []
+    for one in (found.module().eval(), module.eval()):
+        given = [x.clone().requires_grad_(x.is_floating_point()) for x in inputs]
+        out = one(*given)
+        out = out[0] if isinstance(out, tuple) else out
+        if not out.requires_grad:
+            return
+        (out * torch.linspace(0.5, 1.5, out.numel()).reshape(out.shape)).sum().backward()
+        grads += [[x.grad for x in given if x.grad is not None]]
+    for one, two in zip(*grads, strict=True):
+        if not torch.allclose(one, two, atol=1e-4, rtol=1e-3, equal_nan=True):
+            yield f"a gradient is {(one - two).abs().max():.2g} from torch's"
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_functions_have_ops_and_give_the_values_and_gradients_of_torch(part: int) -> None:
+    wrong, x = {}, drawn(2, 4, 8)
+    for name in list(FUNCTIONS)[part::4]:
+        module = Called(FUNCTIONS[name])
+        wrong[name] = [*faults(from_torch(module.eval(), x), module, (x,))]
+    assert {name: some for name, some in wrong.items() if some} == {}
+
+
+def test_layers_have_ops_and_give_the_values_and_gradients_of_torch() -> None:
+    wrong = {}
+    for name, (make, inputs) in LAYERS.items():
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            module = make().eval()
+            for x in module.parameters():
+                nn.init.normal_(x)
+        wrong[name] = [*faults(from_torch(module, *inputs), module, inputs)]
+    assert {name: some for name, some in wrong.items() if some} == {}
+
+
+def test_a_decomposition_is_a_block_with_the_name_of_the_function() -> None:
+    found = from_torch(Called(lambda x: nn.functional.glu(x, -1)), drawn(2, 8))
+    assert "Block(" in repr(found.term) and "'glu'" in repr(found.term)
+    assert ncd.gradient(found.term) is not None and not found.boxes
+
+
+BOXES: dict[str, Function] = {  # of what torch has no smaller calls either, or random ones
+    "alpha_dropout": lambda x: nn.functional.alpha_dropout(x, training=True),
+    "atan2": lambda x: torch.atan2(x, x + 9),
+    "cummax": lambda x: x.cummax(-1).values,
+    "fmod": lambda x: x.fmod(0.3),
+    "index_add": lambda x: x.index_add(0, torch.tensor([0, 1]), x),
+    "sort": lambda x: x.sort(stable=True).indices,
+}
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_what_is_neither_is_one_box_with_its_name(name: str) -> None:
+    found = from_torch(Called(BOXES[name]), drawn(2, 4, 8))
+    assert [box.function for box in found.boxes] == [name] and not found.notes
+
+
+def test_a_parameter_that_a_decomposition_takes_twice_is_one_array() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(drawn(4, 4))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.addcmul(x, self.weight, self.weight)
+
+    found = from_torch(Twice(), drawn(4, 4))
+    assert not found.boxes and not found.notes and ncd.cost(found.term).parameters == 16
