@@ -38,6 +38,7 @@ square std sub sum tan tanhshrink threshold topk tril triu trunc upsample_biline
 upsample_nearest1d upsample_nearest2d var where xlogy
 """
 COMMON = frozenset(_COMMON.split())
+CLOSED = "closed"  # no part of torch.ops: the functions of boxes that are drawn and never run
 
 
 def _read_function(value: Any, name: str) -> str:

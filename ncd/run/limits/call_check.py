@@ -7,17 +7,30 @@ from functools import lru_cache
 import torch
 
 from ncd.lang.circuits.circuit import Cell, Circuit
-from ncd.lang.errors import MismatchError
+from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.types.axes import Array
+from ncd.ops.torch_calls.opaque import CLOSED
 from ncd.run.execution.evaluate import Like
 from ncd.run.execution.program import part
 
 META = torch.device("meta")
 
 
+class ValuesEnd(NCDError):
+    """A box that is drawn with its shapes, of a function that not everyone may run."""
+
+
 def check_calls(circuit: Circuit) -> None:
-    """Raises MismatchError for a call that torch rejects, or whose result has another shape."""
+    """Raises MismatchError for a call that torch rejects, or whose result has another shape.
+
+    Raises ValuesEnd for a box that is only drawn.
+    """
     for cell in circuit.cells:
+        if cell.op.calls.startswith(f"{CLOSED}."):
+            fact = f"values end here: {cell.op.calls.split('.')[1]} of torch is drawn, and not run"
+            raise ValuesEnd(fact, cure="ncd.from_torch on your own machine, which runs it").at(
+                op=cell.op
+            )
         fault = _fault(cell) if cell.op.calls else ""
         if fault:
             fact, cure = f"torch refuses it: {fault}", "a pattern of the shapes that it gives"

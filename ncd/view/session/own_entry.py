@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import torch
 
@@ -16,13 +17,15 @@ from ncd.drawing import drawn_wires
 from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
 from ncd.lang.errors import LimitError, NCDError, UnknownNameError, unknown
 from ncd.lang.terms.op import Op
+from ncd.lang.terms.rewrite import rebuilt
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
 from ncd.models.configs.config_reader import is_config, read_config
 from ncd.models.tensors.einops_patterns import EINOPS, line_entry
-from ncd.ops.torch_calls.opaque import COMMON
+from ncd.ops import Opaque
+from ncd.ops.torch_calls.opaque import CLOSED, COMMON
 from ncd.run import CircuitModule
 from ncd.text import TextError, is_source
 from ncd.train import written
@@ -87,9 +90,10 @@ def own(text: str) -> Own:
         entry = read_config(text).entry(NAME, text)
         return Own(entry, "a published configuration", sentence=_sentence(entry))
     found = reading(text)
-    _check_parts(found.term)
     least = is_source(text)
-    entry = _entry(found.term, NAME, "Yours", "Your own text", text, least)
+    term = _closed(found.term) if least else found.term  # a source names no op by itself
+    _check_parts(term)
+    entry = _entry(term, NAME, "Yours", "Your own text", text, least)
     _check_wires(entry)
     if found.failure is not None:
         sentence = ""
@@ -135,16 +139,35 @@ def _check_part(term: Term) -> None:
     if (count := len(term.dom) + len(term.origins)) > ARRAYS:
         fact = f"a part takes and gives {count:,} arrays, and at most {ARRAYS} can be drawn"
         raise LimitError(fact, cure="fewer")
-    function = term.calls if isinstance(term, Op) else ""
-    name, _, overload = function.removeprefix("aten.").partition(".")
-    if function and (f"aten.{name}" not in FUNCTIONS or overload not in OVERLOADS):
-        raise _no_function(function, name)
+    if isinstance(term, Op) and term.calls and not _may_run(term):
+        raise _no_function(term.calls)
     for part in term.children:
         _check_part(part)
 
 
-def _no_function(function: str, name: str) -> NCDError:
+def _closed(value: Any) -> Any:
+    """Returns a term whose boxes have names that torch lacks, but for those that visitors may call.
+
+    So they are drawn with their shapes, and nothing can run them.
+    """
+    if type(value) is tuple:
+        return tuple(map(_closed, value))
+    if isinstance(value, Opaque) and not _may_run(value):
+        return Opaque(value.pattern, f"{CLOSED}.{value.title}", value.arguments)
+    return rebuilt(value, _closed) if isinstance(value, Term) else value
+
+
+def _may_run(op: Op) -> bool:
+    """Returns whether visitors may call the function of an op; of most ops there is none."""
+    space, _, name = op.calls.partition(".")
+    function, _, overload = name.partition(".")
+    listed = f"{space}.{function}" in FUNCTIONS and overload in OVERLOADS
+    return not op.calls or listed or space == CLOSED
+
+
+def _no_function(function: str) -> NCDError:
     """Returns the error for a function that visitors may not call; one of torch is no slip."""
+    name = function.removeprefix("aten.").partition(".")[0]
     if hasattr(torch.ops.aten, name):
         fact = f"this page does not call {function} of torch"
         return UnknownNameError(fact, cure="an op of the language in its place")

@@ -20,7 +20,7 @@ from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.models import Entry, Knob
-from ncd.run.limits.call_check import check_calls
+from ncd.run.limits.call_check import ValuesEnd, check_calls
 from ncd.run.limits.guard import fits
 from ncd.view.base.cache import SHELF, kept
 from ncd.view.base.knobs import label, put
@@ -48,8 +48,22 @@ class Refusal:
         return isinstance(self.error, LimitError)
 
     @property
+    def closed(self) -> bool:
+        """Returns whether it holds a box that is drawn and never run, whatever the sizes."""
+        return isinstance(self.error, ValuesEnd)
+
+    @property
+    def title(self) -> str:
+        """What is wrong, in a few words."""
+        if self.closed:
+            return "Values end here."
+        return "Too large to run here." if self.large else "This does not fit yet."
+
+    @property
     def ways(self) -> tuple[Mapping[str, int], ...]:
         """Up to three settings that would work; searched once, for about a second."""
+        if self.closed:
+            return ()
         key = ("ways", self.entry.key, tuple(self.settings.items()), str(self.error))
         return kept(SHELF, key, self._found)
 
@@ -223,7 +237,7 @@ def bare(term: Term) -> Term:
 def show(refusal: Refusal) -> None:
     """Shows the reason in plain words, and buttons that set knobs to values that work."""
     with st.container(border=True, key="refusal"):
-        st.markdown("**Too large to run here.**" if refusal.large else "**This does not fit yet.**")
+        st.markdown(f"**{refusal.title}**")
         st.text(_reason(refusal.error))
         if refusal.ways:
             with st.container(horizontal=True, vertical_alignment="center"):
