@@ -41,6 +41,15 @@ COMMON = frozenset(_COMMON.split())
 CLOSED = "closed"  # no part of torch.ops: the functions of boxes that are drawn and never run
 
 
+def closed_name(function: str) -> str:
+    """Returns a name without a function, for a box that is drawn like that of another one.
+
+    >>> closed_name("aten.cummax.default")
+    'closed.cummax'
+    """
+    return f"{CLOSED}.{function.split('.')[1]}"
+
+
 def _read_function(value: Any, name: str) -> str:
     if not isinstance(value, str) or not _FUNCTION.fullmatch(value):
         raise ParseError(f"{shown(value)} is no function of torch", cure='"aten.roll"')

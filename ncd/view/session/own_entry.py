@@ -24,8 +24,7 @@ from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
 from ncd.models.configs.config_reader import is_config, read_config
 from ncd.models.tensors.einops_patterns import EINOPS, line_entry
-from ncd.ops import Opaque
-from ncd.ops.torch_calls.opaque import CLOSED, COMMON
+from ncd.ops.torch_calls.opaque import CLOSED, COMMON, closed_name
 from ncd.run import CircuitModule
 from ncd.text import TextError, is_source
 from ncd.train import written
@@ -152,8 +151,8 @@ def _closed(value: Any) -> Any:
     """
     if type(value) is tuple:
         return tuple(map(_closed, value))
-    if isinstance(value, Opaque) and not _may_run(value):
-        return Opaque(value.pattern, f"{CLOSED}.{value.title}", value.arguments)
+    if isinstance(value, Op) and not _may_run(value):
+        return rebuilt(value, lambda own: closed_name(own) if own == value.calls else own)
     return rebuilt(value, _closed) if isinstance(value, Term) else value
 
 

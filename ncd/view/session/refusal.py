@@ -54,7 +54,7 @@ class Refusal:
 
     @property
     def title(self) -> str:
-        """What is wrong, in a few words."""
+        """The line above the reason."""
         if self.closed:
             return "Values end here."
         return "Too large to run here." if self.large else "This does not fit yet."
