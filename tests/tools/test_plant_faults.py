@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from tools import plant_faults
 from tools.draw_faults import draw, mistakes
 from tools.fault_list import FAULTS, Fault
 from tools.plant_faults import ROOT, line, planted, targets, tried
@@ -53,6 +55,24 @@ def test_a_fault_is_noticed_or_not_and_undone(small: Path) -> None:
     assert not survived.killed and survived.by == ""
     assert line(survived).startswith("| SURVIVED | sums.py | `2 * n` → `n ** 2` |")
     assert (small / "ncd" / "sums.py").read_text() == sound
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_run_without_an_end_is_the_fault_s_only_if_sound_code_comes_to_one(
+    small: Path, monkeypatch: pytest.MonkeyPatch, busy: bool
+) -> None:
+    sound, endless = (small / "ncd" / "sums.py").read_text(), Fault("sums.py", "2 * n", "twice(n)")
+
+    def ended(*given: object) -> subprocess.CompletedProcess[str] | None:
+        late = busy or (small / "ncd" / "sums.py").read_text() != sound
+        return None if late else subprocess.CompletedProcess((), 0, "", "")
+
+    monkeypatch.setattr(plant_faults, "_ended", ended)
+    if not busy:
+        assert tried(endless, small, ())[1:3] == (True, "no end in 600 s")
+        return
+    with pytest.raises(RuntimeError, match=r"the tests of sums.py take over 600 s as they are"):
+        tried(endless, small, ())
 
 
 def test_a_text_that_is_not_there_once_is_no_fault(small: Path) -> None:
