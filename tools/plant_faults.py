@@ -52,8 +52,8 @@ def targets(fault: Fault, root: Path = ROOT) -> list[str]:
     >>> from tools.fault_list import Fault
     >>> targets(Fault("serial.py", "a", "b", "tests/test_serial.py -k field"))
     ['tests/test_serial.py', '-k', 'field']
-    >>> targets(Fault("view/base/no_such_file.py", "a", "b"))
-    ['ncd/view/base/no_such_file.py', 'tests/view']
+    >>> targets(Fault("view/no_such_folder/file.py", "a", "b"))
+    ['ncd/view/no_such_folder/file.py', 'tests/view']
     """
     if fault.tests:
         return fault.tests.split()

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 import subprocess
 import sys
 from typing import Any
@@ -173,3 +174,11 @@ def test_processes_share_the_cores(
     assert (found["NCD_WORKERS"], found["NCD_DRAIN"]) == (str(workers), crowd.DRAIN)
     monkeypatch.setenv("NCD_WORKERS", "7")
     assert crowd.settings(count)["NCD_WORKERS"] == "7"
+
+
+def test_each_process_has_a_port_of_its_own_that_is_free() -> None:
+    ports = crowd._ports(4)
+    assert len({*ports}) == 4
+    for port in ports:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", port))

@@ -81,3 +81,13 @@ def test_the_wires_that_a_reduction_ends_are_those_that_it_reduces(sample: Sampl
     wires = {port: name for port, _, name in ports(cell.site.ins)}
     ended = [wires[port] for mark in cell.op.glyph(cell.site).marks for port in mark.ins]
     assert ended == list(cell.op.reduced)
+
+
+@pytest.mark.parametrize("how", ["sum", "mean", "max", "min", "product"])
+@pytest.mark.parametrize(
+    ("pattern", "dom"), [("x ->", "x:2x3"), ("x y -> y", "x:2x2 y:3"), ("y ->", "y:4")]
+)
+def test_a_reduction_of_one_axis_or_both_sides_of_one_has_its_gradient(
+    how: str, pattern: str, dom: str
+) -> None:
+    assert_gradient(ncd.elaborate(Then(Id(dom), Reduce(pattern, how))).term)
