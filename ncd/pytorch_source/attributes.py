@@ -34,6 +34,7 @@ from ncd.pytorch_source.listed.attribute_lists import (
     TENSOR_METHODS,
     TENSOR_VALUES,
 )
+from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.listed.layer_building import begin
 from ncd.pytorch_source.listed.module_methods import module_method
 from ncd.pytorch_source.listed.plain_methods import plain_method
@@ -62,7 +63,7 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
     if name.startswith("__"):
         return _dunder(machine, value, name)
     if isinstance(value, Unknown):
-        return value if machine.strict else Unknown(f"{value.name}.{name}"[:80], value.why)
+        return _of_unknown(machine, value, name)
     if isinstance(value, Namespace):
         return value.names.get(name, value.otherwise(name, MISSING))
     if isinstance(value, Super):
@@ -80,6 +81,14 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
     return plain_method(machine, value, name, MISSING)
 
 
+def _of_unknown(machine: Machine, value: Unknown, name: str) -> Any:
+    """Returns an attribute of an unknown value: a size that is usual for its name is assumed."""
+    if type(size := usual(name)) is int:
+        machine.taken.setdefault(value.name, {})[name] = size
+        return size
+    return Unknown(f"{value.name}.{name}"[:80], value.why)
+
+
 def member(machine: Machine, value: Any, name: str) -> Any:
     """Returns a method that a class of the source defines, or None."""
     if not isinstance(value, Interpreted | Plain):
@@ -94,6 +103,8 @@ def _dunder(machine: Machine, value: Any, name: str) -> Any:
         return value.own
     if name == "__class__" and isinstance(value, Interpreted | Plain):
         return type(value).visitor
+    if name == "__version__" and isinstance(value, Namespace) and name in value.names:
+        return value.names[name]
     if name == "__name__" and isinstance(value, ClassValue | Function):
         return value.name
     if name == "__name__" and isinstance(value, type) and issubclass(value, nn.Module):
@@ -186,7 +197,9 @@ def _first_step(machine: Machine, real: type, subject: Any) -> Any:
 
     def first(*args: Any, **named: Any) -> None:
         if issubclass(real, nn.Module):
-            _begin(machine, real, subject, args, named)
+            other = any(isinstance(base, Unknown) for base in _bases(machine, type(subject).visitor))
+            given = ((), {}) if real is nn.Module and other else (args, named)
+            _begin(machine, real, subject, *given)
 
     return Method("__init__", first)
 
@@ -219,6 +232,9 @@ def _of_module(machine: Machine, value: nn.Module, name: str) -> Any:
     methods = (*MODULE_METHODS, *CONTAINER_METHODS)
     if name in methods and hasattr(type(value), name):
         return module_method(machine, value, name)
+    if isinstance(value, Elsewhere):
+        _, made_of, _, named = value.__dict__["made_of"]
+        return named[name] if name in named else _of_unknown(machine, made_of, name)
     return MISSING
 
 

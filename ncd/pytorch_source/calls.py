@@ -23,6 +23,7 @@ from ncd.pytorch_source.base.source_values import (
     Super,
     Unknown,
 )
+from ncd.pytorch_source.listed.elsewhere import Elsewhere, box, is_class_name
 from ncd.pytorch_source.listed.layer_building import layer
 from ncd.pytorch_source.listed.tensor_calls import is_size, sized, torch_call
 from ncd.pytorch_source.listed.torch_names import LISTED
@@ -46,7 +47,7 @@ def call(
 ) -> Any:
     """Returns the result of a call; raises TextError if it is not supported."""
     if isinstance(function, Unknown):
-        return _of_unknown(machine, function, (*args, *named.values()))
+        return _of_unknown(machine, function, args, named)
     if isinstance(function, Native):
         return machine.within(_native(machine, function, args, named, scope))
     if isinstance(function, nn.Module):
@@ -90,10 +91,14 @@ def _listed(machine: Machine, function: Any, args: tuple[Any, ...], named: dict[
     raise machine.refuse(f"{described(function)} is not called here", "a listed function")
 
 
-def _of_unknown(machine: Machine, function: Unknown, given: tuple[Any, ...]) -> Any:
-    """Returns an unknown value; raises an error if the diagram needs it."""
-    if machine.tracing and any(isinstance(one, Tensor) for one in given):
-        raise machine.unknown(function)
+def _of_unknown(
+    machine: Machine, function: Unknown, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Returns a box of what stands in another file, or an unknown value."""
+    if machine.tracing:
+        return box(machine, function, (*args, *named.values()))
+    if machine.building and is_class_name(function):
+        return Elsewhere(machine, function, args, named)
     return Unknown(f"{function.name}(…)"[:80], function.why)
 
 

@@ -43,7 +43,8 @@ def class_value(machine: Machine, node: ast.ClassDef, scope: Scope) -> ClassValu
     if node.keywords:
         raise machine.refuse("a metaclass is not understood here", f"class {node.name}(nn.Module):")
     bases = tuple(machine.value(base, scope) for base in node.bases)
-    real = _real(machine, node.name, bases)
+    methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+    real = _real(machine, node.name, bases, methods)
     made = ClassValue(node.name, real, {}, lambda *given: _instance(machine, *given), bases)
     made.annotated = [
         one.target.id
@@ -68,7 +69,7 @@ def _own(value: Any, made: ClassValue) -> None:
         inner.owner = made
 
 
-def _real(machine: Machine, name: str, bases: tuple[Any, ...]) -> type:
+def _real(machine: Machine, name: str, bases: tuple[Any, ...], methods: set[str]) -> type:
     """Returns an empty Python class that gives the method resolution order."""
     found: list[type] = []
     for base in bases:
@@ -80,6 +81,8 @@ def _real(machine: Machine, name: str, bases: tuple[Any, ...]) -> type:
             raise machine.refuse(f"{described(base)} is no class to inherit from", "nn.Module")
     if Interpreted in found and nn.Module in found:
         found.remove(nn.Module)
+    if not found and "forward" in methods and any(isinstance(base, Unknown) for base in bases):
+        found = [Interpreted]  # a module whose base stands in another file
     modules = any(issubclass(one, nn.Module) for one in found)
     plain = any(issubclass(one, Plain) for one in found)
     order = found if found else [Plain]

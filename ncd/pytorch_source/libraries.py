@@ -13,7 +13,7 @@ from ncd.pytorch_source.library_parts import parts_of
 def _found(machine: Machine, path: str) -> Any:
     """Returns the library of a dotted path, or None."""
     head, *rest = path.split(".")
-    if parts := parts_of(machine, head):
+    if parts := parts_of(machine, head or path):
         return Partly(path, parts)
     found = machine.libraries.get(path, machine.libraries.get(head))
     for name in rest if path not in machine.libraries else ():
@@ -46,7 +46,8 @@ def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> 
     if isinstance(space, Namespace) and name in space.names:
         return {given: space.names[name]}
     if isinstance(space, Partly):
-        return {given: space.names.get(name, space.otherwise(name, None))}
+        known = {**machine.shared, **space.names}
+        return {given: known.get(name, space.otherwise(name, None))}
     if not isinstance(space, Namespace) and name in machine.shared:
         return {given: machine.shared[name]}
     if isinstance(space, Namespace):

@@ -7,6 +7,7 @@ a library has is unknown.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from torch import nn
@@ -20,6 +21,8 @@ from ncd.pytorch_source.base.source_values import (
     Scope,
 )
 from ncd.pytorch_source.class_values import forward_of
+from ncd.pytorch_source.usual_activations import PARALLEL
+from ncd.pytorch_source.usual_vision_parts import VISION
 
 COURSE = """
 class Module(nn.Module):
@@ -94,12 +97,16 @@ class SimpleNamespace:
         for name in named:
             setattr(self, name, named[name])
 """
+FILES = re.compile(r"\.+(\w+\.)*(layers?|_builder|_registry|_manipulate|_features)(\.\w+)*")
 OURS = ("layer_summary", "apply_init")
 SOURCES = {
     "d2l": COURSE,
     "pytorch_lightning": TRAINING,
     "lightning": TRAINING,
     "argparse": ARGUMENTS,
+    "timm": VISION,
+    "fairscale": PARALLEL,
+    "megatron": PARALLEL,
     "types": SETTINGS_OBJECT,
 }
 
@@ -123,7 +130,11 @@ def _add(machine: Machine, owner: Any, method: Any) -> Any:
 
 
 def parts_of(machine: Machine, library: str) -> dict[str, Any]:
-    """Returns the parts of a library by name; none of one that is not on the list."""
+    """Returns the parts of a library by name; none of one that is not on the list.
+
+    A file of layers that stands beside the source is one of timm's, or like it.
+    """
+    library = "timm" if FILES.fullmatch(library) else library
     if library not in SOURCES:
         return {}
     if library not in machine.parts:
@@ -138,7 +149,7 @@ def _read(machine: Machine, source: str) -> dict[str, Any]:
         if isinstance(node, ast.stmt | ast.expr):
             node.lineno = node.end_lineno = getattr(machine.node, "lineno", 1)
             node.col_offset = node.end_col_offset = 0
-    inner = {"settings_of": Native("settings_of", _settings_of), "add": Native("add", _add)}
+    inner = {**machine.shared, "settings_of": Native("settings_of", _settings_of), "add": Native("add", _add)}
     scope, steps = Scope(names=dict(inner)), machine.steps
     machine.run(tree.body, scope)
     machine.steps = steps

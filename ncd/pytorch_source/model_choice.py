@@ -10,7 +10,7 @@ from torch import nn
 
 from ncd.lang.errors import shown
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
+from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at, told
 from ncd.pytorch_source.base.source_values import (
     Assumed,
     Bound,
@@ -45,17 +45,49 @@ def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassVal
     """Returns an object of the first class that can be made, or what a function makes of one."""
     failures: list[Exception] = []
     for usual_too in (False, True):
-        kinds = [(made_by, arguments(machine, made_by, scope, usual_too)) for made_by in alone]
-        ready = next(((one, given) for one, given in kinds if given is not None), None)
-        if ready and not usual_too:
-            return _built(machine, tree, *ready)
+        if not usual_too and (made := _ready(machine, tree, scope, alone, False, failures)):
+            return made
         for function in _builders(tree, scope):
             found = _result(machine, function, usual_too, alone, failures)
             if found is not None:
                 return found
-        if ready and not (failures and any(isinstance(x, Assumed) for x in ready[1].values())):
-            return _built(machine, tree, *ready)
+        if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
+            return made
+    inner = [one for one in _modules(machine, scope) if one not in alone]
+    if made := _ready(machine, tree, scope, _by_completeness(tree, inner), True, failures):
+        return made
     raise failures[0] if failures else _lacks(machine, tree, alone[0])
+
+
+def _ready(
+    machine: Machine,
+    tree: ast.Module,
+    scope: Scope,
+    classes: list[ClassValue],
+    usual_too: bool,
+    failures: list[Exception],
+) -> nn.Module | None:
+    """Returns an object of the first class that can be made; an error of assumed sizes counts not.
+
+    ``failures`` gets such errors, and those of what comes from other files.
+    """
+    for each in classes:
+        before = dict(machine.taken)
+        given = arguments(machine, each, scope, usual_too)
+        if given is None:
+            continue
+        if failures and any(isinstance(x, Assumed) for x in given.values()):
+            continue
+        try:
+            return _built(machine, tree, each, given)
+        except (Raised, TextError) as error:
+            assumed = machine.taken.keys() - before.keys()
+            if isinstance(error, Stopped) or not (assumed or isinstance(error, NotKnown)):
+                raise
+            failures.append(error.with_traceback(None))
+            machine.taken = before
+            gc.collect()
+    return None
 
 
 def _tried(machine: Machine, alone: list[ClassValue]) -> nn.Module | None:
@@ -80,6 +112,8 @@ def _result(
 ) -> nn.Module | None:
     """Returns the module that a function creates or tries out, or None."""
     given = {name: usual(name) for name in parameters(function)[1]}
+    if any(type(value) is tuple for value in given.values()):
+        return None
     if UNKNOWN in given.values() or bool(given) is not usual_too:
         return None
     machine.node = function.node
@@ -93,7 +127,7 @@ def _result(
         return tried
     machine.ran.clear()
     kinds = tuple(each.real for each in alone) if given else (nn.Module,)
-    if isinstance(value, nn.Module) and isinstance(value, kinds):
+    if isinstance(value, nn.Module) and any(isinstance(x, kinds) for x in value.modules()):
         machine.taken.update({function.name: given} if given else {})
         return value
     gc.collect()  # the parts made so far, which refer to each other
@@ -110,13 +144,7 @@ def _whole(modules: list[nn.Module]) -> list[nn.Module]:
 
 def _classes(machine: Machine, tree: ast.Module, scope: Scope) -> list[ClassValue]:
     """Returns the module classes that can run and that no other class uses; else all of them."""
-    shared = [*machine.shared.values()]  # which another file defines
-    found = [
-        value
-        for value in scope.names.values()
-        if isinstance(value, ClassValue) and value.is_module and _forward(value)
-        if value not in shared
-    ]
+    found = _modules(machine, scope)
     used = {
         name.id
         for part in tree.body
@@ -124,8 +152,41 @@ def _classes(machine: Machine, tree: ast.Module, scope: Scope) -> list[ClassValu
         for name in ast.walk(part)
         if isinstance(name, ast.Name) and name.id != part.name
     }
-    alone = [one for one in reversed(found) if one.name not in used]
-    return (alone or found[::-1])[:10]
+    alone = [one for one in found if one.name not in used]
+    return _by_completeness(tree, alone or found)[:10]
+
+
+def _modules(machine: Machine, scope: Scope) -> list[ClassValue]:
+    """Returns the module classes of a source that can run, without those of other files."""
+    shared = [*machine.shared.values()]
+    shared += [value for parts in machine.parts.values() for value in parts.values()]
+    return [
+        value
+        for value in scope.names.values()
+        if isinstance(value, ClassValue) and value.is_module and _forward(value)
+        if value not in shared
+    ]
+
+
+def _by_completeness(tree: ast.Module, classes: list[ClassValue]) -> list[ClassValue]:
+    """Returns classes, those first that are built of most other classes and functions; then the
+    last ones.
+    """
+    uses = {
+        node.name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+
+    def reach(name: str) -> int:
+        found, waiting = {name}, [name]
+        while waiting:
+            new = (uses[waiting.pop()] & uses.keys()) - found
+            found |= new
+            waiting += new
+        return len(found)
+
+    return sorted(reversed(classes), key=lambda one: -reach(one.name) if one.name in uses else 0)
 
 
 def _forward(value: ClassValue) -> bool:

@@ -24,6 +24,7 @@ from ncd.pytorch_source.base.source_values import PART, ClassValue, Scope, Unkno
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.known_libraries import LIBRARIES
+from ncd.pytorch_source.listed.elsewhere import assumed_boxes
 from ncd.pytorch_source.listed.layer_failures import layer_failure
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import model_of
@@ -289,8 +290,9 @@ def _said(machine: Machine, note: str) -> str:
         lengths = f"{count:,} length{'s' * (count > 1)}"
         more = f", without the {lengths} that torch counts" if count else ""
         note += f" {name} is left out: its layers are drawn with plain weights{more}."
+    note = f"{note} {assumed_boxes(machine)}".strip()
     if not machine.left_out:
-        return note.strip()
+        return note
     lines = ", ".join(map(str, machine.left_out[:5]))
     more = " and more" * (len(machine.left_out) > 5)
     if len(machine.left_out) == 1:

@@ -9,6 +9,7 @@ import ast
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Scope
+from ncd.pytorch_source.usual_activations import ACTIVATIONS, PARALLEL
 
 SOURCE = """
 from torch import nn, Tensor
@@ -90,6 +91,18 @@ class ConvNormActivation(nn.Sequential):
 class Conv2dNormActivation(ConvNormActivation):
     pass
 
+class Conv3dNormActivation(ConvNormActivation):
+    layer = nn.Conv3d
+    def __init__(self, in_channels, out_channels, kernel_size=3, stride=1, padding=None, groups=1,
+                 norm_layer=nn.BatchNorm3d, activation_layer=nn.ReLU, **named):
+        if padding is None:
+            padding = tuple((k - 1) // 2 for k in to_3tuple(kernel_size))
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, groups,
+                         norm_layer, activation_layer, **named)
+
+class FrozenBatchNorm2d(nn.BatchNorm2d):
+    pass
+
 class SqueezeExcitation(nn.Module):
     def __init__(self, input_channels, squeeze_channels, activation=nn.ReLU,
                  scale_activation=nn.Sigmoid):
@@ -130,7 +143,7 @@ class Permute(nn.Module):
 def share(machine: Machine) -> None:
     """Makes these modules available to an interpretation, without counting steps."""
     scope = Scope()
-    tree = ast.parse(SOURCE)
+    tree = ast.parse(SOURCE + ACTIVATIONS + PARALLEL)
     for node in ast.walk(tree):  # an error in one is told at the first line
         if isinstance(node, ast.stmt | ast.expr):
             node.lineno = node.end_lineno = 1

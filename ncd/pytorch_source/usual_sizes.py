@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 _NAMES: tuple[tuple[Any, str], ...] = (
@@ -75,18 +76,62 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     ("cpu", "device"),
     (None, "model_type"),  # a choice of sizes by a name
 )
+_PARTS: tuple[tuple[str, Any], ...] = (  # what a name begins or ends with; the first one counts
+    (r"(use|with|is|has|no|add|return|apply|learned|learnable|share|shared)_.*", False),
+    (r".*_(dropout|drop|rate|prob|p)|dropout_.*", 0.0),
+    (r".*_(eps|epsilon)", 1e-5),
+    (r".*_ids?x", 0),
+    (r".*_(depth|layers?|blocks?|stages)|(num|n)_.*_(layers?|blocks?)", 2),
+    (r".*_(heads?|ratio|factor|mult|experts|groups)", 4),
+    (r".*_(classes|labels)", 10),
+    (r".*_(vocab|vocab_size|tokens|num_embeddings|words)", 1000),
+    (r".*_(len|length|steps|positions|seq_len)", 32),
+    (r".*_(kernel|kernel_size)|kernel", 3),
+    (r".*_(image_size|img_size)", 64),
+    (r".*_(patch_size|dim_head|head_dim)", 16),
+    (r".*_(dim|dims?_model|size|width|features|channels|chans|planes|nc|hidden)|n[gd]f|dim_.*", 64),
+)
+_LISTS: dict[str, Any] = {  # of names for sizes that come one after the other
+    "encoder_channels": (3, 64, 64, 128, 256, 512),
+    "decoder_channels": (256, 128, 64, 32, 16),
+    "atrous_rates": (12, 24, 36),
+    "dim_mults": (1, 2, 4),
+    "depths": (2, 2, 2, 2),
+    "layers": (2, 2, 2, 2),
+    "num_block": (2, 2, 2, 2),
+    "dims": (64, 128, 256, 512),
+    "encoder_depth": 5,
+    "output_stride": 16,
+    "block_config": (2, 2, 2, 2),
+    "nz": 64,
+    "nc": 3,
+    "in_nc": 3,
+    "out_nc": 3,
+    "input_nc": 3,
+    "output_nc": 3,
+    "frame_size": 16,
+    "image_height": 64,
+    "image_width": 64,
+}
 UNKNOWN = object()
 PLAIN = (bool, int, float, str, type(None))
-VALUES: dict[str, Any] = {name: value for value, names in _NAMES for name in names.split()}
+VALUES: dict[str, Any] = {
+    **{name: value for value, names in _NAMES for name in names.split()},
+    **_LISTS,
+}
 
 
 def usual(name: str) -> Any:
     """Returns the usual value of an argument, or UNKNOWN.
 
-    >>> usual("num_heads"), usual("n_classes"), usual("encoder") is UNKNOWN
-    (4, 10, True)
+    >>> usual("num_heads"), usual("n_classes"), usual("head_depth"), usual("encoder") is UNKNOWN
+    (4, 10, 2, True)
     """
-    return VALUES.get(name, VALUES.get(name.lower(), UNKNOWN))
+    for known in (name, name.lower()):
+        if known in VALUES:
+            return VALUES[known]
+    parts = (value for pattern, value in _PARTS if re.fullmatch(pattern, name.lower()))
+    return next(parts, UNKNOWN)
 
 
 def written(name: str, given: dict[str, Any]) -> str:
@@ -95,5 +140,5 @@ def written(name: str, given: dict[str, Any]) -> str:
     >>> written("ViT", {"dim": 64, "heads": 4})
     'ViT(dim=64, heads=4)'
     """
-    words = (f"{key}={x!r}" if type(x) in PLAIN else f"{key}=…" for key, x in given.items())
+    words = (f"{key}={x!r}" if type(x) in (*PLAIN, tuple) else f"{key}=…" for key, x in given.items())
     return f"{name}({', '.join(words)})"

@@ -67,6 +67,7 @@ class Machine:
     )  # shapes, by lines
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
     plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
+    boxes: dict[str, Unknown] = field(default_factory=dict)  # of other files, as they are called
 
     @property
     def strict(self) -> bool:

@@ -17,6 +17,7 @@ from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import WrongArguments, error_at
 from ncd.pytorch_source.base.source_operators import is_placeholder
 from ncd.pytorch_source.base.source_values import Unknown
+from ncd.pytorch_source.listed.elsewhere import Elsewhere
 
 PLACES = ("device", "pin_memory", "out")  # arguments that say where numbers lie
 MODULES = 4_000  # that one source makes
@@ -42,6 +43,8 @@ def begin(
 ) -> None:
     """Initialises an object as the ``__init__`` of a class of torch does."""
     machine.step(machine.node, 20)
+    if issubclass(real, nn.Sequential | nn.ModuleList | nn.ModuleDict):
+        args = tuple(_parts(machine, one) for one in args)
     if unknown := [one for one in (*args, *named.values()) if isinstance(one, Unknown)]:
         raise machine.unknown(unknown[0])
     with _copies(), torch.device("meta"), warnings.catch_warnings():
@@ -49,6 +52,15 @@ def begin(
         machine.attempt(real.__init__, subject, *args, **_placed(named))
     for part in subject.modules():
         _fill(part)
+
+
+def _parts(machine: Machine, given: Any) -> Any:
+    """Returns what a container is given, with boxes for what is not known."""
+    if isinstance(given, Unknown):
+        return Elsewhere(machine, given)
+    if isinstance(given, dict):
+        return {name: _parts(machine, one) for name, one in given.items()}
+    return [_parts(machine, one) for one in given] if isinstance(given, list | tuple) else given
 
 
 def layer(

@@ -9,7 +9,7 @@ import torch
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.types.axes import Array
-from ncd.ops.torch_calls.opaque import CLOSED
+from ncd.ops.torch_calls.opaque import CLOSED, ELSEWHERE
 from ncd.run.execution.evaluate import Like
 from ncd.run.execution.program import part
 
@@ -31,6 +31,9 @@ def check_calls(circuit: Circuit) -> None:
             raise ValuesEnd(fact, cure="ncd.from_torch on your own machine, which runs it").at(
                 op=cell.op
             )
+        if cell.op.calls.startswith(f"{ELSEWHERE}."):
+            fact = "values end here: it comes from another file, and only its shapes are known"
+            raise ValuesEnd(fact, cure="its class in the text").at(op=cell.op)
         fault = _fault(cell) if cell.op.calls else ""
         if fault:
             fact, cure = f"torch refuses it: {fault}", "a pattern of the shapes that it gives"

@@ -1,0 +1,131 @@
+"""Modules and functions of files that are not read: boxes, whose results are assumed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import Unknown
+
+SPACE = "elsewhere"  # of torch's functions, in which the boxes stand
+ARRAYS = 20  # that a box takes
+MOST = 60  # boxes of one source
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^0-9A-Za-z]+")
+WIDTHS = (  # arguments for what a layer takes and gives, by their names
+    ("in_channels", "in_features", "in_chs", "in_dim", "input_size", "in_chans", "dim"),
+    ("out_channels", "out_features", "out_chs", "out_dim", "hidden_size", "embed_dim", "dim_out"),
+)
+
+
+class Elsewhere(nn.Module):
+    """A module of a class that stands in another file.
+
+    Args:
+        machine: The interpretation, which notes what is assumed.
+        value: The class.
+        args: The arguments with which it is made.
+        named: Those by name.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        value: Unknown,
+        args: Sequence[Any] = (),
+        named: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.__dict__["made_of"] = (machine, value, tuple(args), dict(named or {}))
+
+    def forward(self, *args: Any, **named: Any) -> Any:
+        machine, value, made, words = self.__dict__["made_of"]
+        return box(machine, value, (*args, *named.values()), (made, words))
+
+    def __deepcopy__(self, memo: Any) -> Elsewhere:
+        return Elsewhere(*self.__dict__["made_of"])
+
+
+def is_class_name(value: Unknown) -> bool:
+    """Returns whether the name of an unknown value is that of a class: it has capitals.
+
+    >>> is_class_name(Unknown("geometric.GCNConv", "")), is_class_name(Unknown("make", ""))
+    (True, False)
+    """
+    last = value.name.rpartition(".")[2]
+    return last[:1].isupper() and any(letter.islower() for letter in last)
+
+
+def box(machine: Machine, value: Unknown, given: Any, made: Any = ((), {})) -> Any:
+    """Returns the result of a box: like its first array, in the width that its class is made with.
+
+    Args:
+        machine: The interpretation, which notes what is assumed.
+        value: The function or class.
+        given: What it is called on; arrays may stand in lists.
+        made: The arguments with which its class is made, and those by name.
+    """
+    arrays = [x for x in tree_leaves(given) if isinstance(x, Tensor)][:ARRAYS]
+    if not arrays:
+        return Unknown(f"{value.name}(…)"[:80], value.why)
+    name = _function(value.name)
+    if value.name not in machine.boxes and len(machine.boxes) >= MOST:
+        raise machine.unknown(value)
+    machine.boxes.setdefault(value.name, value)
+    shape = _shape(arrays, *made)
+    return getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
+
+
+def _shape(arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]) -> list[int]:
+    """Returns the assumed shape of a result.
+
+    >>> _shape([torch.zeros(2, 5, 8)], (8, 3), {}), _shape([torch.zeros(2, 8, 4, 4)], (8, 3), {})
+    ([2, 5, 3], [2, 3, 4, 4])
+    """
+    first = next((x for x in arrays if x.is_floating_point()), arrays[0])
+    shape = [int(n) for n in first.shape]
+    sizes = [n for n in args if type(n) is int][:2]
+    words = [next((named[n] for n in names if type(named.get(n)) is int), 0) for names in WIDTHS]
+    taken, given = (sizes + words[len(sizes) :])[:2]
+    places = [d for d in (len(shape) - 1, 1) if 0 <= d < len(shape) and shape[d] == taken]
+    if places and given > 0:
+        shape[places[0]] = given
+    return shape
+
+
+def _function(name: str) -> str:
+    """Returns the name of torch's function for a box, which is made at its first call.
+
+    >>> _function("torch_geometric.nn.GCNConv")
+    'gcn_conv'
+    """
+    last = name.removesuffix("(…)").rpartition(".")[2]
+    words = HUMP.sub("_", last).strip("_").lower()[:40]
+    words = words if words[:1].isalpha() else f"f_{words}".rstrip("_")
+    if not hasattr(getattr(torch.ops, SPACE), words):
+        schema = "(Tensor[] arrays, int[] shape) -> Tensor"
+        made = torch.library.custom_op(f"{SPACE}::{words}", _result, mutates_args=(), schema=schema)
+        made.register_fake(_result)
+    return words
+
+
+def _result(arrays: list[Tensor], shape: list[int]) -> Tensor:
+    first = next((x for x in arrays if x.is_floating_point()), None)
+    return torch.zeros(shape) if first is None else first.new_zeros(shape)
+
+
+def assumed_boxes(machine: Machine) -> str:
+    """Returns a sentence about the boxes of a source; empty if it has none."""
+    names = [name.removesuffix("(…)") for name in machine.boxes]
+    if not names:
+        return ""
+    more = f" and {len(names) - 5} more" * (len(names) > 5)
+    files = "another file" if len(names) == 1 else "other files"
+    fact = f"{', '.join(names[:5])}{more} {'is' if len(names) == 1 else 'are'} of {files}"
+    boxes = "a box whose result is" if len(names) == 1 else "boxes whose results are"
+    return f"{fact}: {boxes} assumed to be like the input. Values end there."
