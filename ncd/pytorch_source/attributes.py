@@ -35,7 +35,7 @@ from ncd.pytorch_source.listed.attribute_lists import (
     TENSOR_VALUES,
 )
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
-from ncd.pytorch_source.listed.layer_building import begin
+from ncd.pytorch_source.listed.layer_building import begin, layer
 from ncd.pytorch_source.listed.module_methods import module_method
 from ncd.pytorch_source.listed.plain_methods import plain_method
 from ncd.pytorch_source.listed.tensor_calls import tensor_method
@@ -78,6 +78,8 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
         return _of_module(machine, value, name)
     if isinstance(value, Tensor):
         return _of_tensor(machine, value, name)
+    if value is nn.Embedding and name == "from_pretrained":
+        return Method(name, lambda table, *_, **__: layer(machine, value, tuple(table.shape), {}))
     return plain_method(machine, value, name, MISSING)
 
 
@@ -197,7 +199,9 @@ def _first_step(machine: Machine, real: type, subject: Any) -> Any:
 
     def first(*args: Any, **named: Any) -> None:
         if issubclass(real, nn.Module):
-            other = any(isinstance(base, Unknown) for base in _bases(machine, type(subject).visitor))
+            other = any(
+                isinstance(base, Unknown) for base in _bases(machine, type(subject).visitor)
+            )
             given = ((), {}) if real is nn.Module and other else (args, named)
             _begin(machine, real, subject, *given)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ncd.pytorch_source.attributes import member
 from ncd.pytorch_source.base.machine import Machine

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ncd.lang.errors import shown
 from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised
 from ncd.pytorch_source.base.source_values import ClassValue, Function, Scope
+from ncd.text.text_errors import TextError
+
+INITIAL = re.compile(
+    r"_*(re)?(init|initiali[sz]e|reset)_?(all_)?(parameters?|weights?|params)_?|local_init"
+)  # names of functions that set numbers only
 
 
 class Returned(Exception):
@@ -69,6 +76,23 @@ def _called(
 ) -> Any:
     """Returns the result of a function."""
     scope = Scope(function.scope, bound(machine, function, args, named), function=function)
+    if INITIAL.fullmatch(function.name) and not machine.tracing:
+        return _initialised(machine, function, scope)
+    return _ran(machine, function, scope)
+
+
+def _initialised(machine: Machine, function: Function, scope: Scope) -> Any:
+    """Returns the result of a function that only sets numbers; an error in it does not matter."""
+    try:
+        return _ran(machine, function, scope)
+    except (Raised, TextError):
+        if machine.steps > machine.most:
+            raise
+        return None
+
+
+def _ran(machine: Machine, function: Function, scope: Scope) -> Any:
+    """Returns the result of the body of a function."""
     with machine.inside():
         if isinstance(function.node, ast.Lambda):
             return machine.value(function.node.body, scope)

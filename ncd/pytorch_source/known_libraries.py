@@ -18,6 +18,7 @@ from ncd.pytorch_source.base.source_values import (
     Marked,
     Namespace,
     Native,
+    Plain,
     Unknown,
 )
 from ncd.pytorch_source.calls import call
@@ -98,6 +99,13 @@ def _dataclass(machine: Machine, made: Any = None, **named: Any) -> Any:
     first = Marked("method", lambda it, *args, **named: fill(machine, made, it, args, named))
     made.names.setdefault("__init__", first)
     return made
+
+
+def _as_dict(machine: Machine, value: Any) -> Any:
+    """Returns the fields of an object of a data class as a dict, also those inside of it."""
+    if isinstance(value, Plain):
+        return {name: _as_dict(machine, one) for name, one in value.own.items()}
+    return [_as_dict(machine, one) for one in value] if isinstance(value, list) else value
 
 
 def _field(machine: Machine, default: Any = None, default_factory: Any = None, **named: Any) -> Any:
@@ -247,7 +255,8 @@ LIBRARIES: dict[str, Any] = {
     "functools": FUNCTOOLS,
     "itertools": ITERTOOLS,
     "dataclasses": Namespace(
-        "dataclasses", {**native(dataclass=_dataclass, field=_field, replace=_same)}
+        "dataclasses",
+        {**native(dataclass=_dataclass, field=_field, replace=_same, asdict=_as_dict)},
     ),
     "copy": Namespace("copy", native(deepcopy=deep_copy, copy=_same)),
     "warnings": Namespace("warnings", native(warn=_nothing, filterwarnings=_nothing)),

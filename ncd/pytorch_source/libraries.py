@@ -48,7 +48,8 @@ def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> 
     if isinstance(space, Partly):
         known = {**machine.shared, **space.names}
         return {given: known.get(name, space.otherwise(name, None))}
-    if not isinstance(space, Namespace) and name in machine.shared:
+    other = name in ("MLP", "Permute") and path[:1] != "." and "torchvision" not in path
+    if not isinstance(space, Namespace) and name in machine.shared and not other:
         return {given: machine.shared[name]}
     if isinstance(space, Namespace):
         near = nearest_name(name, sorted(space.names), "")

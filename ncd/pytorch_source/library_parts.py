@@ -149,7 +149,11 @@ def _read(machine: Machine, source: str) -> dict[str, Any]:
         if isinstance(node, ast.stmt | ast.expr):
             node.lineno = node.end_lineno = getattr(machine.node, "lineno", 1)
             node.col_offset = node.end_col_offset = 0
-    inner = {**machine.shared, "settings_of": Native("settings_of", _settings_of), "add": Native("add", _add)}
+    inner = {
+        **machine.shared,
+        "settings_of": Native("settings_of", _settings_of),
+        "add": Native("add", _add),
+    }
     scope, steps = Scope(names=dict(inner)), machine.steps
     machine.run(tree.body, scope)
     machine.steps = steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+from itertools import product
 from typing import Any
 
 from torch import nn
@@ -23,6 +24,8 @@ from ncd.pytorch_source.function_values import parameters
 from ncd.pytorch_source.model_arguments import arguments, needed
 from ncd.pytorch_source.usual_sizes import UNKNOWN, usual, written
 from ncd.text.reader import TextError
+
+SEVERAL = ("depth", "depths", "num_blocks", "layers")  # that may be one for each stage
 
 
 def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
@@ -71,23 +74,35 @@ def _ready(
 
     ``failures`` gets such errors, and those of what comes from other files.
     """
-    for each in classes:
+    for each, several in product(classes, (False, True)):
         before = dict(machine.taken)
         given = arguments(machine, each, scope, usual_too)
-        if given is None:
+        changed = {n: (v,) * 4 for n, v in (given or {}).items() if n in SEVERAL and several}
+        if given is None or (several and not changed):
             continue
         if failures and any(isinstance(x, Assumed) for x in given.values()):
             continue
+        if several:
+            machine.taken[each.name] = given = {**given, **changed}
         try:
-            return _built(machine, tree, each, given)
+            made = _built(machine, tree, each, given)
+            machine.instead.pop(each.name, None)
+            return made
         except (Raised, TextError) as error:
             assumed = machine.taken.keys() - before.keys()
             if isinstance(error, Stopped) or not (assumed or isinstance(error, NotKnown)):
                 raise
             failures.append(error.with_traceback(None))
             machine.taken = before
+            machine.instead.setdefault(each.name, _fact(error))
             gc.collect()
     return None
+
+
+def _fact(error: Raised | TextError) -> str:
+    """Returns an error with its line, as part of a sentence."""
+    found = told(error) if isinstance(error, Raised) else error
+    return f"line {found.line}: {found.fact}"
 
 
 def _tried(machine: Machine, alone: list[ClassValue]) -> nn.Module | None:
@@ -164,7 +179,7 @@ def _modules(machine: Machine, scope: Scope) -> list[ClassValue]:
         value
         for value in scope.names.values()
         if isinstance(value, ClassValue) and value.is_module and _forward(value)
-        if value not in shared
+        if value not in shared and value.real not in machine.skipped
     ]
 
 
@@ -186,7 +201,8 @@ def _by_completeness(tree: ast.Module, classes: list[ClassValue]) -> list[ClassV
             waiting += new
         return len(found)
 
-    return sorted(reversed(classes), key=lambda one: -reach(one.name) if one.name in uses else 0)
+    last = classes[::-1]
+    return sorted(last, key=lambda one: -reach(one.name) if one.name in uses else 0)
 
 
 def _forward(value: ClassValue) -> bool:

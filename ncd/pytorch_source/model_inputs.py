@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from math import prod
+from time import process_time
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from ncd.importing.torch_export import quiet
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised
 from ncd.pytorch_source.base.source_values import SETTINGS, own_names
+from ncd.pytorch_source.several_inputs import combinations, lists, of_pattern, settings_of
 from ncd.text.reader import TextError
 
 LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
@@ -24,6 +26,7 @@ SHAPE = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9
 TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
 SPACED = re.compile(r"\d{1,9}( \d{1,9})+")
 NUMBERS = 2**24  # of an input
+SECONDS = 1.5  # in which inputs of a module that takes several are tried
 SIDES = (64, 32, 28, 224, 96, 128, 256, 299, 512)  # of a picture
 FIXED = (32, 28, 64, 224, 96, 128, 256, 299)  # of one that a linear layer follows
 LENGTHS = (16, 8, 64, 128)  # of a sequence
@@ -31,6 +34,10 @@ NAMED = ("image_size", "img_size", "input_size", "image_resolution", "resolution
 LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
 WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
+
+
+class NoInput(TextError):
+    """A module of which nothing says what it takes."""
 
 
 def shape_line(text: str) -> tuple[str, str]:
@@ -72,12 +79,15 @@ def guessed(
     names = _needed(model)
     if not names:
         return (), ""
+    settings = settings_of(model)
+    if (given := lists(names, settings)) is not None and not failed:
+        return given.inputs, given.words
     if len(names) > 1:
         return _several(machine, model, names) if not failed else None
     candidates = [one for one in dict.fromkeys(_candidates(machine, model)) if one != failed]
     if not candidates and not failed:
         fact = f"no shape of an input of {type(model).__name__} is given"
-        raise TextError(fact, 1, 1, cure=CURE)
+        raise NoInput(fact, 1, 1, cure=CURE)
     if not failed and _likely(machine, model):
         return example_tensors(candidates[0]), candidates[0]
     for shape in candidates:
@@ -88,15 +98,16 @@ def guessed(
 
 
 def _several(machine: Machine, model: nn.Module, names: list[str]) -> tuple[tuple[Any, ...], str]:
-    """Returns inputs of equal shapes that a module accepts, and None for its masks."""
-    masks = [name for name in names if "mask" in name]
+    """Returns inputs that a module accepts, by their names; None for its masks."""
+    settings, end = settings_of(model), process_time() + SECONDS
     for shape in dict.fromkeys(_candidates(machine, model)):
-        inputs = tuple(None if name in masks else example_tensors(shape)[0] for name in names)
-        if accepted(machine, model, inputs, {}):
-            given = [f"{name} {shape}" for name in names if name not in masks]
-            return inputs, ", ".join(given) + f", no {' or '.join(masks)}" * bool(masks)
+        for guess in combinations(names, shape, settings):
+            if accepted(machine, model, guess.inputs, {}):
+                return guess.inputs, guess.words
+            if process_time() > end:
+                break
     fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
-    raise TextError(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
+    raise NoInput(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
 
 
 def _likely(machine: Machine, model: nn.Module) -> bool:
@@ -127,6 +138,9 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
     """Yields shapes that the first layer of a module accepts."""
     if type(model).__module__.startswith("torch.nn."):
         yield from _steps_first(model)
+    settings = settings_of(model)
+    if shape := of_pattern(model, settings, (*_sides(model), 64)[0]):
+        yield shape
     every = (part for part in model.modules() if isinstance(part, LAYERS))
     first = next(every, None)
     if isinstance(first, nn.Conv1d):
@@ -138,15 +152,27 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
         yield from (f"1x{channels}x{n}x{n}" for n in sides)
     elif isinstance(first, nn.Conv3d):
         yield from (f"1x{first.in_channels or 3}x{n}x{n}x{n}" for n in (16, 32, 64))
+        yield f"1x{first.in_channels or 3}x16x224x224"
     elif isinstance(first, nn.Embedding):
         yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
     elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
         yield from _flat(model, first)
+    elif first is None:
+        yield from _of_settings(machine, settings)
     table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
     if table is not None and table is not first:
         yield from (f"1x{n}#{table.num_embeddings}" for n in LENGTHS)
     if type(model).__module__.startswith("torch.nn."):
         yield from _of_layer(next(part for part in model.modules() if not [*part.children()]))
+
+
+def _of_settings(machine: Machine, settings: dict[str, Any]) -> Iterator[str]:
+    """Yields shapes for a module without layers of torch: the width is that of its settings."""
+    names = ("in_channels", "num_features", "in_features", "in_dim", "dim", "d_model", "input_dim")
+    for n in (settings.get(name) for name in names):
+        if type(n) is int and 0 < n < 5000:
+            yield from (f"10x{n}", f"1x16x{n}", f"1x{n}x32x32")
+            return
 
 
 def _steps_first(model: nn.Module) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from torch import Tensor, nn
@@ -48,6 +48,8 @@ def _number(machine: Machine, value: Any) -> Any:
         if machine.tracing:
             raise machine.refuse("this number depends on those of a tensor", "its shape")
         return value.item()
+    if isinstance(value, Iterator):
+        return machine.items(value)
     if isinstance(value, (*NUMBER, list, tuple)):
         return value
     if isinstance(value, str) and len(value) < 50:

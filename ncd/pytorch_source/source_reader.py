@@ -20,15 +20,16 @@ from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
 from ncd.pytorch_source.base.machine import STEPS, Machine
 from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at, told
-from ncd.pytorch_source.base.source_values import PART, ClassValue, Scope, Unknown
+from ncd.pytorch_source.base.source_values import PART, ClassValue, Interpreted, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.known_libraries import LIBRARIES
-from ncd.pytorch_source.listed.elsewhere import assumed_boxes
+from ncd.pytorch_source.listed.elsewhere import assumed_boxes, unknown_box
 from ncd.pytorch_source.listed.layer_failures import layer_failure
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import model_of
 from ncd.pytorch_source.model_inputs import (
+    NoInput,
     accepted,
     assumed,
     given_inputs,
@@ -88,10 +89,9 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             called = take_shape(tree)
             shapes = shapes or called
             _top(machine, tree, scope)
-            model = model_of(machine, tree, scope)
-            made()
             line = source.count("\n") + 1
-            found, note = _drawn(machine, model, given_inputs(shapes, line) if shapes else ())
+            given = given_inputs(shapes, line) if shapes else ()
+            found, note = _chosen(machine, tree, scope, given, made)
         except Raised as raised:
             raise told(raised) from None
         except RecursionError:
@@ -195,6 +195,35 @@ def _has_class(scope: Scope) -> bool:
     )
 
 
+def _chosen(
+    machine: Machine,
+    tree: ast.Module,
+    scope: Scope,
+    given: tuple[Tensor, ...],
+    made: Callable[[], object],
+) -> tuple[Imported, str]:
+    """Returns the module of a source as a term, and what is assumed.
+
+    Of several classes it is the first one of which an input is known.
+    """
+    first: NoInput | None = None
+    while True:
+        try:
+            model = model_of(machine, tree, scope)
+        except (TextError, Raised) as error:
+            raise first or error from None
+        made()
+        try:
+            return _drawn(machine, model, given)
+        except NoInput as error:
+            first = first or error
+            if type(model) in machine.skipped or not isinstance(model, Interpreted):
+                raise first from None
+            machine.skipped.add(type(model))
+            machine.instead.setdefault(type(model).__name__, error.fact)
+            machine.taken.clear()
+
+
 def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
     """Returns a module as a term, and the assumptions about its inputs."""
     if given:
@@ -234,6 +263,7 @@ def _imported(
     if lazy_parts(model):
         accepted(machine, model, inputs, named)
         settle(model)
+    machine.boxes.clear()
     machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:
         found = from_torch(model, *inputs, **named)
@@ -254,6 +284,9 @@ def _stopped(
     machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Raised | TextError | None:
     """Returns the error with which a module stops: of its source, or of a layer of torch."""
+    unknown = unknown_box(machine)
+    if isinstance(unknown, TextError):
+        raise unknown  # what stops may do so because of what is assumed
     return machine.failure or layer_failure(machine, model, inputs, named)
 
 
@@ -284,6 +317,8 @@ def _failure(machine: Machine, found: Imported) -> TextError | None:
 
 def _said(machine: Machine, note: str) -> str:
     """Returns the message for a visitor whose source could be read."""
+    for name, fact in machine.instead.items():
+        note += f" {name} is not drawn: {fact}."
     for name, given in machine.taken.items():
         note += f" {written(name, given)} is taken, as not all sizes are given."
     for name, count in machine.plain.items():

@@ -1,11 +1,12 @@
-"""Activations by their names as in transformers, and the layers of parallel libraries, as sources."""
+"""Activations by their names, as in transformers, and layers of parallel libraries: as sources."""
 
 from __future__ import annotations
 
 ACTIVATIONS = """
 ACT2CLS = {
-    "relu": nn.ReLU, "gelu": nn.GELU, "gelu_tanh": lambda: nn.GELU(approximate="tanh"), "silu": nn.SiLU,
-    "swish": nn.SiLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "mish": nn.Mish, "elu": nn.ELU,
+    "relu": nn.ReLU, "gelu": nn.GELU, "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
+    "silu": nn.SiLU, "swish": nn.SiLU,
+    "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "mish": nn.Mish, "elu": nn.ELU,
     "leaky_relu": nn.LeakyReLU, "hard_swish": nn.Hardswish, "hard_sigmoid": nn.Hardsigmoid,
     "gelu_new": lambda: nn.GELU(approximate="tanh"), "relu6": nn.ReLU6, "prelu": nn.PReLU,
 }

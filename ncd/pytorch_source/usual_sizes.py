@@ -140,5 +140,7 @@ def written(name: str, given: dict[str, Any]) -> str:
     >>> written("ViT", {"dim": 64, "heads": 4})
     'ViT(dim=64, heads=4)'
     """
-    words = (f"{key}={x!r}" if type(x) in (*PLAIN, tuple) else f"{key}=…" for key, x in given.items())
+    words = (
+        f"{key}={x!r}" if type(x) in (*PLAIN, tuple) else f"{key}=…" for key, x in given.items()
+    )
     return f"{name}({', '.join(words)})"

@@ -157,7 +157,8 @@ class ConvNormAct(nn.Module):
         super().__init__()
         self.conv = create_conv2d(in_channels, out_channels, kernel_size, stride=stride,
                                   padding=padding, dilation=dilation, groups=groups, bias=bias)
-        self.norm = norm_layer(out_channels, **(norm_kwargs or {})) if apply_norm else nn.Identity()
+        norm = get_norm_layer(norm_layer) if apply_norm and norm_layer else nn.Identity
+        self.norm = norm(out_channels)
         self.act = get_act_layer(act_layer)() if apply_act and act_layer else nn.Identity()
     @property
     def in_channels(self):

@@ -67,7 +67,9 @@ class Machine:
     )  # shapes, by lines
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
     plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
-    boxes: dict[str, Unknown] = field(default_factory=dict)  # of other files, as they are called
+    boxes: dict[str, tuple[Unknown, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
+    instead: dict[str, str] = field(default_factory=dict)  # why more complete classes are not drawn
+    skipped: set[type] = field(default_factory=set)  # classes of which no input is known
 
     @property
     def strict(self) -> bool:

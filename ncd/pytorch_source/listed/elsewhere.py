@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -42,10 +43,12 @@ class Elsewhere(nn.Module):
     ) -> None:
         super().__init__()
         self.__dict__["made_of"] = (machine, value, tuple(args), dict(named or {}))
+        self.__dict__["place"] = machine.node
 
     def forward(self, *args: Any, **named: Any) -> Any:
         machine, value, made, words = self.__dict__["made_of"]
-        return box(machine, value, (*args, *named.values()), (made, words))
+        place = self.__dict__["place"]
+        return box(machine, value, (*args, *named.values()), (made, words), place)
 
     def __deepcopy__(self, memo: Any) -> Elsewhere:
         return Elsewhere(*self.__dict__["made_of"])
@@ -61,7 +64,13 @@ def is_class_name(value: Unknown) -> bool:
     return last[:1].isupper() and any(letter.islower() for letter in last)
 
 
-def box(machine: Machine, value: Unknown, given: Any, made: Any = ((), {})) -> Any:
+def box(
+    machine: Machine,
+    value: Unknown,
+    given: Any,
+    made: Any = ((), {}),
+    place: ast.AST | None = None,
+) -> Any:
     """Returns the result of a box: like its first array, in the width that its class is made with.
 
     Args:
@@ -69,6 +78,7 @@ def box(machine: Machine, value: Unknown, given: Any, made: Any = ((), {})) -> A
         value: The function or class.
         given: What it is called on; arrays may stand in lists.
         made: The arguments with which its class is made, and those by name.
+        place: Where it is made; where it is called by default.
     """
     arrays = [x for x in tree_leaves(given) if isinstance(x, Tensor)][:ARRAYS]
     if not arrays:
@@ -76,7 +86,7 @@ def box(machine: Machine, value: Unknown, given: Any, made: Any = ((), {})) -> A
     name = _function(value.name)
     if value.name not in machine.boxes and len(machine.boxes) >= MOST:
         raise machine.unknown(value)
-    machine.boxes.setdefault(value.name, value)
+    machine.boxes.setdefault(value.name, (value, place or machine.node))
     shape = _shape(arrays, *made)
     return getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
 
@@ -117,6 +127,17 @@ def _function(name: str) -> str:
 def _result(arrays: list[Tensor], shape: list[int]) -> Tensor:
     first = next((x for x in arrays if x.is_floating_point()), None)
     return torch.zeros(shape) if first is None else first.new_zeros(shape)
+
+
+def unknown_box(machine: Machine) -> Exception | None:
+    """Returns the error for the first box of a source that stops; None if it has none.
+
+    What stops may be wrong only because of what is assumed.
+    """
+    if not machine.boxes:
+        return None
+    value, machine.node = next(iter(machine.boxes.values()))
+    return machine.unknown(value)
 
 
 def assumed_boxes(machine: Machine) -> str:

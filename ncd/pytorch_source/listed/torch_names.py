@@ -182,6 +182,7 @@ _TENSORS = {
         _assert=_assert,
     ),
 }
+PROFILER = Namespace("torch.profiler", native(profile=_quiet, record_function=_quiet))
 TORCH = Namespace(
     "torch",
     {
@@ -211,7 +212,10 @@ TORCH = Namespace(
         "utils": UTILS,
         "backends": BACKENDS,
         "amp": Namespace("torch.amp", native(autocast=_quiet, custom_fwd=_quiet)),
-        "autograd": Namespace("torch.autograd", {"Variable": Native("Variable", _same)}),
+        "profiler": PROFILER,
+        "autograd": Namespace(
+            "torch.autograd", {"Variable": Native("Variable", _same), "profiler": PROFILER}
+        ),
         "linalg": Namespace("torch.linalg", _chosen(torch.linalg, torch_lists.LINEAR_ALGEBRA)),
         "fft": Namespace("torch.fft", _chosen(torch.fft, torch_lists.FOURIER)),
         "special": Namespace("torch.special", _chosen(torch.special, torch_lists.SPECIAL)),
