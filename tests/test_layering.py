@@ -82,7 +82,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "export": (".", "page"),
     "static_site": ("runs", "."),
     "importing": ("base", "calls", "."),
-    "pytorch_source": ("base", "listed", "."),
+    "pytorch_source": ("base", "listed", "usual", "."),
     "run": ("base", "execution", "limits", "explain"),
     "models": (
         ".",

@@ -39,7 +39,7 @@ from ncd.pytorch_source.listed.layer_building import begin, layer
 from ncd.pytorch_source.listed.module_methods import module_method
 from ncd.pytorch_source.listed.plain_methods import plain_method
 from ncd.pytorch_source.listed.tensor_calls import tensor_method
-from ncd.pytorch_source.usual_sizes import UNKNOWN, usual
+from ncd.pytorch_source.usual.assumed_attributes import assumed_setting, unknown_attribute
 
 MISSING = object()
 DATA = (bool, int, float, str, tuple, type(None), torch.dtype, torch.Size)  # of torch's modules
@@ -63,7 +63,7 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
     if name.startswith("__"):
         return _dunder(machine, value, name)
     if isinstance(value, Unknown):
-        return _of_unknown(machine, value, name)
+        return unknown_attribute(machine, value, name)
     if isinstance(value, Namespace):
         return value.names.get(name, value.otherwise(name, MISSING))
     if isinstance(value, Super):
@@ -71,7 +71,7 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
     if isinstance(value, ClassValue):
         return _of_class(machine, value, name)
     if isinstance(value, Assumed):
-        return _assumed(machine, value, name)
+        return assumed_setting(machine, value, name)
     if isinstance(value, Plain):
         return value.own[name] if name in value.own else _own_member(machine, value, name)
     if isinstance(value, nn.Module):
@@ -81,14 +81,6 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
     if value is nn.Embedding and name == "from_pretrained":
         return Method(name, lambda table, *_, **__: layer(machine, value, tuple(table.shape), {}))
     return plain_method(machine, value, name, MISSING)
-
-
-def _of_unknown(machine: Machine, value: Unknown, name: str) -> Any:
-    """Returns an attribute of an unknown value: a size that is usual for its name is assumed."""
-    if type(size := usual(name)) is int:
-        machine.taken.setdefault(value.name, {})[name] = size
-        return size
-    return Unknown(f"{value.name}.{name}"[:80], value.why)
 
 
 def member(machine: Machine, value: Any, name: str) -> Any:
@@ -124,17 +116,6 @@ def _dunder(machine: Machine, value: Any, name: str) -> Any:
     if isinstance(value, Unknown):
         return value
     raise machine.refuse(f"{shown(name)} is not understood here", "a plain attribute")
-
-
-def _assumed(machine: Machine, value: Assumed, name: str) -> Any:
-    """Returns a setting that stands in another file, if a value is usual for its name."""
-    if name not in value.own:
-        if usual(name) is UNKNOWN:
-            raise machine.refuse(
-                f"{value.name}.{name} is not given", f"a class with {name} = … for {value.name}"
-            )
-        value.own[name] = usual(name)
-    return value.own[name]
 
 
 # classes ------------------------------------------------------------------------------------------
@@ -238,7 +219,7 @@ def _of_module(machine: Machine, value: nn.Module, name: str) -> Any:
         return module_method(machine, value, name)
     if isinstance(value, Elsewhere):
         _, made_of, _, named = value.__dict__["made_of"]
-        return named[name] if name in named else _of_unknown(machine, made_of, name)
+        return named[name] if name in named else unknown_attribute(machine, made_of, name)
     return MISSING
 
 

@@ -21,8 +21,8 @@ from ncd.pytorch_source.base.source_values import (
     Scope,
 )
 from ncd.pytorch_source.class_values import forward_of
-from ncd.pytorch_source.usual_activations import PARALLEL
-from ncd.pytorch_source.usual_vision_parts import VISION
+from ncd.pytorch_source.usual.activations import PARALLEL
+from ncd.pytorch_source.usual.vision_layers import VISION
 
 COURSE = """
 class Module(nn.Module):
@@ -99,11 +99,20 @@ class SimpleNamespace:
 """
 FILES = re.compile(r"\.+(\w+\.)*(layers?|_builder|_registry|_manipulate|_features)(\.\w+)*")
 OURS = ("layer_summary", "apply_init")
+VERSIONS = """
+class version:
+    @staticmethod
+    def parse(text):
+        return [int(part) for part in text.split("+")[0].split(".")[:2]]
+
+parse = Version = version.parse
+"""
 SOURCES = {
     "d2l": COURSE,
     "pytorch_lightning": TRAINING,
     "lightning": TRAINING,
     "argparse": ARGUMENTS,
+    "packaging": VERSIONS,
     "timm": VISION,
     "fairscale": PARALLEL,
     "megatron": PARALLEL,

@@ -11,7 +11,7 @@ from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, ClassValue, Function, Scope
 from ncd.pytorch_source.class_values import Missing, every_field
 from ncd.pytorch_source.function_values import parameters
-from ncd.pytorch_source.usual_sizes import UNKNOWN, usual
+from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
 
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
 BARE = (nn.Linear, nn.Conv2d, nn.LayerNorm, nn.Embedding, nn.BatchNorm2d)  # they need sizes

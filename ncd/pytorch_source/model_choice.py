@@ -22,7 +22,7 @@ from ncd.pytorch_source.base.source_values import (
 )
 from ncd.pytorch_source.function_values import parameters
 from ncd.pytorch_source.model_arguments import arguments, needed
-from ncd.pytorch_source.usual_sizes import UNKNOWN, usual, written
+from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual, written
 from ncd.text.reader import TextError
 
 SEVERAL = ("depth", "depths", "num_blocks", "layers")  # that may be one for each stage
@@ -54,6 +54,9 @@ def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassVal
             found = _result(machine, function, usual_too, alone, failures)
             if found is not None:
                 return found
+        wrong = next((x for x in failures if not isinstance(x, NotKnown)), None)
+        if wrong is not None and not usual_too:
+            raise wrong
         if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
             return made
     inner = [one for one in _modules(machine, scope) if one not in alone]
@@ -79,6 +82,7 @@ def _ready(
         given = arguments(machine, each, scope, usual_too)
         changed = {n: (v,) * 4 for n, v in (given or {}).items() if n in SEVERAL and several}
         if given is None or (several and not changed):
+            machine.taken = before
             continue
         if failures and any(isinstance(x, Assumed) for x in given.values()):
             continue
@@ -90,8 +94,9 @@ def _ready(
             return made
         except (Raised, TextError) as error:
             assumed = machine.taken.keys() - before.keys()
-            if isinstance(error, Stopped) or not (assumed or isinstance(error, NotKnown)):
+            if isinstance(error, Stopped) or (usual_too and not assumed):
                 raise
+            machine.failure = None
             failures.append(error.with_traceback(None))
             machine.taken = before
             machine.instead.setdefault(each.name, _fact(error))

@@ -18,7 +18,13 @@ from ncd.importing.torch_export import quiet
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised
 from ncd.pytorch_source.base.source_values import SETTINGS, own_names
-from ncd.pytorch_source.several_inputs import combinations, lists, of_pattern, settings_of
+from ncd.pytorch_source.usual.several_inputs import (
+    combinations,
+    lists,
+    of_pattern,
+    settings_of,
+    width_of,
+)
 from ncd.text.reader import TextError
 
 LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
@@ -26,11 +32,12 @@ SHAPE = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9
 TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
 SPACED = re.compile(r"\d{1,9}( \d{1,9})+")
 NUMBERS = 2**24  # of an input
+WIDEST = 5000  # features of an input
 SECONDS = 1.5  # in which inputs of a module that takes several are tried
-SIDES = (64, 32, 28, 224, 96, 128, 256, 299, 512)  # of a picture
-FIXED = (32, 28, 64, 224, 96, 128, 256, 299)  # of one that a linear layer follows
+SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
+FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
 LENGTHS = (16, 8, 64, 128)  # of a sequence
-NAMED = ("image_size", "img_size", "input_size", "image_resolution", "resolution")
+NAMED = ("input_shape", "image_size", "img_size", "input_size", "image_resolution", "resolution")
 LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
 WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
@@ -80,8 +87,9 @@ def guessed(
     if not names:
         return (), ""
     settings = settings_of(model)
-    if (given := lists(names, settings)) is not None and not failed:
-        return given.inputs, given.words
+    features = lists(names, settings)
+    if features is not None and not failed:
+        return features.inputs, features.words
     if len(names) > 1:
         return _several(machine, model, names) if not failed else None
     candidates = [one for one in dict.fromkeys(_candidates(machine, model)) if one != failed]
@@ -135,14 +143,38 @@ def _needed(model: nn.Module) -> list[str]:
 
 
 def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
-    """Yields shapes that the first layer of a module accepts."""
-    if type(model).__module__.startswith("torch.nn."):
-        yield from _steps_first(model)
+    """Yields shapes that a module may accept, the likeliest first."""
+    ours = type(model).__module__.startswith("torch.nn.")
     settings = settings_of(model)
-    if shape := of_pattern(model, settings, (*_sides(model), 64)[0]):
+    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
+    if ours:
+        yield from _steps_first(model)
+    elif not isinstance(first, nn.Embedding):
+        yield from _of_names(model, settings)
+    yield from _of_first(machine, model, first)
+    if first is None:
+        yield from _of_settings(settings)
+    table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
+    if table is not None and table is not first:
+        yield from (f"1x{n}#{table.num_embeddings}" for n in LENGTHS)
+    if 0 < (width := width_of(settings)) < WIDEST:
+        yield f"1x{width}x8x8"
+    if ours:
+        yield from _of_layer(next(part for part in model.modules() if not [*part.children()]))
+
+
+def _of_names(model: nn.Module, settings: dict[str, Any]) -> Iterator[str]:
+    """Yields shapes by the pattern of a first ``Rearrange``, and by the settings of a picture."""
+    sides = _sides(model)
+    if shape := of_pattern(model, settings, (*sides, 64)[0]):
         yield shape
-    every = (part for part in model.modules() if isinstance(part, LAYERS))
-    first = next(every, None)
+    channels = settings.get("channels", settings.get("input_channels"))
+    if type(channels) is int and 0 < channels < WIDEST and sides:
+        yield f"1x{channels}x{sides[0]}x{sides[0]}"
+
+
+def _of_first(machine: Machine, model: nn.Module, first: Any) -> Iterator[str]:
+    """Yields shapes that the first layer of a module accepts."""
     if isinstance(first, nn.Conv1d):
         yield from (f"1x{first.in_channels or 3}x{n}" for n in LENGTHS)
     elif isinstance(first, nn.Conv2d):
@@ -157,20 +189,13 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
         yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
     elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
         yield from _flat(model, first)
-    elif first is None:
-        yield from _of_settings(machine, settings)
-    table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
-    if table is not None and table is not first:
-        yield from (f"1x{n}#{table.num_embeddings}" for n in LENGTHS)
-    if type(model).__module__.startswith("torch.nn."):
-        yield from _of_layer(next(part for part in model.modules() if not [*part.children()]))
 
 
-def _of_settings(machine: Machine, settings: dict[str, Any]) -> Iterator[str]:
+def _of_settings(settings: dict[str, Any]) -> Iterator[str]:
     """Yields shapes for a module without layers of torch: the width is that of its settings."""
     names = ("in_channels", "num_features", "in_features", "in_dim", "dim", "d_model", "input_dim")
     for n in (settings.get(name) for name in names):
-        if type(n) is int and 0 < n < 5000:
+        if type(n) is int and 0 < n < WIDEST:
             yield from (f"10x{n}", f"1x16x{n}", f"1x{n}x32x32")
             return
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import re
 import sys
 import warnings
@@ -18,13 +17,12 @@ from ncd.importing import from_torch
 from ncd.importing.comparison import EVALUATED
 from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
-from ncd.pytorch_source.base.machine import STEPS, Machine
-from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at, told
-from ncd.pytorch_source.base.source_values import PART, ClassValue, Interpreted, Scope, Unknown
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
+from ncd.pytorch_source.base.source_values import PART, Interpreted, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
-from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.known_libraries import LIBRARIES
-from ncd.pytorch_source.listed.elsewhere import assumed_boxes, unknown_box
+from ncd.pytorch_source.listed.elsewhere import unknown_box
 from ncd.pytorch_source.listed.layer_failures import layer_failure
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import model_of
@@ -39,15 +37,15 @@ from ncd.pytorch_source.model_inputs import (
 from ncd.pytorch_source.one_line import check_line, take_shape
 from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_statements import STATEMENTS
+from ncd.pytorch_source.top_lines import run_lines
+from ncd.pytorch_source.usual.assumptions import message
 from ncd.pytorch_source.usual_parts import share
-from ncd.pytorch_source.usual_sizes import written
 from ncd.text.reading import Reading
 from ncd.text.recognise import LINES, SOURCES, is_line
 from ncd.text.text_errors import TextError, syntax_error
 
 LONGEST = 120_000  # letters of a source
 NODES = 60_000  # of its syntax tree
-ASIDE = 100_000  # steps of a line that defines nothing
 DEEP = 12_000  # frames of Python that the interpreter may use
 EXAMPLE = "class Net(nn.Module): …"
 LINE = "nn.Linear(3, 4)(torch.randn(2, 3))"  # an example of a text of one line
@@ -88,7 +86,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
                 check_line(tree)
             called = take_shape(tree)
             shapes = shapes or called
-            _top(machine, tree, scope)
+            run_lines(machine, tree, scope)
             line = source.count("\n") + 1
             given = given_inputs(shapes, line) if shapes else ()
             found, note = _chosen(machine, tree, scope, given, made)
@@ -98,7 +96,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
     kind = LINES if is_line(text) else SOURCES
     notes = (BATCHES if each == EVALUATED else each for each in found.notes)
-    note = " ".join((_said(machine, note), *notes)).strip()
+    note = " ".join((message(machine, note), *notes)).strip()
     failure = _failure(machine, found)
     return Reading(found.term, kind, note, failure, found.exported.shapes, machine.line_shapes)
 
@@ -143,56 +141,6 @@ def _deep() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
-
-
-def _top(machine: Machine, tree: ast.Module, scope: Scope) -> None:
-    """Interprets the whole text; unsupported lines outside classes are skipped."""
-    first: Exception | None = None
-    for node in tree.body:
-        ran = len(machine.ran)
-        try:
-            _line(machine, node, scope)
-        except (Raised, TextError) as error:
-            aside = isinstance(node, ast.Expr | ast.If) and isinstance(error, Stopped | NotKnown)
-            if not aside and (isinstance(error, Stopped) or getattr(error, "inside", False)):
-                raise
-            first = first or error.with_traceback(None)  # else it would hold all values
-            machine.left_out.append(node.lineno)
-            _forget(node, scope)
-        else:
-            continue
-        del machine.ran[ran:]
-        if machine.modules:
-            gc.collect()  # those that the line has made
-    if first is not None and not machine.ran and not _has_class(scope):
-        raise first
-
-
-def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
-    """Interprets a top-level line."""
-    try:
-        with machine.aside(ASIDE if isinstance(node, ast.Expr | ast.If) else STEPS):
-            machine.run([node], scope)
-    except (Returned, Left):
-        raise error_at(node, "it stands outside of a function or a loop") from None
-
-
-def _forget(node: ast.stmt, scope: Scope) -> None:
-    """Marks the names that a line would set as unknown."""
-    why = f"line {node.lineno} is not understood"
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            scope.names.setdefault(part.id, Unknown(part.id, why))
-    if isinstance(node, ast.ClassDef | ast.FunctionDef):
-        scope.names[node.name] = Unknown(node.name, why)
-
-
-def _has_class(scope: Scope) -> bool:
-    """Returns whether a source defines or creates a module."""
-    return any(
-        isinstance(value, nn.Module) or (isinstance(value, ClassValue) and value.is_module)
-        for value in scope.names.values()
-    )
 
 
 def _chosen(
@@ -313,23 +261,3 @@ def _failure(machine: Machine, found: Imported) -> TextError | None:
     if isinstance(error, Raised):
         return told(error)
     return error or TextError(found.failure, 1, 1)
-
-
-def _said(machine: Machine, note: str) -> str:
-    """Returns the message for a visitor whose source could be read."""
-    for name, fact in machine.instead.items():
-        note += f" {name} is not drawn: {fact}."
-    for name, given in machine.taken.items():
-        note += f" {written(name, given)} is taken, as not all sizes are given."
-    for name, count in machine.plain.items():
-        lengths = f"{count:,} length{'s' * (count > 1)}"
-        more = f", without the {lengths} that torch counts" if count else ""
-        note += f" {name} is left out: its layers are drawn with plain weights{more}."
-    note = f"{note} {assumed_boxes(machine)}".strip()
-    if not machine.left_out:
-        return note
-    lines = ", ".join(map(str, machine.left_out[:5]))
-    more = " and more" * (len(machine.left_out) > 5)
-    if len(machine.left_out) == 1:
-        return f"{note} Line {lines} stands apart from the module, and is left out.".strip()
-    return f"{note} Lines {lines}{more} stand apart from the module, and are left out.".strip()

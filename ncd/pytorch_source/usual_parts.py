@@ -9,7 +9,7 @@ import ast
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Scope
-from ncd.pytorch_source.usual_activations import ACTIVATIONS, PARALLEL
+from ncd.pytorch_source.usual.activations import ACTIVATIONS, PARALLEL
 
 SOURCE = """
 from torch import nn, Tensor
@@ -20,7 +20,10 @@ def to_2tuple(x):
 def to_3tuple(x):
     return tuple(x) if isinstance(x, (list, tuple)) else (x, x, x)
 
-_pair, _triple, _ntuple = to_2tuple, to_3tuple, lambda n: (lambda x: (x,) * n)
+def to_ntuple(n):
+    return lambda x: tuple(x) if isinstance(x, (list, tuple)) else (x,) * n
+
+_pair, _triple, _ntuple = to_2tuple, to_3tuple, to_ntuple
 
 def trunc_normal_(tensor, *args, **named):
     return tensor

@@ -20,7 +20,7 @@ from ncd.findings.reading.origins import keep_origins, record_einops
 from ncd.findings.reading.size_table import OutOfTime, SizeTable
 from ncd.findings.reading.traced_numbers import Place
 from ncd.importing.torch_export import quiet
-from ncd.pytorch_source import source_reader
+from ncd.pytorch_source import source_reader, top_lines
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped
 from ncd.pytorch_source.base.source_values import Scope, Unknown
@@ -149,7 +149,7 @@ class Trace:
                 inside = isinstance(error, Stopped) or getattr(error, "inside", False)
                 if inside and not aside:
                     raise
-                source_reader._forget(node, scope)
+                top_lines.forget(node, scope)
                 self.left_out += range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
     def _line(self, node: ast.stmt, scope: Scope) -> Any:

@@ -124,6 +124,10 @@ def is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+RANDOM = (torch.randn, torch.rand, torch.empty)  # whose numbers do not matter
+SMALL = 4096  # of such a tensor that has numbers all the same
+
+
 def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]:
     """Returns a function such as ``torch.zeros`` with a limit on the size.
 
@@ -139,7 +143,8 @@ def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]
             return torch_call(machine, function, args, named)
         if not all(is_size(n) and n >= 0 for n in shape):
             return torch_call(machine, function, (*lead, *rest), named)
-        if prod(shape) <= NUMBERS:
+        few = NUMBERS if machine.tracing or function not in RANDOM else SMALL
+        if prod(shape) <= few:
             return torch_call(machine, function, (*lead, shape), named)
         if machine.tracing:
             raise machine.stop(f"it is a tensor of {prod(shape):,} numbers", "smaller sizes")

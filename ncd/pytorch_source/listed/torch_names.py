@@ -159,7 +159,12 @@ JIT = Namespace(
 )
 BACKENDS = Namespace(
     "torch.backends",
-    {"mps": Namespace("torch.backends.mps", native(is_available=_no, is_built=_no))},
+    {
+        "mps": Namespace("torch.backends.mps", native(is_available=_no, is_built=_no)),
+        **{
+            name: Unknown(f"torch.backends.{name}", "it is a setting") for name in ("cuda", "cudnn")
+        },
+    },
 )
 _TENSORS = {
     **native(**MADE),

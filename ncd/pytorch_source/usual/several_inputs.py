@@ -79,11 +79,12 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
     found = next((ways for pattern, ways in KINDS if re.fullmatch(pattern, name)), ())
     if not found or (first and name != "mask"):
         return [shape]
-    dim = _width(settings) or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
+    dim = width_of(settings) or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
     return list(dict.fromkeys(way.format(same=shape, dim=dim) for way in found))
 
 
-def _width(settings: dict[str, Any]) -> int:
+def width_of(settings: dict[str, Any]) -> int:
+    """Returns the width with which a module is made; 0 if it has none."""
     names = ("d_model", "dim", "embed_dim", "hidden_size", "hidden_dim", "context_dim")
     return next((n for name in names if type(n := settings.get(name)) is int), 0)
 

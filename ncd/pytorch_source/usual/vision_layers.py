@@ -211,7 +211,8 @@ def create_classifier(num_features, num_classes, pool_type="avg", use_conv=False
                       **named):
     pool = SelectAdaptivePool2d(pool_type=pool_type, flatten=not use_conv)
     layer = nn.Conv2d(num_features, num_classes, 1) if use_conv else None
-    return pool, layer or nn.Linear(num_features, num_classes)
+    parts = (pool, layer or nn.Linear(num_features, num_classes))
+    return parts if drop_rate is None else (pool, nn.Dropout(drop_rate), parts[1])
 
 class ClassifierHead(nn.Module):
     def __init__(self, in_features, num_classes, pool_type="avg", drop_rate=0.0, use_conv=False,

@@ -1,0 +1,66 @@
+"""Interprets a text line by line; lines outside of classes that it cannot read are skipped."""
+
+from __future__ import annotations
+
+import ast
+import gc
+
+from torch import nn
+
+from ncd.pytorch_source.base.machine import STEPS, Machine
+from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at
+from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
+from ncd.pytorch_source.function_values import Left, Returned
+from ncd.text.text_errors import TextError
+
+ASIDE = 100_000  # steps of a line that defines nothing
+
+
+def run_lines(machine: Machine, tree: ast.Module, scope: Scope) -> None:
+    """Interprets the whole text; unsupported lines outside classes are skipped."""
+    first: Exception | None = None
+    for node in tree.body:
+        ran = len(machine.ran)
+        try:
+            _line(machine, node, scope)
+        except (Raised, TextError) as error:
+            aside = isinstance(node, ast.Expr | ast.If) and isinstance(error, Stopped | NotKnown)
+            if not aside and (isinstance(error, Stopped) or getattr(error, "inside", False)):
+                raise
+            first = first or error.with_traceback(None)  # else it would hold all values
+            machine.left_out.append(node.lineno)
+            forget(node, scope)
+        else:
+            continue
+        del machine.ran[ran:]
+        if machine.modules:
+            gc.collect()  # those that the line has made
+    if first is not None and not machine.ran and not _has_class(scope):
+        raise first
+
+
+def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
+    """Interprets a top-level line."""
+    try:
+        with machine.aside(ASIDE if isinstance(node, ast.Expr | ast.If) else STEPS):
+            machine.run([node], scope)
+    except (Returned, Left):
+        raise error_at(node, "it stands outside of a function or a loop") from None
+
+
+def forget(node: ast.stmt, scope: Scope) -> None:
+    """Marks the names that a line would set as unknown."""
+    why = f"line {node.lineno} is not understood"
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            scope.names.setdefault(part.id, Unknown(part.id, why))
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        scope.names[node.name] = Unknown(node.name, why)
+
+
+def _has_class(scope: Scope) -> bool:
+    """Returns whether a source defines or creates a module."""
+    return any(
+        isinstance(value, nn.Module) or (isinstance(value, ClassValue) and value.is_module)
+        for value in scope.names.values()
+    )

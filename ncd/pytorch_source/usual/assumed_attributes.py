@@ -1,0 +1,28 @@
+"""Attributes of values of other files: those that are usual for their names are assumed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import Assumed, Unknown
+from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
+
+
+def unknown_attribute(machine: Machine, value: Unknown, name: str) -> Any:
+    """Returns an attribute of an unknown value: a size that is usual for its name is assumed."""
+    if type(size := usual(name)) is int:
+        machine.taken.setdefault(value.name, {})[name] = size
+        return size
+    return Unknown(f"{value.name}.{name}"[:80], value.why)
+
+
+def assumed_setting(machine: Machine, value: Assumed, name: str) -> Any:
+    """Returns a setting that stands in another file, if a value is usual for its name."""
+    if name not in value.own:
+        if usual(name) is UNKNOWN:
+            raise machine.refuse(
+                f"{value.name}.{name} is not given", f"a class with {name} = … for {value.name}"
+            )
+        value.own[name] = usual(name)
+    return value.own[name]
