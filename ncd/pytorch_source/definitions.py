@@ -66,6 +66,8 @@ def import_(machine: Machine, node: ast.Import, scope: Scope) -> None:
 def import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
     for one in node.names:
         path = "." * node.level + (node.module or "")
+        listed = path.partition(".")[0] in machine.libraries
         for name, value in imported_name(machine, path, one.name, one.asname).items():
-            if name not in scope.names or not isinstance(value, Unknown):
+            ours = isinstance(scope.names.get(name), ClassValue | Function) and not listed
+            if name not in scope.names or not (ours or isinstance(value, Unknown)):
                 scope.names[name] = value  # files that are pasted one after the other

@@ -166,4 +166,4 @@ def _read(machine: Machine, source: str) -> dict[str, Any]:
     scope, steps = Scope(names=dict(inner)), machine.steps
     machine.run(tree.body, scope)
     machine.steps = steps
-    return {name: value for name, value in scope.names.items() if name not in inner}
+    return {name: value for name, value in scope.names.items() if value is not inner.get(name)}

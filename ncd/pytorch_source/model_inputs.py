@@ -18,6 +18,7 @@ from ncd.importing.torch_export import quiet
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised
 from ncd.pytorch_source.base.source_values import SETTINGS, own_names
+from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.usual.several_inputs import (
     combinations,
     lists,
@@ -146,14 +147,15 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
     settings = settings_of(model)
-    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
+    parts = [part for part in model.modules() if isinstance(part, (*LAYERS, Elsewhere))]
+    first = next((part for part in parts if not isinstance(part, Elsewhere)), None)
+    if not parts or parts[0] is not first:
+        yield from _of_settings(settings)
     if ours:
         yield from _steps_first(model)
     elif not isinstance(first, nn.Embedding):
         yield from _of_names(model, settings)
     yield from _of_first(machine, model, first)
-    if first is None:
-        yield from _of_settings(settings)
     table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
     if table is not None and table is not first:
         yield from (f"1x{n}#{table.num_embeddings}" for n in LENGTHS)

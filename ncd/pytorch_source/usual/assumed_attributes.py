@@ -6,12 +6,12 @@ from typing import Any
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, Unknown
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
+from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, VALUES, usual
 
 
 def unknown_attribute(machine: Machine, value: Unknown, name: str) -> Any:
     """Returns an attribute of an unknown value: a size that is usual for its name is assumed."""
-    if type(size := usual(name)) is int:
+    if type(size := VALUES.get(name)) is int:
         machine.taken.setdefault(value.name, {})[name] = size
         return size
     return Unknown(f"{value.name}.{name}"[:80], value.why)

@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from ncd.answers.opened_files import notebook_code, opened
 from ncd.findings.finding import Finding
 from ncd.lang.errors import NCDError, SizeError
 from ncd.serial import term_of_file
@@ -52,7 +53,8 @@ operations, and becomes the same kind of term that every other page is made from
   gives, and the wires follow from the names.
 - **A published configuration**, the `config.json` of a model of GPT-2, BERT, T5, Llama, Mistral,
   Mixtral, Qwen, Gemma, DeepSeek, ViT or Whisper: it opens at its real sizes, which need no run.
-- **A file** that was exported here, as JSON, SVG or HTML: it contains its term.
+- **A file** that was exported here, as JSON, SVG or HTML: it contains its term. A notebook gives
+  the code of its cells; several sources, or a zip of them, become one text.
 
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
 """
@@ -178,12 +180,13 @@ def _searching(text: str) -> None:
 
 
 def _opener() -> None:
-    """Opens a text from a file."""
+    """Opens a text from files."""
     with st.popover("Open a file"):
         st.file_uploader(
-            "A file with the text",
-            ("py", "txt", "json", "svg", "html"),
+            "A file with the text, a notebook, several sources or a zip of them",
+            ("py", "ipynb", "txt", "json", "svg", "html", "zip"),
             key=FILE,
+            accept_multiple_files=True,
             on_change=_open,
             max_upload_size=UPLOAD,
         )
@@ -199,9 +202,12 @@ def _saver(text: str) -> None:
 
 
 def _open() -> None:
-    """Puts the text of a file into the field; a callback."""
-    if (file := st.session_state.get(FILE)) is not None:
-        _take(file.getvalue().decode("utf-8", "replace"))
+    """Puts the text of files into the field; a callback."""
+    if files := st.session_state.get(FILE):
+        try:
+            _take(opened([(file.name, file.getvalue()) for file in files]))
+        except NCDError as error:
+            st.toast(str(error))
 
 
 def _take(text: str) -> None:
@@ -210,7 +216,10 @@ def _take(text: str) -> None:
 
 
 def edited(text: str) -> str:
-    """Returns a text shortened to the limit; an exported file is replaced by its term."""
+    """Returns a text shortened to the limit; an exported file is replaced by its term, and a
+    notebook by its code.
+    """
+    text = notebook_code(text) or text
     with suppress(NCDError):  # the error is shown when the text is read
         text = spell(term_of_file(text)) if is_file(text) else text
     return text[:LONGEST]
