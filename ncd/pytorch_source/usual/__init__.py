@@ -1,1 +1,1 @@
-"""What is usual: sizes, inputs and layers that a source takes from elsewhere or does not give."""
+"""Usual sizes, inputs and layers, for those that a source takes from elsewhere or lacks."""

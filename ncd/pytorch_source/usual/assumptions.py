@@ -1,4 +1,4 @@
-"""What a visitor is told about a source that could be read: what is assumed, and left out."""
+"""The message about a source that could be read: what is assumed, and what is left out."""
 
 from __future__ import annotations
 
