@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.errors import LimitError
 from ncd.lang.terms.op import Op
 from ncd.ops import Linear, Opaque
 from ncd.pytorch_source.source_reader import read_source
-from ncd.run.limits.call_check import check_calls
+from ncd.run.limits.call_check import ValuesEnd, check_calls
 from ncd.text.reading import Reading
 from ncd.text.text_errors import TextError
 
@@ -162,7 +161,7 @@ def test_a_module_of_another_file_is_a_box_without_values() -> None:
         "GCNConv is of another file: a box whose result is assumed to be like the input. "
         "Values end there."
     )
-    with pytest.raises(LimitError) as error:
+    with pytest.raises(ValuesEnd) as error:
         check_calls(elaborate(found.term))
     assert "values end here: it comes from another file" in str(error.value)
 
