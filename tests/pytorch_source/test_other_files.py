@@ -118,10 +118,9 @@ DECODER = f"""{HEAD}
 class Decoder(nn.Module):
     def __init__(self, encoder_channels):
         super().__init__()
-        self.last = nn.Conv2d(encoder_channels[-1], encoder_channels[-2], 1)
+        self.last = nn.ConvTranspose2d(encoder_channels[-1], encoder_channels[-2], 2, 2)
     def forward(self, features):
-        up = F.interpolate(self.last(features[-1]), scale_factor=2.0, mode="nearest")
-        return torch.cat([up, features[-2]], dim=1)
+        return torch.cat([self.last(features[-1]), features[-2]], dim=1)
 """
 SHAPES = {
     "graph": (GRAPH, (10, 5)),
