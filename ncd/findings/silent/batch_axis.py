@@ -107,24 +107,42 @@ def softmax_over_batch(source: Source) -> Iterator[Fault]:
         return
     sizes = _batch(run, other)
     results = {id(x) for x in arrays_of(run.output)}
-    for call, again in zip(run.calls, other.calls, strict=True):
+    pairs_of_calls = zip(run.calls, other.calls, strict=True)
+    for number, (call, again) in enumerate(pairs_of_calls):
         if call.name not in SOFTMAXES or not call.takes:
             continue
         pairs = list(zip(call.takes[0].shape, again.takes[0].shape, strict=True))
         rank, dim = len(pairs), argument(call, 1, "dim")
         implied = dim is None
-        dim = (0 if rank in (0, 1, 3) else 1) if dim is None else dim % rank
-        if (
-            rank < 2
-            or pairs[dim] != sizes
-            or [i for i, n in enumerate(pairs) if n == sizes] != [dim]
-        ):
+        dim = (0 if rank in (0, 1, 3) else 1) if dim is None else dim % max(rank, 1)
+        of_batch = [i for i, n in enumerate(pairs) if n == sizes]
+        if rank < 2 or dim not in of_batch:
             continue
         if len(run.inputs[0]) == 2 and not any(id(x) in results for x in call.gives):
             continue  # the rows of one bag or graph may be weighed against each other
         order = batch_first(source)
-        if order or (implied and order is None):
+        if of_batch == [dim] and (order or (implied and order is None)):
             yield _softmax(source, call, dim, implied)
+        elif len(of_batch) == 2 and rank > 2 and order and _apart(source, number):
+            yield _scores(call, dim)
+
+
+def _apart(source: Source, number: int) -> bool:
+    """Returns whether axis 1 of the input is one of the array that a call takes."""
+    run, other = source.run, source.changed(1)
+    if run is None or other is None:
+        return False
+    shapes_of = (one.calls[number].takes[0].shape for one in (run, other))
+    return (run.inputs[0][1], other.inputs[0][1]) in set(zip(*shapes_of, strict=True))
+
+
+def _scores(call: Call, dim: int) -> Fault:
+    shape = " × ".join(map(str, call.takes[0].shape))
+    says = (
+        f"{call.name} runs over axis {dim} of {shape}, scores of the batch against itself: each "
+        "sample attends to the others, at each place by itself."
+    )
+    return Fault(line_of(call.node), call.path, says)
 
 
 def _softmax(source: Source, call: Call, dim: int, implied: bool) -> Fault:

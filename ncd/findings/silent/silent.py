@@ -20,7 +20,7 @@ from ncd.findings.silent.model_runs import arrays_of, shapes
 from ncd.findings.silent.modes import dropout_always, made_in_forward
 from ncd.findings.silent.plain_lists import plain_lists, plain_tensors
 from ncd.findings.silent.silent_source import Attempt, Fault, Source
-from ncd.findings.silent.ties import tied_layers, twice_assigned
+from ncd.findings.silent.ties import tied_layers, twice_assigned, two_names
 from ncd.findings.silent.training_loops import trained_in_evaluation
 from ncd.findings.silent.unused import swallowed_arguments, unused_parts
 from ncd.findings.silent.views import mixing_views
@@ -41,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     plain_tensors,
     tied_layers,
     twice_assigned,
+    two_names,
     unused_parts,
     swallowed_arguments,
     lost_results,

@@ -11,6 +11,7 @@ from torch import nn
 
 from ncd.findings.finding import Edit
 from ncd.findings.silent.model_runs import line_of
+from ncd.findings.silent.plain_lists import assignment
 from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import SourceText, called_name
 
@@ -125,3 +126,26 @@ def twice_assigned(source: Source) -> Iterator[Fault]:
             )
             path = f"{paths[0]}.{names[0]}".strip(".")
             yield Fault(node.lineno, path, says, (Attempt(text.replaced(node, new)),))
+
+
+def two_names(source: Source) -> Iterator[Fault]:
+    """Yields the layers that a class makes once, and sets under two names."""
+    text = source.source
+    for path, part in source.parts():
+        for name, layer in part._modules.items():
+            first = next((n for n, x in part._modules.items() if x is layer), name)
+            learns = layer is not None and any(True for _ in layer.parameters())
+            places = [assignment(text, type(part).__name__, n) for n in (first, name)]
+            if first == name or not learns or places[0] is places[1]:
+                continue
+            values = [one.value for one in places if one is not None and one.value is not None]
+            ids = {one.id for one in values if isinstance(one, ast.Name)}
+            made = _constructor(text, values[-1], type(layer).__name__) if values else None
+            if len(values) < 2 or len(ids) != 1 or made is None or _meant(text, made):
+                continue
+            says = (
+                f"{first} and {name} are one and the same {type(layer).__name__}, with one set of "
+                "weights: what one learns, the other has too."
+            )
+            attempt = Attempt(text.replaced(values[-1], text.letters(made)))
+            yield Fault(line_of(places[1]), f"{path}.{name}".strip("."), says, (attempt,))

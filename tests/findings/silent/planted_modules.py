@@ -341,4 +341,34 @@ CASES = (
         "BatchNorm2d and Dropout are silent while it trains",
         "model.train()",
     ),
+    planted(
+        "one layer in several places",
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                layer = nn.Linear(8, 8)
+                self.a = layer
+                self.b = layer  #!
+            def forward(self, x):
+                return self.b(self.a(x).relu())
+        Net()(torch.randn(4, 8))""",
+        "a and b are one and the same Linear",
+        "self.b = nn.Linear(8, 8)",
+    ),
+    planted(
+        "attention over the batch",
+        """
+        class Own(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.q, self.k = nn.Linear(16, 16), nn.Linear(16, 16)
+            def forward(self, x):
+                b, t, d = x.shape
+                q, k = self.q(x).transpose(0, 1), self.k(x).transpose(0, 1)
+                w = (q @ k.transpose(1, 2)).softmax(-1)  #!
+                return (w @ x.transpose(0, 1)).transpose(0, 1)
+        Own()(torch.randn(8, 10, 16))""",
+        "softmax runs over axis 2 of 10 × 8 × 8, scores of the batch against itself",
+    ),
 )
