@@ -74,7 +74,8 @@ def compared(
         term: The term.
         weights: The module's tensors that it has.
         made: The module's graph, and the inputs on which both are run.
-        boxes: The nodes of the graph that are boxes; outputs are not compared if one is random.
+        boxes: The nodes of the graph that are boxes, or whose random numbers are kept; outputs
+            are not compared if one is random.
 
     Source: the outputs of the module itself, in evaluation mode.
     """

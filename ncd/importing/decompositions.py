@@ -12,6 +12,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
+from ncd.importing.base.memory_views import mutates_views
+
 DEEP = 4  # decompositions inside others
 Table = Mapping[Any, Callable[..., Any]]
 
@@ -64,6 +66,8 @@ def _traced(
         return None
     if any(torch.Tag.nondeterministic_seeded in _tags(one) for one in found.graph.nodes):
         return None  # random numbers, which are drawn anew in each run
+    if mutates_views(found):
+        return None
     held = [getattr(found, str(one.target)) for one in found.graph.nodes if one.op == "get_attr"]
     return None if any(isinstance(x, FakeTensor) for x in held) else found
 

@@ -110,6 +110,8 @@ class CallReader:
                 return [real(each) for each in x]
             return x.tensor if isinstance(x, Constant) else x
 
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            self.builder.drawn.append(node.name)
         with torch.no_grad():
             found = node.target(*map(real, args), **{k: real(v) for k, v in named.items()})  # type: ignore[operator]
         if isinstance(found, tuple | list):

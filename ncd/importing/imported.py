@@ -23,6 +23,7 @@ from ncd.run.base.limits import Limits
 from ncd.run.execution.module import CircuitModule
 
 TRIES = 80  # passes, in each of which more calls become boxes
+DRAWN = "It keeps random numbers that torch draws anew in each run."
 UNLIMITED = Limits(bytes=2**62, flops=2**62)  # the module is the caller's own
 
 
@@ -162,6 +163,8 @@ def from_torch(
             forced |= error.reasons
             continue
         boxes = (Box(name, node, why) for node, (name, why) in walked.builder.boxes.items())
-        notes, failure = compared(term, weights, made, [*walked.builder.boxes])
+        builder = walked.builder
+        notes, failure = compared(term, weights, made, [*builder.boxes, *builder.drawn])
+        notes += (DRAWN,) if builder.drawn else ()
         return Imported(term, tuple(boxes), failure, made, weights, notes)
     raise ImportFailed("too many of its calls have no op", cure="a smaller module")

@@ -89,3 +89,10 @@ def test_a_parameter_that_a_decomposition_takes_twice_is_one_array() -> None:
 
     found = from_torch(Twice(), drawn(4, 4))
     assert not found.boxes and not found.notes and ncd.cost(found.term).parameters == 16
+
+
+def test_random_numbers_that_are_kept_are_told_and_writes_to_views_are_no_decomposition() -> None:
+    found = from_torch(Called(lambda x: x + torch.rand(2, 4)), drawn(2, 4))
+    assert found.notes == ("It keeps random numbers that torch draws anew in each run.",)
+    found = from_torch(Called(lambda x: torch.vander(x)), drawn(4))
+    assert [box.function for box in found.boxes] == ["vander"] and not found.notes

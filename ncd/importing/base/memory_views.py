@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 
 IGNORED = ("_assert", "sym_", "_guards_fn", "_set_grad_enabled", "profiler")
 TURNED = ("contiguous", "permute", "squeeze", "t", "transpose", "unsqueeze", "view")
@@ -47,7 +47,7 @@ def source(node: Any) -> Any:
     return node
 
 
-def mutates_views(program: ExportedProgram) -> bool:
+def mutates_views(program: ExportedProgram | GraphModule) -> bool:
     """Returns whether a tensor is changed in place whose numbers another one shares.
 
     Then the graph has to be traced again, which takes as long as the first time. A tensor that

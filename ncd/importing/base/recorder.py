@@ -45,6 +45,7 @@ class Recorder:
     steps: list[Step] = field(default_factory=list)
     inputs: list[Slot] = field(default_factory=list)
     boxes: dict[str, tuple[str, str]] = field(default_factory=dict)  # function and reason
+    drawn: list[str] = field(default_factory=list)  # calls whose random numbers are kept
     training: bool = True
     node: str = ""
     path: Path = ()

@@ -21,6 +21,10 @@ view_as_complex view_as_real where xlogy zeros_like ones_like rand_like randn_li
 full_like result_type promote_types dropout selu celu prelu layer_norm batch_norm group_norm
 conv1d conv2d conv3d bilinear channel_shuffle pixel_shuffle baddbmm renorm cov scalar_tensor
 softmax sum dsplit hsplit block_diag combinations vander trapz searchsorted
+acosh addbmm asinh atanh conv_tbc copysign cummin deg2rad digamma erfinv float_power fmax fmin
+heaviside hypot kthvalue lgamma logcumsumexp logit matrix_exp mode rad2deg sinc trace
+conv_transpose1d conv_transpose2d conv_transpose3d vdot chain_matmul hardshrink rms_norm
+instance_norm pairwise_distance cosine_embedding_loss triplet_margin_loss
 """
 FUNCTIONAL = """
 adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
@@ -34,6 +38,10 @@ max_pool1d max_pool2d max_pool3d mish mse_loss multi_head_attention_forward nll_
 one_hot pad pairwise_distance pixel_shuffle pixel_unshuffle prelu relu relu6 relu_ rms_norm rrelu
 scaled_dot_product_attention selu sigmoid silu smooth_l1_loss softmax softmin softplus softshrink
 softsign tanh tanhshrink threshold unfold upsample
+adaptive_max_pool3d cosine_embedding_loss ctc_loss gaussian_nll_loss gumbel_softmax
+hinge_embedding_loss margin_ranking_loss max_unpool1d max_unpool2d max_unpool3d multi_margin_loss
+multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss
+triplet_margin_loss lp_pool3d
 """
 LAYERS = """
 AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
@@ -50,8 +58,15 @@ ReplicationPad2d SELU Sequential SiLU Sigmoid SmoothL1Loss Softmax Softmax2d Sof
 Softshrink Softsign SyncBatchNorm Tanh Tanhshrink Threshold Transformer TransformerDecoder
 TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer Unflatten Unfold Upsample
 UpsamplingBilinear2d UpsamplingNearest2d ZeroPad2d
+AdaptiveMaxPool3d CTCLoss CircularPad1d CircularPad3d ConstantPad3d CosineEmbeddingLoss
+GaussianNLLLoss HingeEmbeddingLoss LPPool1d LPPool2d MarginRankingLoss MaxUnpool1d MaxUnpool2d
+MaxUnpool3d MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss PairwiseDistance
+PoissonNLLLoss ReflectionPad3d ReplicationPad3d SoftMarginLoss TripletMarginLoss ZeroPad1d ZeroPad3d
 """
-LINEAR_ALGEBRA = "norm vector_norm matrix_norm cross matmul multi_dot diagonal vecdot"
+LINEAR_ALGEBRA = """
+norm vector_norm matrix_norm cross matmul multi_dot diagonal vecdot inv solve det slogdet cholesky
+qr matrix_power pinv eigvalsh svdvals
+"""
 FOURIER = "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftshift ifftshift"
 SPECIAL = "expit logit erf exp2 softmax log_softmax"
 INITS = """
