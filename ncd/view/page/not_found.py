@@ -41,10 +41,11 @@ def show(asked: str, known: Mapping[str, st.Page]) -> None:
     st.text(f"There is no page “{asked[:60]}” here.")
     names = nearest(asked, known)
     st.markdown("Perhaps this was meant:" if names else "These are the pages:")
-    for name in names or known:
-        st.page_link(known[name], label=known[name].title)
-    if names:
-        st.page_link(known[""], label="All systems")
+    with st.container(key="pages"):
+        for name in names or known:
+            st.page_link(known[name], label=known[name].title)
+        if names:
+            st.page_link(known[""], label="All systems")
 
 
 def nearest(asked: str, known: Iterable[str]) -> list[str]:

@@ -67,7 +67,13 @@ def test_callouts_stand_below_the_diagram_on_a_phone(page: Page, address: str) -
 
 
 @pytest.mark.parametrize(
-    ("name", "last"), [("", ".looks"), ("legend", ".ncd .content"), ("yours", ".drawing.whole svg")]
+    ("name", "last"),
+    [
+        ("", ".looks"),
+        ("legend", ".ncd .content"),
+        ("yours", ".drawing.whole svg"),
+        ("nosuchpage", ".stPageLink"),
+    ],
 )
 def test_a_page_of_its_own_kind_does_not_jump(
     browser: Browser, address: str, name: str, last: str
