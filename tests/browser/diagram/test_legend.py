@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 import ncd
 from ncd.key import GROUPS, SIGNS, key
 from ncd.view.session.scene import SUBSCRIPTS
+from tests.browser.waits import quiet
 
 pytestmark = pytest.mark.browser
 
@@ -103,3 +104,16 @@ def test_menu_and_key_lead_to_the_legend_and_the_legend_back(page: Page, address
     expect(page.get_by_role("heading", name="Residual block")).to_be_visible()
     page.get_by_role("navigation", name="App pages").get_by_role("link", name="Legend").click()
     expect(page.get_by_role("heading", name="Legend", exact=True)).to_be_visible()
+
+
+def test_the_letters_of_signs_can_be_read(page: Page, address: str) -> None:
+    """They are as large as in whole pixels at 0.9 of a diagram; beside words, wide ones are smaller."""
+    page.goto(f"{address}/legend")
+    signs = page.locator(".content > .signs .look svg")
+    for width, least in ((390, 0.85), (1280, 0.69)):  # at 0.69 letters of 16 have 11 pixels
+        page.set_viewport_size({"width": width, "height": 844})
+        expect(signs.first).to_be_visible()
+        quiet(page)
+        scale = "all => Math.min(...all.map((e) => e.clientWidth / e.viewBox.baseVal.width))"
+        found = signs.evaluate_all(scale)
+        assert found >= least, (width, found)
