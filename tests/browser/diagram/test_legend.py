@@ -107,7 +107,7 @@ def test_menu_and_key_lead_to_the_legend_and_the_legend_back(page: Page, address
 
 
 def test_the_letters_of_signs_can_be_read(page: Page, address: str) -> None:
-    """They are as large as in whole pixels at 0.9 of a diagram; beside words, wide ones are smaller."""
+    """As large as at 0.9 of a diagram, in whole pixels; wide ones beside words are smaller."""
     page.goto(f"{address}/legend")
     signs = page.locator(".content > .signs .look svg")
     for width, least in ((390, 0.85), (1280, 0.69)):  # at 0.69 letters of 16 have 11 pixels
