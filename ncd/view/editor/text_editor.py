@@ -32,7 +32,7 @@ _editor = st.components.v2.component(
 <div class="answer" role="status" tabindex="-1"><p class="sentence"></p>
 <p class="told"></p><div class="cures"></div></div>
 <div class="editor"><textarea spellcheck="false"></textarea></div>
-<ul class="findings" role="status" hidden></ul></div>""",
+<ul class="findings" aria-live="polite" aria-label="Findings" tabindex="0" hidden></ul></div>""",
     css=static("editor/editor.css"),
     js=static("editor/editor.js"),
 )

@@ -39,6 +39,7 @@ def test_on_paper_a_dark_gallery_has_all_pictures_in_dark_ink(page: Page, addres
     page.goto(address)
     expect(cards(page)).to_have_count(len(ncd.catalogue))
     pictures = page.locator(".cards svg.dark")
+    cards(page).first.scroll_into_view_if_needed()  # a picture is drawn as it comes into view
     expect(pictures.first).to_have_attribute("color", paint("ink", dark=True))
     page.emulate_media(media="print", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
