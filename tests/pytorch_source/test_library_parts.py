@@ -63,3 +63,22 @@ def test_a_model_of_a_training_library_has_its_settings() -> None:
 def test_what_a_library_has_besides_is_a_box() -> None:
     source = COURSE.replace("nn.Flatten()", "d2l.Flatten()")
     assert "d2l.torch.Flatten is of another file: a box" in read_source(source).note
+
+
+def test_parts_are_gone_through_as_in_python() -> None:
+    """``parameters()`` is an iterator, and ``keys()`` of a dictionary of layers has a length."""
+    source = """
+from torch import nn, ones
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleDict({"a": nn.Linear(4, 3), "b": nn.Linear(3, 2)})
+        rows, _ = next(self.parts["a"].parameters()).shape
+        self.last = nn.Linear(2, rows * len(self.parts.keys()) + len(self.parts.items()))
+    def forward(self, x):
+        for part in self.parts.values():
+            x = part(x)
+        return self.last(x)
+Net()(ones(5, 4))
+"""
+    assert read_source(source).term.cod[0].shape == (5, 8)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
 
 import ncd
+from ncd.view.compare import diagram_pair
 from ncd.view.compare.common_sizes import HEAD, HEADS, POSITIONS, WIDTH, in_line, sizes
 
 ATTENTION = (
@@ -45,3 +47,19 @@ def test_sizes_that_another_system_cannot_have_are_left_at_its_own() -> None:
     found = in_line(page, page.settings({"x": 36}), other)
     assert found["x"] % 32 == 0
     other.build(**found)
+
+
+def test_the_cells_of_a_number_say_before_after_and_the_change() -> None:
+    """An op that one side lacks counts as none there."""
+    number = next(iter(diagram_pair.NUMBERS))
+    for one, two, wanted in (
+        ({number: 2}, {number: 6}, ["2", "6", "+4 × 3"]),
+        ({number: 2}, {}, ["2", "–", "−2"]),
+        ({}, {number: 2}, ["–", "2", "+2"]),
+        ({number: 2}, {number: 2}, ["2", "2", ""]),
+        ({number: 0}, {number: 0}, ["0", "0", ""]),
+        ({}, {}, ["–", "–", ""]),
+    ):
+        cells = re.findall("<td[^>]*>(.*?)</td>", diagram_pair._numbers(one, two))
+        assert len(cells) == 3 * len(diagram_pair.NUMBERS)
+        assert [re.sub("<[^>]*>", "", cell) for cell in cells[:3]] == wanted
