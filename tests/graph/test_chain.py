@@ -7,7 +7,7 @@ import torch
 
 import ncd
 from ncd.costs import cost
-from ncd.graph import Slope, backward, scanless, slopes
+from ncd.graph import Slope, autograd, backward, scanless, slopes
 from ncd.graph.chain_rule import cotangents
 from ncd.graph.module_copy import isolated_copy
 from ncd.lang.errors import MismatchError
@@ -108,3 +108,17 @@ def test_the_arrays_of_a_scan_have_no_gradient_of_their_own() -> None:
     term = ncd.Axes(t=4, m=3)(ncd.Scan(ncd.Elementwise("relu") >> ncd.Id("m"), "t", states=0))
     with pytest.raises(MismatchError, match="made anew at every position"):
         backward(ncd.compile(term), *ncd.example_inputs(term))
+
+
+@pytest.mark.parametrize("name", ["lenet", "multi-head-attention", "layer-norm", "gru"])
+def test_the_functions_of_an_op_are_numbered_in_the_order_in_which_they_ran(name: str) -> None:
+    module, inputs = made(name)
+    dag = autograd(module, *inputs)
+    numbers: dict[str, list[int]] = {}
+    for node in dag.nodes:
+        if node.kind == "function":
+            home, _, number = node.id.rpartition(".")
+            assert home == (node.cell or "scan")
+            numbers.setdefault(home, []).append(int(number))
+    assert max(map(len, numbers.values())) > 1
+    assert all(found == [*range(len(found))] for found in numbers.values())

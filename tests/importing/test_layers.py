@@ -151,3 +151,25 @@ def test_a_layer_is_its_term(name: str) -> None:
 def listed(x: object) -> list[Tensor]:
     """Returns all tensors of an output."""
     return [each for each in tree_leaves(x) if isinstance(each, Tensor)]
+
+
+class Reshaped(nn.Module):
+    """A linear map whose matrix is held with one more side of size 1."""
+
+    def __init__(self, *shape: int) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(shape))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.nn.functional.linear(x, self.w.view(8, 4))
+
+
+@pytest.mark.parametrize(
+    ("shape", "layer"), [((8, 4), True), ((8, 4, 1), True), ((8, 1, 4), True), ((1, 8, 4), False)]
+)
+def test_a_matrix_with_a_side_of_1_is_that_of_a_layer_if_its_rows_come_first(
+    shape: tuple[int, ...], layer: bool
+) -> None:
+    found = from_torch(Reshaped(*shape), torch.ones(3, 4))
+    assert ("Linear('m:4 -> d:8', 'w')" in repr(found.term)) == layer
+    assert found.difference == 0

@@ -107,6 +107,23 @@ def test_lines_are_sentences_and_then_full_stops() -> None:
                 assert sentence.split()[1] in SURNAMES
 
 
+def test_every_word_occurs_and_sentences_have_up_to_two_places() -> None:
+    read = [[WORDS[i] for i in line] for line in lines(2000).tolist()]
+    assert {word for line in read for word in line} == {*WORDS}
+    begun = [line[: line.index(".")] for line in read if line[0] == "The"]
+    places = [sum(word in PREPOSITIONS for word in line) for line in begun]
+    shares = [places.count(n) / len(begun) for n in range(4)]
+    assert shares == pytest.approx([0.25, 0.5, 0.25, 0], abs=0.06)
+    assert 0.2 < len(begun) / len(read) < 0.3  # one kind of four
+
+
+def test_a_sentence_that_fits_to_its_last_word_is_taken() -> None:
+    """The shortest has four words: The birds sing."""
+    read = lines(200, 4)
+    assert (read[:, 0] == NUMBER["The"]).any()
+    assert (read[:, 3] == NUMBER["."]).all()
+
+
 def test_a_line_too_short_for_any_sentence_is_full_stops() -> None:
     assert not lines(3, 2).any()
 
