@@ -43,4 +43,7 @@ def with_inputs(term: Term) -> str:
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", list(ncd.catalogue))
 def test_the_source_of_a_system_is_left_in_peace(name: str) -> None:
-    assert silent(with_inputs(ncd.catalogue[name].build())) == []
+    term = ncd.catalogue[name].build()
+    text = with_inputs(term)
+    assert Source(text).readable or not all(each.shape for each in term.dom)  # a line has no scalar
+    assert silent(text) == []
