@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 
+from ncd.findings.assumed_inputs import plain_reading
 from ncd.findings.cures.number_edits import working_sizes
 from ncd.findings.cures.trying import cures
 from ncd.findings.failures.explanation import explanation
 from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.finding import Finding
-from ncd.findings.finding import failure_of as refused
 from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.silent import silent
 
 SECONDS = 9.0  # for everything; the process has 12
-SYMBOLS = 6.0  # for the reading with symbols
+SYMBOLS = 5.0  # for the reading with symbols
 
 
 def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
@@ -33,12 +33,11 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     'nn.Linear(6, 3)(torch.randn(5, 6))'
     """
     deadline = time.monotonic() + seconds
-    plain = Trace(text, False, deadline).read()
+    plain = plain_reading(text, deadline)
     failure = _failure(plain, deadline)
-    if failure is None and plain.refusal is not None:
-        return (refused(plain.refusal),)
     if failure is None:
-        return tuple(silent(text, deadline - time.monotonic(), plain))
+        seen = plain.refusal is None
+        return tuple(silent(text, deadline - time.monotonic(), plain)) if seen else ()
     words = f"{explanation(failure)} {working_sizes(failure)}".strip()
     return (Finding("failure", failure.line, failure.path, words, cures(failure, deadline)),)
 
@@ -49,5 +48,6 @@ def _failure(plain: Trace, deadline: float) -> Failure | None:
     if found is None:
         return None
     end = min(deadline, time.monotonic() + SYMBOLS)
-    symbolic = failure_of(Trace(plain.text, True, end, plain.assumed).read())
+    shapes = plain.assumed or plain.shapes
+    symbolic = failure_of(Trace(plain.text, True, end, shapes).read())
     return symbolic if symbolic is not None and symbolic.line == found.line else found

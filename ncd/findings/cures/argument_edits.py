@@ -77,7 +77,7 @@ def switch_edits(failure: Failure) -> Iterator[Candidate]:
     for name in names:
         if name in KEPT:
             continue
-        cost = 0.5 if name == "batch_first" else 2.0
+        cost = 0.5 if name == "batch_first" else 4.5
         word = next((one for one in call.keywords if one.arg == name), None)
         if word is None:
             default = takes[name].default if name in takes else False

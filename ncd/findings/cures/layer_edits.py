@@ -112,3 +112,24 @@ def mode_edits(failure: Failure) -> Iterator[Candidate]:
         elif isinstance(made, ast.Name) and isinstance(failure.trace.model, nn.Module):
             edit = inserted(text, made.lineno, made.end_col_offset or 0, ".eval()")
             yield Candidate((edit,), 6.0, "mode", "meaning")
+
+
+def padding_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields convolutions with the padding that keeps the size, where two branches do not meet."""
+    call = failure.call
+    if call is None or call.name not in (*PAIRS, "cat", "stack"):
+        return
+    for node in ast.walk(failure.trace.tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr not in ("Conv1d", "Conv2d", "Conv3d"):
+            continue
+        words = {word.arg: word.value for word in node.keywords}
+        kernel = node.args[2] if len(node.args) > 2 else words.get("kernel_size")
+        size = getattr(kernel, "value", 0)
+        whole = type(size) is int and size > 1 and size % 2
+        if whole and "padding" not in words and len(node.args) < 5 and node.end_col_offset:
+            new = f", padding={size // 2}"
+            line = node.end_lineno or node.lineno
+            edit = inserted(failure.trace.text, line, node.end_col_offset - 1, new)
+            yield Candidate((edit,), 0.8, "padding")

@@ -27,15 +27,15 @@ def number_edits(failure: Failure) -> Iterator[Candidate]:
     if test is None:
         return
     free = sorted(table.numbers(test.expr), key=str)
-    near = _near(failure)
+    near = near_sizes(failure)
     done = set()
     for symbol in free:
         place = table.places.get(symbol)
-        if place is None:
+        if place is None or place.line == 0:
             continue
         twins = tuple(s for s, p in table.places.items() if _twin(p, place))
         for group in {(symbol,), tuple(s for s in free if s in twins)}:
-            for rank, value in enumerate(_solutions(failure, group, near)):
+            for rank, value in enumerate(solutions(failure, group, near)):
                 for together in {group, twins}:
                     edits = tuple(_edit(table.places[s], value) for s in together)
                     key = tuple(sorted(edits))
@@ -60,7 +60,7 @@ def _candidate(
     cost = 4.0 if place.is_input else 1.0 if own else 3.0
     at_call = place.line == getattr(failure.node, "lineno", 0) and failure.layer is None
     cost = 1.5 if at_call and not place.is_input else cost
-    cost += 0.2 * rank + 0.1 * (len(edits) > 1) + 3 * (place.name in RARE)
+    cost += 0.2 * rank + 0.1 * (len(edits) > 1) + 3.5 * (place.name in RARE)
     if value == 1 and not place.is_input:
         return Candidate(edits, cost + 3, "number", "meaning")
     return Candidate(edits, cost, "number", "input" if place.is_input else "model")
@@ -75,7 +75,7 @@ def _inside(failure: Failure, node: ast.AST, place: Place) -> bool:
     return start <= (place.line, offset) < (last, getattr(node, "end_col_offset", 0))
 
 
-def _near(failure: Failure) -> set[int]:
+def near_sizes(failure: Failure) -> set[int]:
     """Returns the sizes at hand: of the arrays, products of neighbours, and sides of the test."""
     found: set[int] = set()
     shapes = [*failure.shapes, *(failure.call.shapes if failure.call else ())]
@@ -88,7 +88,7 @@ def _near(failure: Failure) -> set[int]:
     return found
 
 
-def _solutions(failure: Failure, group: tuple[Any, ...], near: set[int]) -> list[int]:
+def solutions(failure: Failure, group: tuple[Any, ...], near: set[int]) -> list[int]:
     """Returns the nearest values with which the test comes out the other way."""
     table, test = failure.trace.table, failure.test
     assert test is not None

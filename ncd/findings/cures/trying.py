@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ncd.findings.cures.argument_edits import argument_edits, switch_edits
 from ncd.findings.cures.axis_edits import axis_edits, call_edits
 from ncd.findings.cures.candidate import Candidate
-from ncd.findings.cures.layer_edits import mode_edits, shortcut_edits
+from ncd.findings.cures.layer_edits import mode_edits, padding_edits, shortcut_edits
 from ncd.findings.cures.number_edits import number_edits
 from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.finding import Cure, Edit, edited
@@ -88,7 +88,7 @@ def _candidates(failure: Failure) -> list[Candidate]:
     every: list[Candidate] = []
     for search in (
         *(argument_edits, switch_edits, axis_edits, call_edits),
-        *(shortcut_edits, mode_edits, number_edits),
+        *(shortcut_edits, padding_edits, mode_edits, number_edits),
     ):
         every += search(failure)
     return sorted(every, key=lambda one: one.cost)

@@ -14,6 +14,7 @@ from ncd.findings.reading.source_trace import Trace, makes_layer
 from ncd.pytorch_source.base.source_values import Interpreted
 
 SAME = ("relu", "dropout", "gelu", "silu", "tanh", "sigmoid", "contiguous", "relu_", "leaky_relu")
+INEQUALITIES = ("StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan")
 FLAT = ("flatten", "view", "reshape", "rearrange")
 
 
@@ -86,9 +87,24 @@ def failure_of(trace: Trace) -> Failure | None:
     tests = trace.table.tests
     if call is not None:
         tests = [one for one in tests if one.call == call.number]
-    last = tests[-1] if tests else None
+    last = _reason(tests)
     place = made if isinstance(made, ast.Call) else None
     return Failure(trace, trace.node, path, layer, place, call, arrays, last)
+
+
+def _reason(tests: list[Test]) -> Test | None:
+    """Returns the test that came out wrong: the last one, or of several inequalities a true one.
+
+    A window is compared with its input along each side, and only then refused.
+    """
+    if not tests:
+        return None
+    kind = type(tests[-1].expr).__name__
+    if kind in INEQUALITIES and not tests[-1].holds:
+        for test in tests[:-4:-1]:
+            if type(test.expr).__name__ == kind and test.holds:
+                return test
+    return tests[-1]
 
 
 def _place(trace: Trace) -> ast.AST | None:

@@ -37,14 +37,15 @@ def size_words(failure: Failure, expr: Any, noun: str = "") -> str:
     if expr in table.places:
         place = table.places[expr]
         if place.is_input:
-            return f"{value} (the {place.name or 'size'} of the input, line {place.line})"
+            where = f"line {place.line}" if place.line else "which is assumed"
+            return f"{value} (the {place.name or 'size'} of the input, {where})"
         name = f"{place.name}, " if place.name else ""
         return f"{value} ({name}line {place.line})"
     if getattr(expr, "is_Mul", False) and all(a.is_Symbol or a.is_Integer for a in expr.args):
         parts = [part_words(failure, part) for part in _ordered(failure, expr)]
         return f"{value} ({' · '.join(parts)})"
     names = sorted({(table.places[s].line, table.places[s].name) for s in table.numbers(expr)})
-    words = [f"{name}, line {line}" if name else f"line {line}" for line, name in names]
+    words = [f"{name}, line {line}" if name else f"line {line}" for line, name in names if line]
     return f"{value} (from {'; '.join(words[:2])})" if 0 < len(words) <= 2 else str(value)
 
 

@@ -135,16 +135,21 @@ class Recorder(TorchFunctionMode):
         if call.name in KERNELS:
             with self.fake:
                 return kernel(call.name, args)
-        if call.name in MAKERS and self._is_shape(args, words):
+        if call.name in MAKERS and self._is_shape(call.name, args, words):
             with self.fake:
                 return func(*args, **words)
         return func(*args, **words)
 
-    def _is_shape(self, args: Any, words: Any) -> bool:
+    def _is_shape(self, name: str, args: Any, words: Any) -> bool:
         """Returns whether an array is made whose numbers do not matter."""
         if not self.symbolic:
-            return not self.machine.strict and not self.machine.calls
+            return not self.machine.strict and self._is_written(name)
         return any(isinstance(x, torch.SymInt) for x in tree_iter((args, words)))
+
+    def _is_written(self, name: str) -> bool:
+        """Returns whether the text itself calls a function, at the place that is interpreted."""
+        function = getattr(self.machine.node, "func", None)
+        return name in (getattr(function, "attr", ""), getattr(function, "id", ""))
 
     def _copied(self, array: Tensor, memo: dict[int, Any]) -> Tensor:
         """Returns a copy of a weight, which has no numbers."""

@@ -101,3 +101,19 @@ def _called(tree: ast.Module) -> list[Place]:
         for i, n in enumerate(numbers)
         if type(n.value) is int and i < len(names)
     ]
+
+
+def assumed_places(shapes: str) -> list[list[Place]]:
+    """Returns the places of the sizes of inputs that no text gives: on line 0.
+
+    >>> [place.value for place in assumed_places("2x10#50")[0]]
+    [2, 10]
+    """
+    found, start = [], 0
+    for shape in shapes.split(","):
+        sizes = [int(n) for n in shape.partition("#")[0].strip().split("x")]
+        names = TOKENS if "#" in shape else AXES.get(len(sizes), ())
+        named = [*names, *[""] * len(sizes)]
+        found.append([Place(0, start + i, 0, n, named[i], True) for i, n in enumerate(sizes)])
+        start += len(sizes)
+    return found

@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_iter, tree_leaves
 
 from ncd.findings.reading.call_recorder import Call, Recorder
-from ncd.findings.reading.input_places import shape_places
+from ncd.findings.reading.input_places import assumed_places, shape_places
 from ncd.findings.reading.origins import keep_origins, record_einops
 from ncd.findings.reading.size_table import OutOfTime, SizeTable
 from ncd.findings.reading.traced_numbers import Place
@@ -161,6 +161,9 @@ class Trace:
                     machine.shown = value
                 return value if isinstance(value, Tensor | tuple) else None
             machine.run([node], scope)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                value = scope.names.get(node.targets[0].id)
+                return value if isinstance(value, Tensor) else None
         except (Returned, Left):
             raise Stopped("it stands outside of a function or a loop", node.lineno, 1) from None
         return None
@@ -190,8 +193,12 @@ class Trace:
         if not self.inputs:
             self.inputs = [x for x in every if isinstance(x, Tensor)]
         machine = self.machine
-        with self.recorder.running(module):
-            self.result = machine.attempt(module, *args, **named)
+        try:
+            with self.recorder.running(module):
+                self.result = machine.attempt(module, *args, **named)
+        except (Raised, TextError) as error:
+            error.inside = True  # type: ignore[union-attr]
+            raise
         return self.result
 
     def _drawn(self, model: nn.Module, shapes: str, places: list[list[Place]]) -> None:
@@ -206,7 +213,9 @@ class Trace:
     def _arrays(self, shapes: str, places: list[list[Place]]) -> tuple[Any, ...]:
         """Returns the inputs of a line of shapes."""
         args = given_inputs(shapes, self.tree.body[-1].end_lineno or 1)
-        if self.symbolic and places:
+        if not places:
+            places = assumed_places(shapes)
+        if self.symbolic:
             args = self._symbolic(args, places)
         self._limit(args, shapes)
         return args

@@ -1,0 +1,61 @@
+"""Reads a source that gives no input: with the one that the reader assumes, or one that fits."""
+
+from __future__ import annotations
+
+from ncd.findings.cures.number_edits import near_sizes, solutions
+from ncd.findings.failures.failure import failure_of
+from ncd.findings.reading.source_trace import Trace
+
+TOKENS = "1x16"  # a batch and its length
+TURNS = 3  # sizes that are fitted
+RANK = 3  # of inputs whose sizes are fitted; for a picture the reader tries the usual ones
+
+
+def plain_reading(text: str, deadline: float) -> Trace:
+    """Returns a reading with plain numbers, whose failure is not that of an assumed input.
+
+    Args:
+        text: The source.
+        deadline: When it gives up, by the monotonic clock, in seconds.
+    """
+    trace = Trace(text, False, deadline).read()
+    failure = failure_of(trace) if trace.assumed else None
+    if failure is not None and failure.call is not None and failure.call.name == "embedding":
+        rows = failure.value(failure.call.shapes[-1][0])
+        trace = Trace(text, False, deadline, f"{TOKENS}#{rows}").read()
+    for _ in range(TURNS):
+        shapes = trace.assumed or trace.shapes
+        if trace.error is None or not shapes or "," in shapes or shapes.count("x") >= RANK:
+            break
+        again = _fitted(text, shapes, deadline)
+        if again is None or again.message == trace.message:
+            break
+        trace = again
+    return trace
+
+
+def _fitted(text: str, shapes: str, deadline: float) -> Trace | None:
+    """Returns a reading with another size of the assumed input, if one may fit."""
+    failure = failure_of(Trace(text, True, deadline, shapes).read())
+    if failure is None or failure.test is None:
+        return None
+    table = failure.trace.table
+    for symbol in sorted(table.numbers(failure.test.expr), key=str):
+        place = table.places.get(symbol)
+        if place is None or place.line:
+            continue
+        for value in solutions(failure, (symbol,), near_sizes(failure))[:1]:
+            return Trace(text, False, deadline, _with(shapes, place.start, value)).read()
+    return None
+
+
+def _with(shapes: str, index: int, value: int) -> str:
+    """Returns a shape with another size at a place.
+
+    >>> _with("1x16#50", 1, 12)
+    '1x12#50'
+    """
+    sizes, hash_sign, rows = shapes.partition("#")
+    numbers = sizes.split("x")
+    numbers[index] = str(value)
+    return "x".join(numbers) + hash_sign + rows

@@ -1,0 +1,97 @@
+"""A failing source gets its line, layer, reason and a cure that runs; a right one gets nothing."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils._pytree import tree_iter
+
+import ncd
+from ncd.findings.finding import Finding
+from ncd.findings.search import findings
+from ncd.importing.module_files import example_tensors
+from ncd.pytorch_source.model_inputs import shape_line
+from tests.findings.asked_questions import QUESTIONS, RIGHT
+from tests.findings.failing_sources import CASES
+from tests.findings.more_failing_sources import MORE
+
+LONG = 300.0  # on a busy machine
+FAKES = ("FakeTensor", "SymInt", "must have same reduction dim", "at non-singleton", "s0")
+
+
+def failures(text: str) -> list[Finding]:
+    """Returns the failures of a source, without what is silently wrong."""
+    return [found for found in findings(text, LONG) if found.kind == "failure"]
+
+
+def ran(text: str) -> tuple[tuple[int, ...], ...]:
+    """Returns the shapes that a source of these tests gives in torch itself."""
+    import einops
+
+    source, shapes = shape_line(text)
+    inputs = example_tensors(shapes)
+    tree = ast.parse(source)
+    names: dict[str, Any] = {"torch": torch, "nn": nn, "F": F, "rearrange": einops.rearrange}
+    free = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in ("x", "lse")]
+    if inputs and free and not isinstance(tree.body[-1], ast.ClassDef):
+        names[free[0]] = inputs[0]
+    last = tree.body.pop()
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(tree, "source", "exec"), names)
+        if isinstance(last, ast.Expr):
+            found = eval(compile(ast.Expression(last.value), "source", "eval"), names)
+        else:
+            exec(compile(ast.Module([last], []), "source", "exec"), names)
+            found = names["Net"]().eval()(*inputs) if inputs else names["loss"]
+    return tuple(tuple(x.shape) for x in tree_iter(found) if isinstance(x, Tensor))
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("case", [*QUESTIONS, *CASES, *MORE], ids=lambda case: case[0])
+def test_a_failure_has_its_place_its_reason_and_a_cure_that_runs(case: Any) -> None:
+    _, text, line, layer, phrase, cured = case
+    (found,) = findings(text, LONG)
+    assert (found.kind, found.line, found.layer) == ("failure", line, layer)
+    assert phrase in found.says
+    assert not [word for word in FAKES if word in found.says]
+    assert len(found.cures) <= 3
+    if not cured:
+        return
+    first = found.cures[0]
+    assert cured in [row.strip() for row in first.text.split("\n")]
+    assert ncd.findings.finding.edited(text, first.edits) == first.text
+    assert failures(first.text) == []
+    assert ran(first.text) == first.shapes
+
+
+def test_a_cure_that_changes_the_meaning_comes_last() -> None:
+    text = next(case[1] for case in QUESTIONS if case[0].startswith("03"))
+    (found,) = findings(text, LONG)
+    assert [cure.changes for cure in found.cures] == ["input", "meaning"]
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_a_right_source_has_no_failure(text: str) -> None:
+    assert failures(text) == []
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    "name", ["gpt-2", "lora", "gcn", "induction", "convnext", "grouped-queries"]
+)
+def test_the_source_of_a_system_has_no_failure(name: str) -> None:
+    text = ncd.source(ncd.catalogue[name].system())
+    assert failures(text) == []
+
+
+def test_nothing_is_executed_and_no_time_is_lost() -> None:
+    body = "    def forward(self, x):\n        while True:\n            x = x + 1"
+    hostile = f"class Net(nn.Module):\n{body}\n2x3"
+    assert findings(hostile, 5.0) == ()
