@@ -16,7 +16,7 @@ def plain_reading(text: str, deadline: float) -> Trace:
 
     Args:
         text: The source.
-        deadline: When it gives up, by the monotonic clock, in seconds.
+        deadline: When it gives up, in seconds of computing.
     """
     trace = Trace(text, False, deadline).read()
     failure = failure_of(trace) if trace.assumed else None

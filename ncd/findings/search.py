@@ -14,7 +14,7 @@ from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.silent import silent
 
 SECONDS = 9.0  # for everything; the process has 12
-SYMBOLS = 5.0  # for the reading with symbols
+SYMBOLS = 0.6  # of it for the reading with symbols
 
 
 def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
@@ -32,12 +32,12 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     >>> found[0].cures[0].text
     'nn.Linear(6, 3)(torch.randn(5, 6))'
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.process_time() + seconds
     plain = plain_reading(text, deadline)
     failure = _failure(plain, deadline)
     if failure is None:
         seen = plain.refusal is None
-        return tuple(silent(text, deadline - time.monotonic(), plain)) if seen else ()
+        return tuple(silent(text, deadline - time.process_time(), plain)) if seen else ()
     words = f"{explanation(failure)} {working_sizes(failure)}".strip()
     return (Finding("failure", failure.line, failure.path, words, cures(failure, deadline)),)
 
@@ -47,7 +47,8 @@ def _failure(plain: Trace, deadline: float) -> Failure | None:
     found = failure_of(plain)
     if found is None:
         return None
-    end = min(deadline, time.monotonic() + SYMBOLS)
+    now = time.process_time()
+    end = now + SYMBOLS * (deadline - now)
     shapes = plain.assumed or plain.shapes
     symbolic = failure_of(Trace(plain.text, True, end, shapes).read())
     return symbolic if symbolic is not None and symbolic.line == found.line else found

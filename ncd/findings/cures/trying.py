@@ -27,7 +27,7 @@ def cures(failure: Failure, deadline: float) -> tuple[Cure, ...]:
 
     Args:
         failure: The failure, of a reading with symbols if there is one.
-        deadline: When it stops trying, by the monotonic clock, in seconds.
+        deadline: When it stops trying, in seconds of computing.
     """
     trace = failure.trace
     tried: dict[str, Trace] = {}
@@ -35,7 +35,7 @@ def cures(failure: Failure, deadline: float) -> tuple[Cure, ...]:
     near: list[Candidate] = []
     for candidate in _candidates(failure):
         text = edited(trace.text, candidate.edits)
-        if text in tried or len(tried) >= TRIES or time.monotonic() > deadline:
+        if text in tried or len(tried) >= TRIES or time.process_time() > deadline:
             continue
         if good and candidate.cost > good[0][0].cost + MORE:
             break
@@ -95,7 +95,7 @@ def _candidates(failure: Failure) -> list[Candidate]:
 
 
 def _again(text: str, trace: Trace, deadline: float, symbolic: bool = False) -> Trace:
-    end = min(deadline, time.monotonic() + SECONDS)
+    end = min(deadline, time.process_time() + SECONDS)
     return Trace(text, symbolic, end, trace.shapes or trace.assumed).read()
 
 
@@ -122,7 +122,7 @@ def _second(
 ) -> Iterator[tuple[Candidate, Cure]]:
     """Yields cures of two numbers, of which the second is found after the first has changed."""
     for candidate in near[:FIRST]:
-        if time.monotonic() > deadline:
+        if time.process_time() > deadline:
             return
         text = edited(failure.trace.text, candidate.edits)
         trace = _again(text, failure.trace, deadline, symbolic=True)
@@ -132,7 +132,7 @@ def _second(
         numbers = [one for one in _candidates(next_failure) if one.kind in COMBINED]
         for more in numbers[:12]:
             both = _both(candidate, more)
-            if both is None or time.monotonic() > deadline:
+            if both is None or time.process_time() > deadline:
                 continue
             new = edited(failure.trace.text, both.edits)
             again = _again(new, failure.trace, deadline)

@@ -87,7 +87,7 @@ class Recorder(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         name, words = getattr(func, "__name__", str(func)), dict(kwargs or {})
-        if time.monotonic() > self.table.deadline:
+        if time.process_time() > self.table.deadline:
             raise OutOfTime
         args, words = tree_map(self._in, args), tree_map(self._in, words)
         if name in QUIET:

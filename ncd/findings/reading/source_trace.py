@@ -43,7 +43,7 @@ class Trace:
     Args:
         text: The source.
         symbolic: Whether its whole numbers are symbols, so that each size has an origin.
-        deadline: When it gives up, by the monotonic clock, in seconds.
+        deadline: When it gives up, in seconds of computing.
         shapes: The inputs to take if the source has none, such as ``1x3x32x32``.
         only: The line up to which it reads at most.
 
@@ -277,7 +277,7 @@ class Trace:
 
 def read_until(text: str, symbolic: bool, seconds: float, shapes: str = "") -> Trace:
     """Returns a reading of at most so many seconds."""
-    return Trace(text, symbolic, time.monotonic() + seconds, shapes).read()
+    return Trace(text, symbolic, time.process_time() + seconds, shapes).read()
 
 
 def makes_layer(node: ast.Call) -> bool:

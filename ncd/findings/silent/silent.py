@@ -67,13 +67,13 @@ def silent(text: str, seconds: float = SECONDS, trace: Trace | None = None) -> l
     >>> found.line, found.cures[0].text.splitlines()[2]
     (3, '    return F.dropout(x, training=self.training)')
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.process_time() + seconds
     source = Source(text, deadline, trace)
     if not source.readable:
         return []
     found, left = [], MOST
     for rule in RULES:
-        faults = _distinct(rule(source)) if time.monotonic() < deadline else []
+        faults = _distinct(rule(source)) if time.process_time() < deadline else []
         for fault in faults:
             attempts = fault.attempts[:left]
             left -= len(attempts)

@@ -46,7 +46,7 @@ class Source:
 
     Args:
         text: The whole text.
-        deadline: When it gives up, by the monotonic clock, in seconds.
+        deadline: When it gives up, in seconds of computing.
         trace: A reading of it without symbols, if there is one already.
     """
 
@@ -66,7 +66,7 @@ class Source:
 
     def until(self) -> float:
         """Returns when a single reading or run has to end."""
-        return min(self._deadline, time.monotonic() + SECONDS)
+        return min(self._deadline, time.process_time() + SECONDS)
 
     @property
     def run(self) -> Run | None:
