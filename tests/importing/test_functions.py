@@ -96,3 +96,25 @@ def test_random_numbers_that_are_kept_are_told_and_writes_to_views_are_no_decomp
     assert found.notes == ("It keeps random numbers that torch draws anew in each run.",)
     found = from_torch(Called(lambda x: torch.vander(x)), drawn(4))
     assert [box.function for box in found.boxes] == ["vander"] and not found.notes
+
+
+class _Skip(nn.Module):
+    """A picture that is made larger, beside one of its size, as in a U-Net."""
+
+    def __init__(self, mode: str, joined: bool) -> None:
+        super().__init__()
+        self.mode, self.joined = mode, joined
+        self.first, self.last = nn.Conv2d(3, 4, 1), nn.Conv2d(8 if joined else 4, 2, 3, padding=1)
+
+    def forward(self, low: Tensor, high: Tensor) -> Tensor:
+        up = nn.functional.interpolate(self.first(low), scale_factor=2.0, mode=self.mode)
+        return self.last(torch.cat([up, high], dim=1) if self.joined else up + high)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_picture_that_is_made_larger_meets_a_skip(mode: str, joined: bool) -> None:
+    module, inputs = _Skip(mode, joined), (torch.randn(1, 3, 4, 4), torch.randn(1, 4, 8, 8))
+    found = from_torch(module, *inputs)
+    assert found.difference < 1e-5
+    assert not list(faults(found, module, inputs))

@@ -41,7 +41,7 @@ def mixed(g: Builder, x: Value, at: int, count: int, formula: str, title: str) -
     if count * size(old) > ENTRIES:
         g.refuse("positions that are too many for a matrix")
     hint = old[0].hint if old[0].hint != "one" else ""
-    new = (Atom(count, hint, sealed=True),)
+    new = (Atom(count, hint, sealed=True, alone=True),)
     g.meet((*old, *new))
 
     def entries(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -221,6 +221,7 @@ def nearest_resize(n: int, exact: bool, g: Builder, x: Operand, sizes: Any, *giv
             dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
             value = Value(dims, value.slot)
             g.meet(leaf for dim in dims for leaf in leaves(dim))
+            value = g.single(value, at)  # one side by itself, which a skip meets
         else:
             row = torch.arange(have, dtype=torch.float64)[None, None]
             places = resize(row, [k], scale)[0, 0].long()
