@@ -76,6 +76,29 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
     return example_tensors(shapes)
 
 
+def in_range(model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Returns the input of an embedding as whole numbers of its range, where none is given.
+
+    >>> in_range(nn.Embedding(100, 8), (torch.ones(2, 5),))[0].dtype
+    torch.int64
+    """
+    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
+    real = len(given) == 1 and given[0].is_floating_point()
+    if not real or not isinstance(first, nn.Embedding):
+        return given
+    if not type(model).__module__.startswith("torch.nn."):  # it may take real numbers first
+        return given
+    return example_tensors(f"{'x'.join(map(str, given[0].shape))}#{first.num_embeddings}")
+
+
+def steps_first(model: nn.Module, inputs: tuple[Any, ...]) -> dict[str, str]:
+    """Returns the axes of the input of a recurrent layer that takes its steps before its batch."""
+    first = inputs[0] if inputs else None
+    if isinstance(model, nn.RNNBase) and isinstance(first, Tensor) and first.dim() == 3:
+        return {} if model.batch_first else {"input": "t b m"}
+    return {}
+
+
 def guessed(
     machine: Machine, model: nn.Module, failed: str = ""
 ) -> tuple[tuple[Any, ...], str] | None:

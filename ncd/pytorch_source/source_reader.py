@@ -32,7 +32,9 @@ from ncd.pytorch_source.model_inputs import (
     assumed,
     given_inputs,
     guessed,
+    in_range,
     shape_line,
+    steps_first,
 )
 from ncd.pytorch_source.one_line import check_line, take_shape
 from ncd.pytorch_source.python_names import NAMES
@@ -175,7 +177,7 @@ def _chosen(
 def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
     """Returns a module as a term, and the assumptions about its inputs."""
     if given:
-        return _imported(machine, model, given, {}), ""
+        return _imported(machine, model, in_range(model, given), {}), ""
     for ran, args, named in reversed(machine.ran):
         every = (*args, *named.values())
         known = not any(isinstance(x, Unknown) for x in tree_leaves(every))
@@ -214,7 +216,7 @@ def _imported(
     machine.boxes.clear()
     machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:
-        found = from_torch(model, *inputs, **named)
+        found = from_torch(model, *inputs, axes=steps_first(model, inputs), **named)
     except NCDError as error:
         wrong = TextError(str(error).rstrip("."), 1, 1)
         raise _stopped(machine, model, inputs, named) or wrong from None

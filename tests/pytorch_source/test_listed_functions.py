@@ -42,3 +42,10 @@ def test_listed_names_are_read_with_the_shapes_of_torch() -> None:
         if shapes[0] != tuple(some[0].shape) or "torch's" in found.note:
             wrong[call] = (shapes, found.note)
     assert not wrong
+
+
+def test_a_line_takes_the_range_of_an_embedding_and_the_order_of_a_recurrent_layer() -> None:
+    found = read_source("nn.Embedding(100, 8)(2, 5)").term
+    assert (found.dom.spec, found.cod.spec) == ("b:2 ~t:5#v:100", "b:2 ~t:5 m:8")
+    assert read_source("nn.LSTM(64, 128)").term.dom.spec == "~t:16 b:2 m:64"
+    assert read_source("nn.GRU(64, 128, batch_first=True)").term.dom.spec == "b:2 ~t:16 m:64"
