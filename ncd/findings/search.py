@@ -13,7 +13,7 @@ from ncd.findings.finding import Finding
 from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.silent import silent
 
-SECONDS = 9.0  # for everything; the process has 12
+SECONDS = 9.0  # of computing, for everything; the process has 16
 SYMBOLS = 0.6  # of it for the reading with symbols
 
 
