@@ -27,6 +27,7 @@ def named(x: "t m") -> Any:  # type: ignore[name-defined] # noqa: F722
 
 # A call of each that is right: the first arguments, and the names of those that may be left out.
 CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
+    "ask": (('Softmax("m")',), ("files",)),
     "abreast": ((ncd.Softmax("m:3"), ncd.Softmax("k:3")), ()),
     "autograd": ((MODULE, X), ("seed", "frozen")),
     "checkpoints": ((TERM, 10_000), ("formats",)),

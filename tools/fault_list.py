@@ -63,7 +63,7 @@ FAULTS = (
     Fault("pytorch_source/expressions.py", "is isinstance(node.op, ast.Or)", "is True"),
     Fault("pytorch_source/listed/layer_building.py", "and own.is_meta:", "and False:"),
     Fault("pytorch_source/base/source_operators.py", "BITS and abs(a) > 1", "BITS"),
-    Fault("pytorch_source/model_choice.py", "in reversed(found) if one", "in found if one"),
+    Fault("pytorch_source/model_choice.py", "one in reversed(ran):", "one in ran:"),
     # the drawing
     Fault("drawing/placement/separation.py", "style.DOUBLE if wide else 0.0", "0.0"),
     Fault("drawing/lint/label_rules.py", "axis) != (text", "axis) == (text"),
@@ -174,4 +174,6 @@ FAULTS = (
     Fault("streaming/columns.py", "min(held.first, tiles[0]), max", "held.first, max"),
     Fault("streaming/columns.py", "last, parts, bits(id))", "last, parts, 32)"),
     Fault("lang/formats.py", "LEAST = 16", "LEAST = 17"),
+    Fault("findings/finding.py", "sorted(edits, reverse=True)", "sorted(edits)"),
+    Fault("answers/joined_files.py", "edit.line <= before", "edit.line < before"),
 )

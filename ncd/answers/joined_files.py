@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from ncd.answers.answer import Answer
 from ncd.answers.plain_answer import sentence_of
 from ncd.findings.finding import Cure, Edit, Finding, edited
 from ncd.lang.errors import ParseError, shown
+from ncd.lang.terms.arguments import check_text
 
 File = str | Path | tuple[str, str]
 
@@ -23,9 +24,11 @@ def joined(text: str, files: Sequence[File]) -> str:
 
     Raises ParseError for a file that cannot be read.
     """
-    if not files:
-        return text
+    if isinstance(files, str | bytes) or not isinstance(files, Iterable):
+        raise _no_files(f"files is {shown(files)}, but it is several files")
     read = dict(map(_read, files))
+    if not read:
+        return text
     names = {Path(name).stem for name in read}
     return "\n".join(_without_imports(each, names) for each in (*read.values(), text))
 
@@ -43,16 +46,21 @@ def of_text(answer: Answer, whole: str, text: str) -> Answer:
 
 def _read(file: File) -> tuple[str, str]:
     """Returns the name and the text of a file; raises ParseError if it has none."""
-    if isinstance(file, tuple):
+    if isinstance(file, tuple) and len(file) == 2:
+        for part, what in zip(file, ("the name of a file", "the text of a file"), strict=True):
+            check_text(part, what, "ask")
         return file
     if not isinstance(file, str | Path):
-        fact = f"{shown(file)} is no file"
-        raise ParseError(fact, where="ask", cure='files=["parts.py"], or [("parts.py", "class …")]')
+        raise _no_files(f"{shown(file)} is no file")
     try:
         return Path(file).name, Path(file).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise ParseError(f"cannot read {str(file)!r}: {reason}", cure="another file") from None
+
+
+def _no_files(fact: str) -> ParseError:
+    return ParseError(fact, where="ask", cure='files=["parts.py"], or [("parts.py", "class …")]')
 
 
 def _without_imports(text: str, names: set[str]) -> str:

@@ -38,9 +38,12 @@ class Box:
 
     Source: ``torch.export``, whose graphs call these functions.
 
-    >>> found = from_torch(nn.CELU(), torch.ones(2, 3))
+    >>> class Largest(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.cummax(1).values
+    >>> found = from_torch(Largest(), torch.ones(2, 3))
     >>> found.boxes[0].function, found.boxes[0].why
-    ('celu', 'celu has no op of its own')
+    ('cummax', 'cummax has no op of its own')
     """
 
     function: str

@@ -89,6 +89,7 @@ def test_an_import_tells_what_is_found_in_its_source(tmp_path: Path, capsys: Cap
     file.write_text(NET.format(width=8))
     said = output(capsys, "import", f"{file}:Net", "--inputs", "2x8")
     assert "hardly meant, line 5: unused" in said and "difference" in said
+    file = tmp_path / "failing_net.py"
     file.write_text(NET.format(width=9))
     argv = ("import", f"{file}:Net", "--inputs", "2x8")
     said = output(capsys, *argv, code=1)

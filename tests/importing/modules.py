@@ -345,7 +345,6 @@ CASES: Mapping[str, Callable[[], Case]] = {
     "recurrence by a tanh": lambda: (nn.RNN(4, 5, 2, batch_first=True), (_normal(2, 3, 4),)),
     "both ways": lambda: (nn.GRU(4, 5, bidirectional=True), (_normal(3, 2, 4),)),
 }
-BOXES = {"both ways": ["gru"]}
 LAYERS = {
     "encoder of one example": [("layers", 2)],
     "encoder": [("layers", 3)],

@@ -157,11 +157,11 @@ HALVES: list[tuple[Call, str]] = [
     (lambda: ncd.source(TERM, name=3), f"source: name is 3, but it is text. {TEXT}"),
     (
         lambda: ncd.compile(MHA.build(), seed=HALF),
-        r"the seed is '\ud800', but it is a whole number. Try seed=0.",
+        r"compile: the seed is '\ud800', but it is a whole number. Try seed=0.",
     ),
     (
         lambda: ncd.example_inputs(TERM, seed=1.5),
-        "the seed is 1.5, but it is a whole number. Try seed=0.",
+        "example_inputs: the seed is 1.5, but it is a whole number. Try seed=0.",
     ),
 ]
 

@@ -108,7 +108,7 @@ USUAL = {
     "nn.Conv2d(3, 6, 7)": "1x3x64x64",
     "nn.ConvTranspose2d(8, 4, 2)": "1x8x32x32",
     "nn.MaxPool2d(2)": "1x16x32x32",
-    "nn.BatchNorm1d(6)": "1x6x32",
+    "nn.BatchNorm1d(6)": "10x6",
     "nn.GroupNorm(2, 6)": "1x6x32x32",
     "nn.Embedding(50, 12)": "1x16#50",
     "nn.Softmax(-1)": "8x16",

@@ -10,8 +10,7 @@ from torch import nn
 
 from ncd.lang.errors import NCDError
 from ncd.pytorch_source.source_reader import read_source
-from ncd.view.page import own_page
-from ncd.view.session import pasted_source
+from ncd.view.session import own_answer, pasted_source
 from ncd.view.session.own_entry import own
 
 SIZES: dict[str, Any] = {
@@ -57,10 +56,10 @@ def test_a_layer_gives_a_diagram_or_a_clear_error(
     try:
         found = own(line(kind))
         found.entry.build()
-        said = own_page._said(found)
-        assert said.words.startswith(("Read as a line of PyTorch.", own_page.STOPS))
+        said = own_answer.said(found)
+        assert said.words.startswith(("Read as a line of PyTorch.", own_answer.STOPS))
     except NCDError as error:
-        said = own_page._wrong(error)
+        said = own_answer.wrong(error, line(kind))
         assert said.wrong and len(said.words) < 400
         words = said.words.removeprefix("line 1, column 1: ")
         clear = ("of torch.nn is not understood here", "of which no shape is given", "this page")
