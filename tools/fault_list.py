@@ -63,7 +63,7 @@ FAULTS = (
     Fault("pytorch_source/expressions.py", "is isinstance(node.op, ast.Or)", "is True"),
     Fault("pytorch_source/listed/layer_building.py", "and own.is_meta:", "and False:"),
     Fault("pytorch_source/base/source_operators.py", "BITS and abs(a) > 1", "BITS"),
-    Fault("pytorch_source/model_choice.py", "one in reversed(ran):", "one in ran:"),
+    Fault("pytorch_source/model_choice.py", "not in inner and one", "in inner or one"),
     # the drawing
     Fault("drawing/placement/separation.py", "style.DOUBLE if wide else 0.0", "0.0"),
     Fault("drawing/lint/label_rules.py", "axis) != (text", "axis) == (text"),
@@ -175,5 +175,5 @@ FAULTS = (
     Fault("streaming/columns.py", "last, parts, bits(id))", "last, parts, 32)"),
     Fault("lang/formats.py", "LEAST = 16", "LEAST = 17"),
     Fault("findings/finding.py", "sorted(edits, reverse=True)", "sorted(edits)"),
-    Fault("answers/joined_files.py", "edit.line <= before", "edit.line < before"),
+    Fault("answers/joined_files.py", "max(0, finding.line - before)", "finding.line"),
 )

@@ -154,7 +154,8 @@ class Place(Control):
     def among(self, count: int, start: int = 0) -> int:
         """Returns the chosen place below ``count``, the last one for a larger number.
 
-        The session then has that one as well, so that the link says what is shown.
+        The session then has that one as well, and the page runs again, so that its link says what
+        is shown.
 
         Args:
             count: The number of places, at least 1.
@@ -162,7 +163,8 @@ class Place(Control):
         """
         at = int(self.value or start)
         if at >= count and self.name in st.session_state:
-            st.session_state[self.name] = str(count - 1)
+            self.put(str(count - 1))
+            st.rerun()
         return min(at, count - 1)
 
     def html(self, text: str, count: int, at: int) -> str:

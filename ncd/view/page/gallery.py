@@ -59,7 +59,7 @@ def _door() -> None:
             max_chars=link_text.LONGEST,
             placeholder="class Net(nn.Module): …   or nn.Conv2d(3, 64, 7), or an einsum",
         )
-        pressed = st.button("Read it", type="primary")
+        pressed = st.button("Read it")
     if text.strip() or pressed:
         st.session_state[own_entry.TEXT] = own_page.edited(text) or OPENING
         st.switch_page(YOURS)

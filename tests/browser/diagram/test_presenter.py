@@ -175,7 +175,7 @@ def test_a_view_that_is_added_on_a_page_keeps_what_was_chosen_there(
     visit(page, address, "/yours")  # not in the list: the presentation begins outside of it
     page.get_by_role("button", name="Present 1").click()
     place(page, "– / 1")
-    drawn(page, "d", "256")
+    drawn(page, "d", "16")
     expect(page.get_by_text("Paste PyTorch, an einsum")).to_be_visible()  # the first sentence
     page.keyboard.press("ArrowRight")
     place(page, "1 / 1")

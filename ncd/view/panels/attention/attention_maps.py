@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import streamlit as st
 import torch
 
 from ncd.export import markup
@@ -75,7 +74,7 @@ def show(scene: Scene) -> None:
         return
     cell = next((c for c in cells if c.id == SOFTMAX.value), cells[0])
     found = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id]))
-    head = _chosen(len(found.maps))
+    head = HEAD.among(len(found.maps))
     used = map_component.colours(ends := Ends.of(found.maps[head], signed=False))
     names = places(cells, scene.circuit)
     one = arithmetic.chosen(arithmetic.CELL, *found.maps.shape[1:])
@@ -138,15 +137,6 @@ def weights(cell: Cell, value: torch.Tensor) -> Weights:
     shape = (-1, queries.numel if queries else 1, array[at].numel)
     maps = flat.permute(order).reshape(shape).numpy()
     return Weights(cell.outputs[0].id, queries, array[at], Array(array[i] for i in rest), maps)
-
-
-def _chosen(heads: int) -> int:
-    """Returns the chosen head, or the last."""
-    head = HEAD.among(heads)
-    if HEAD.value != str(head):
-        HEAD.put(str(head))
-        st.rerun()  # so that the link matches the page
-    return head
 
 
 def _pick(name: str, value: str) -> None:
