@@ -145,3 +145,10 @@ class Second(nn.Module):
 )
 def test_of_several_models_the_last_is_drawn(end: str, parameters: int) -> None:
     assert ncd.cost(read_source(TWO + end).term).parameters == parameters
+
+
+@pytest.mark.parametrize("last", ["first = net[0]", "loss = nn.CrossEntropyLoss()", "net = net"])
+def test_of_several_modules_the_whole_one_is_drawn_and_no_loss(last: str) -> None:
+    net = "net = nn.Sequential(nn.Linear(8, 4), nn.ReLU())"
+    found = read_source(f"from torch import nn\n{net}\n{last}\n2x8")
+    assert str(found.term).endswith("Elementwise('relu')") and "Linear" in str(found.term)
