@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import PurePosixPath
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from ncd.answers.joined_files import joined
-from ncd.lang.errors import LimitError, ParseError
+from ncd.lang.errors import LimitError, NCDError, ParseError
 
 MEMBERS, BYTES = 60, 4_000_000  # files of an archive, and bytes of all of them
 OUTSIDE = re.compile(r"(^|/)(setup|conftest|tests?|__init__|\..*|__macosx)(/|\.py$|_|$)", re.I)
@@ -88,9 +88,9 @@ def _members(name: str, content: bytes) -> list[tuple[str, str]]:
             for one in inside:
                 with archive.open(one) as file:  # may be longer than it says
                     read.append((one.filename, file.read(BYTES)))
-    except (BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        if isinstance(error, LimitError):
-            raise
+    except NCDError:
+        raise
+    except Exception:  # the kinds of its reader, and of each compression
         raise ParseError(f"{name} is no zip archive that can be read", cure="its files") from None
     if not read:
         raise ParseError(f"{name} holds no source", cure="an archive with files that end in .py")
@@ -99,7 +99,10 @@ def _members(name: str, content: bytes) -> list[tuple[str, str]]:
 
 def _ordered(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns sources, each behind those that it imports; those of a circle in their own order."""
-    names = {PurePosixPath(name).stem: (name, text) for name, text in texts}
+    names: dict[str, tuple[str, str]] = {}
+    for name, text in texts:
+        stem = PurePosixPath(name).stem
+        names[name if stem in names else stem] = (name, text)
     order: list[tuple[str, str]] = []
     begun: set[str] = set()
     waiting = [*reversed(names)]

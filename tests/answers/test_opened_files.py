@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from io import BytesIO
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -86,6 +87,22 @@ def test_an_archive_is_bounded() -> None:
         opened([("empty.zip", _zip(setup="x"))])
     with pytest.raises(ParseError, match="is no zip archive that can be read"):
         opened([("broken.zip", _zip(a="x")[:40])])
+
+
+def test_a_damaged_archive_is_refused_in_words() -> None:
+    made = BytesIO()
+    with ZipFile(made, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("a.py", PARTS * 3)
+    whole = made.getvalue()
+    for at in range(4, len(whole)):
+        damaged = whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]
+        with suppress(ParseError, LimitError):
+            opened([("damaged.zip", damaged)])
+
+
+def test_files_of_one_name_in_two_folders_are_both_there() -> None:
+    found = opened([("a/net.py", b"A = 1"), ("b/net.py", b"B = 2"), ("main.py", b"C = 3")])
+    assert all(part in found for part in ("A = 1", "B = 2", "C = 3"))
 
 
 def test_files_that_import_each_other_end() -> None:
