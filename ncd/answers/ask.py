@@ -13,6 +13,7 @@ from ncd.lang.errors import NCDError
 from ncd.lang.terms.arguments import check_text
 from ncd.models.configs.config_reader import is_config
 from ncd.text import is_source
+from ncd.text.recognise import has_calls
 
 
 def ask(text: str, files: Sequence[File] = ()) -> Answer:
@@ -43,8 +44,9 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
         if is_config(text):
             return config_answer(text)
         if not is_source(whole):
-            return answer_of(text, reading_of(text))
-        plain = answer_of(whole, reader().read(whole))
+            plain = answer_of(text, reading_of(text))
+        else:
+            plain = answer_of(whole, reader().read(whole))
     except NCDError as error:
         plain = refused(whole, error)
     return of_text(completed(plain, _findings(whole)), whole, text)
@@ -53,6 +55,6 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
 def _findings(text: str) -> tuple[Finding, ...]:
     """Returns what is found in a source; nothing if that takes too long."""
     try:
-        return reader().findings(text) if is_source(text) else ()
+        return reader().findings(text) if has_calls(text) else ()
     except NCDError:
         return ()

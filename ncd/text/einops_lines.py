@@ -15,6 +15,7 @@ from ncd.text.text_errors import TextError
 LINE = re.compile(r"(?:einops\.)?(?:rearrange|reduce|repeat)\(")
 SHAPE = re.compile(r"\n\s*\(?(\d{1,9}(?:\s*[x×,\s]\s*\d{1,9})*)\)?\s*$")
 AXIS = re.compile(r"\([^()]*\)|\S+")
+ARRAY = re.compile(r"\(\s*torch\.(?:randn|rand|zeros|ones|empty)\(\s*\(?([\d\s,]+)\)?\s*\)")
 NAME = re.compile(r"\(\s*(\w+)")
 USUAL = 6  # the size of an axis without one
 
@@ -25,6 +26,8 @@ def read(text: str) -> Term | None:
     >>> term = read('rearrange(x, "b (h w) c -> b h w c", h=4)\n2x12x3')
     >>> term.cod.spec
     'b:2 h:4 w:3 c:3'
+    >>> read('rearrange(torch.randn(2, 12), "b (h w) -> b h w", h=4)').cod.spec
+    'b:2 h:4 w:3'
 
     Raises TextError for a call or a shape that einops refuses.
     """
@@ -33,6 +36,9 @@ def read(text: str) -> Term | None:
     line, shape = text.strip().removeprefix("einops."), None
     if found := SHAPE.search(line):
         line, shape = line[: found.start()], tuple(map(int, re.findall(r"\d+", found[1])))
+    elif found := ARRAY.search(line):
+        line = f"{line[: found.start()]}(x{line[found.end() :]}"
+        shape = tuple(map(int, re.findall(r"\d+", found[1])))
     given = NAME.search(line)
     try:
         calls = einops_calls.read(line, [given[1] if given else "x"]).calls

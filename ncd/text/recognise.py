@@ -36,6 +36,17 @@ def is_line(text: str) -> bool:
     return LINE.match(text) is not None
 
 
+def has_calls(text: str) -> bool:
+    """Returns whether a text calls PyTorch, so that its calls can be searched for faults.
+
+    >>> has_calls("torch.einsum('i,j->ij', a, b)"), has_calls("i, j -> i j")
+    (True, False)
+    """
+    line = text.strip()
+    parts = (einsum_lines, einops_lines)
+    return is_source(text) or any(part.LINE.match(line) is not None for part in parts)
+
+
 def is_file(text: str) -> bool:
     """Returns whether a text is an SVG or HTML file."""
     return text.lstrip().startswith("<")

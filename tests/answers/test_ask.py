@@ -143,3 +143,36 @@ def test_findings_take_the_place_of_the_plain_failure() -> None:
         (better, silent),
         "line 4, fc: It takes 2, and gets 3.",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "cured"),
+    [
+        (
+            'torch.einsum("bid,bjd->bij", torch.randn(32, 4, 8), torch.randn(8, 5, 8))',
+            "b is 32 (the batch of the input, line 1) in operand 1 (`bid`) and 8",
+            'torch.einsum("bid,bjd->bij", torch.randn(8, 4, 8), torch.randn(8, 5, 8))',
+        ),
+        (
+            'rearrange(x, "b (r h) l -> b l h r", r=2)\n16x11x7',
+            "(r h) is 11 (the length of the input, line 2), which is not divisible by r = 2. It "
+            "works where the length is divisible by 2, such as 10 or 12.",
+            'rearrange(x, "b (r h) l -> b l h r", r=2)\n16x12x7',
+        ),
+        (
+            'rearrange(torch.randn(16, 11, 7), "b (r h) l -> b l h r", r=2)',
+            "(r h) is 11 (the length of the input, line 1), which is not divisible by r = 2.",
+            'rearrange(torch.randn(16, 12, 7), "b (r h) l -> b l h r", r=2)',
+        ),
+    ],
+)
+def test_a_bare_call_has_its_reason_and_its_cure(text: str, reason: str, cured: str) -> None:
+    (failure,) = ncd.ask(text).findings
+    assert reason in failure.says
+    assert failure.cures[0].text == cured
+    assert not ncd.ask(cured).findings
+
+
+def test_an_array_of_einops_may_be_made_in_its_call() -> None:
+    text = 'rearrange(torch.randn(16, 12, 7), "b (r h) l -> b l h r", r=2)'
+    assert ncd.ask(text).shapes == ((16, 7, 6, 2),)

@@ -36,7 +36,7 @@ TEXTS = {
     "x @ y": f"column 1: there is nothing called 'x'. Try {TERM}.",
     "pip install torch": f"column 5: the text is no code from here on. Try {TERM}.",
     "Linear(2nd)": f"column 8: a number and a word stand together here. Try {TERM}.",
-    "rearrange(torch.randn(2, 3), 'a b -> b a')": (
+    "rearrange(torch.eye(3), 'a b -> b a')": (
         "column 1: an array is only named here, and its shape is not read. "
         "Try a name, and its shape on a line below, such as 2x3."
     ),

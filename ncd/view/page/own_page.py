@@ -12,8 +12,8 @@ from ncd.answers.opened_files import notebook_code, opened
 from ncd.findings.finding import Finding
 from ncd.lang.errors import NCDError, SizeError
 from ncd.serial import term_of_file
-from ncd.text import is_source, spell
-from ncd.text.recognise import is_file
+from ncd.text import spell
+from ncd.text.recognise import has_calls, is_file
 from ncd.view.editor import text_editor
 from ncd.view.page import page_keys
 from ncd.view.page.own_examples import EXAMPLES, OPENING
@@ -156,7 +156,7 @@ def _editor(opened: str, say: Callable[[Sequence[Finding]], text_editor.Said]) -
     What is found in a source comes later: then the page is shown again.
     """
     text = str(st.session_state.setdefault(TEXT, opened))  # where a link leaves it out
-    findings = pasted_findings.findings(text) if is_source(text) else ()
+    findings = pasted_findings.findings(text) if has_calls(text) else ()
     with st.container(key="editor"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.pills(
