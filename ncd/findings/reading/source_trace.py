@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +32,6 @@ from ncd.text.text_errors import TextError
 
 RUNS = 12  # of modules outside of others; a loop of training goes on with unknown results
 UNSURE = ("DataDependent", "DynamicOutput", "GuardOnData", "UnsupportedOperator", "Metadata")
-SKIPPED = (Stopped, NotKnown)
 WHY = "it is the result of a later turn of a loop"
 
 
@@ -273,11 +271,6 @@ class Trace:
         """Returns the shapes of the arrays in a result."""
         arrays = [x for x in tree_iter(found) if isinstance(x, Tensor)]
         return tuple(self.recorder.values(self.recorder.shape(x)) for x in arrays)
-
-
-def read_until(text: str, symbolic: bool, seconds: float, shapes: str = "") -> Trace:
-    """Returns a reading of at most so many seconds."""
-    return Trace(text, symbolic, time.process_time() + seconds, shapes).read()
 
 
 def makes_layer(node: ast.Call) -> bool:

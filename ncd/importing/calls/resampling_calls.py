@@ -17,6 +17,7 @@ from ncd.importing.calls.formulas import as_real
 from ncd.importing.calls.lookup_calls import selected
 from ncd.importing.calls.product_calls import einsum_of
 from ncd.importing.calls.reduction_calls import reduced
+from ncd.importing.calls.sliding_calls import sides
 from ncd.importing.calls.window_calls import average_pool, max_pool
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Term
@@ -69,11 +70,6 @@ def _each(g: Builder, x: Operand, formulas: Sequence[str], sizes: Sequence[int],
     return value
 
 
-def _sides(values: Any, n: int) -> list[Any]:
-    several = [values] * n if not isinstance(values, list | tuple) else [*values]
-    return several * n if len(several) == 1 else several
-
-
 # means of windows ---------------------------------------------------------------------------------
 
 
@@ -89,15 +85,15 @@ def mean_pool(
     divisor: Any = None,
 ) -> Value:
     """Adds means of windows; those that are cut off at an end divide by fewer numbers."""
-    padded = any(_sides(padding, n)) and not (count_include_pad or divisor)
-    lengths, pads = _sides(kernel, n), _sides(padding, n)
+    padded = any(sides(padding, n)) and not (count_include_pad or divisor)
+    lengths, pads = sides(kernel, n), sides(padding, n)
     if not (ceil or padded):
         found = average_pool(n, g, x, kernel, stride, padding)
         return scaled(g, found, prod(lengths) / divisor) if divisor else found
     if divisor:
         g.refuse("windows that are cut off, and divided by one number")
     value = g.value(x)
-    steps = _sides(stride, n) if stride else lengths
+    steps = sides(stride, n) if stride else lengths
     formulas = []
     for have, k, s, p in zip(value.shape[-n:], lengths, steps, pads, strict=True):
         start, end = f"({{o}} * {s} - {p})", f"min({{o}} * {s} - {p} + {k}, {have + p})"
@@ -111,8 +107,7 @@ def adaptive_mean(n: int, g: Builder, x: Operand, sizes: Any) -> Value:
     """Adds means of as many windows as are wanted, which may overlap."""
     value = g.value(x)
     shape = value.shape[-n:]
-    pairs = zip(shape, _sides(sizes, n), strict=True)
-    wanted = [have if k is None else k for have, k in pairs]
+    wanted = sides(sizes, n)
     if all(k == 1 for k in wanted):
         return reduced("mean", g, value, list(range(-n, 0)), True)
     if not any(have % k for have, k in zip(shape, wanted, strict=True)):
@@ -135,8 +130,7 @@ def adaptive_max(n: int, g: Builder, x: Operand, sizes: Any) -> tuple[Value, Non
         g.refuse("the places of the largest numbers")
     value = g.value(x)
     shape = value.shape[-n:]
-    pairs = zip(shape, _sides(sizes, n), strict=True)
-    wanted = [have if k is None else k for have, k in pairs]
+    wanted = sides(sizes, n)
     if all(k == 1 for k in wanted):
         return reduced("amax", g, value, list(range(-n, 0)), True), None
     if not any(have % k for have, k in zip(shape, wanted, strict=True)):
@@ -170,15 +164,15 @@ def pooled_most(
     ceil: bool = False,
 ) -> Value:
     """Adds the largest numbers of windows, also with gaps, or with one that is cut off."""
-    gaps = _sides(dilation, n)
+    gaps = sides(dilation, n)
     if not ceil and set(gaps) == {1}:
         return max_pool(n, g, x, kernel, stride, padding)
     value = g.value(x)
-    lengths, pads = _sides(kernel, n), _sides(padding, n)
-    steps = _sides(stride, n) if stride else lengths
+    lengths, pads = sides(kernel, n), sides(padding, n)
+    steps = sides(stride, n) if stride else lengths
     first = len(value.dims) - n
-    sides = zip(value.shape[first:], g.shape[-n:], lengths, steps, pads, gaps, strict=True)
-    for i, (have, count, k, s, p, d) in enumerate(sides):
+    dimensions = zip(value.shape[first:], g.shape[-n:], lengths, steps, pads, gaps, strict=True)
+    for i, (have, count, k, s, p, d) in enumerate(dimensions):
         windows = [[o * s - p + j * d for j in range(k)] for o in range(count)]
         inside = [[at for at in window if 0 <= at < have] for window in windows]
         places = [[*window, *[window[0]] * (k - len(window))] for window in inside]

@@ -19,7 +19,6 @@ from ncd.pytorch_source.listed.lazy_layers import LAZY
 from ncd.pytorch_source.listed.tensor_calls import TYPED, counted, is_size, lined, sized, torch_call
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": 2**0.5, "leaky_relu": 2**0.5}
-_NUMBERS = "they depend on a run of the model"
 
 
 def _chosen(source: Any, names: str) -> dict[str, Any]:

@@ -6,9 +6,8 @@ import ast
 
 import pytest
 
-from ncd.findings.reading.source_trace import Trace, read_until
+from ncd.findings.reading.source_trace import Trace
 
-SECONDS = 60
 TINY = """import torch
 from torch import nn
 class Tiny(nn.Module):
@@ -21,9 +20,13 @@ class Tiny(nn.Module):
 Tiny()(torch.randn(32, 1, 28, 28))"""
 
 
+def read(text: str, symbolic: bool) -> Trace:
+    return Trace(text, symbolic).read()
+
+
 @pytest.fixture(scope="module")
 def tiny() -> Trace:
-    return read_until(TINY, True, SECONDS)
+    return read(TINY, True)
 
 
 def test_a_failing_call_has_its_line_and_layer(tiny: Trace) -> None:
@@ -50,7 +53,7 @@ def test_the_last_test_before_the_failure_is_the_reason(tiny: Trace) -> None:
 
 
 def test_a_plain_reading_stops_at_the_same_place(tiny: Trace) -> None:
-    plain = read_until(TINY, False, SECONDS)
+    plain = read(TINY, False)
     assert plain.call is not None and plain.call.path == "head"
     assert getattr(plain.node, "lineno", 0) == getattr(tiny.node, "lineno", 0)
     assert plain.recorder.values(plain.call.shapes[0]) == (32, 1960)
@@ -62,7 +65,7 @@ def test_a_loss_after_the_model_is_read_too(symbolic: bool) -> None:
 from torch import nn
 net = nn.Linear(4, 3)
 loss = nn.CrossEntropyLoss()(net(torch.randn(8, 4)), torch.randint(0, 5, (8,)))"""
-    trace = read_until(text, symbolic, SECONDS)
+    trace = read(text, symbolic)
     assert trace.call is not None and trace.call.name == "cross_entropy"
     assert str(trace.error) == "4 is no row of a table with 3"
     assert isinstance(trace.node, ast.Call) and trace.node.lineno == 4
@@ -84,10 +87,10 @@ loss = nn.CrossEntropyLoss()(net(torch.randn(8, 4)), torch.randint(0, 5, (8,)))"
 def test_the_shapes_of_the_result_are_those_of_torch(
     text: str, shapes: tuple[tuple[int, ...], ...], symbolic: bool
 ) -> None:
-    trace = read_until(text, symbolic, SECONDS)
+    trace = read(text, symbolic)
     assert trace.error is None and trace.refusal is None
     assert trace.shape_of(trace.result) == shapes
 
 
 def test_time_ends_a_reading() -> None:
-    assert read_until(TINY, True, -1).unsure
+    assert Trace(TINY, True, deadline=0).read().unsure
