@@ -254,25 +254,41 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry_point() -> int:
     """Runs the command of a shell; Ctrl-C or a closed pipe ends it silently."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see ncd/quiet_interrupt.py
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before, stops = signal.getsignal(signal.SIGINT), []
+
+    def stop(number: int, _: object) -> None:
+        stops.append(number)
+        discard_output(sys.stdout, sys.stderr)
+        raise KeyboardInterrupt  # which may become another error, as in an import, or be lost
+
+    if before is signal.SIG_DFL:  # see ncd/quiet_interrupt.py
+        signal.signal(signal.SIGINT, stop)
+    try:
+        code = _guarded()
+    except BaseException:
+        if not stops:
+            raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return 128 + signal.SIGINT if stops else code
+
+
+def _guarded() -> int:
+    """Runs the command; says in one line that its output cannot be written."""
     replace_unprintable()
     try:
         code = main()
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        discard_output()
+        discard_output(sys.stdout)
         return 1
     except OSError as error:
         if error.filename is not None:  # that is no fault of what is printed
             raise
-        discard_output()
+        discard_output(sys.stdout)
         print(f"ncd: cannot write: {error.strerror or error}.", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        discard_output()
-        return 130
 
 
 if __name__ == "__main__":

@@ -21,6 +21,20 @@ WRONG: tuple[Any, ...] = (
 )
 
 
+def every_op() -> Iterator[ncd.Op]:
+    """Yields one op of each public class."""
+    for kind in map(vars(ncd).get, ncd.__all__):
+        if inspect.isclass(kind) and issubclass(kind, ncd.Op) and kind is not ncd.Op:
+            yield kind.samples()[0].op
+
+
+def values(op: ncd.Op) -> Iterator[Any]:
+    """Yields what an op is made of, in the order of its arguments."""
+    for one in inspect.signature(type(op)).parameters.values():
+        if one.kind is not one.VAR_KEYWORD:
+            yield getattr(op, one.name)
+
+
 def named(x: "t m") -> Any:  # type: ignore[name-defined] # noqa: F722
     return ncd.Softmax("m")(x)
 
@@ -67,6 +81,18 @@ CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "Axis": (("m", 3), ("sequence", "label")),
     "Formats": ((), ("weights", "activations", "cache", "cached")),
     "Limits": ((), ("bytes", "flops")),
+    "Signature": ((ncd.Type.parse("m"), ncd.Type.parse("k")), ()),
+    "Type": (([ncd.Array.parse("m")],), ()),
+    # terms
+    "Axes": ((), ("m", "k")),
+    "Beside": ((TERM, TERM), ()),
+    "Block": ((TERM,), ("title", "role", "name", "type", "local")),
+    "Equation": ((TERM, TERM), ("sign",)),
+    "Id": (("m",), ()),
+    "Repeat": (((TERM,),), ("name", "shared", "memory")),
+    "Scan": ((ncd.Add(),), ("axis", "name", "states")),
+    "Then": ((TERM,), ()),
+    **{type(op).__name__: (tuple(values(op)), ()) for op in every_op()},
 }
 
 
@@ -81,9 +107,13 @@ def wrong_calls(name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
             yield f"{key} is {value!r}", lambda k=key, v=value: call(*args, **{k: v})
 
 
-def test_each_public_function_is_here() -> None:
-    functions = {name for name in ncd.__all__ if inspect.isfunction(getattr(ncd, name))}
-    assert functions | {"compile"} <= {*CALLS}
+def test_each_public_function_and_term_is_here() -> None:
+    public = {name: getattr(ncd, name) for name in ncd.__all__}
+    functions = {name for name, one in public.items() if inspect.isfunction(one)}
+    terms = {
+        name for name, one in public.items() if inspect.isclass(one) and issubclass(one, ncd.Term)
+    }
+    assert functions | {"compile"} | terms - {"Term", "Op"} <= {*CALLS}
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from time import monotonic
+from typing import TextIO
 
 from ncd.lang.errors import ParseError
 
@@ -133,6 +134,7 @@ def replace_unprintable() -> None:
             stream.reconfigure(errors="replace")
 
 
-def discard_output() -> None:
-    """Discards all further output, so that no error appears at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def discard_output(*streams: TextIO) -> None:
+    """Discards all further output of these streams, so that no error appears at the end."""
+    for stream in streams:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -488,3 +488,41 @@ def test_a_command_that_is_stopped_says_nothing(library: str) -> None:
     _, said = process.communicate(timeout=60)
     assert said == ""
     assert process.returncode in (130, -signal.SIGINT)
+
+
+LOST = {
+    "it becomes another error, as where HiGHS is imported": """try:
+        stop()
+    except KeyboardInterrupt:
+        raise ImportError('initialization failed')""",
+    "nobody catches it, as at the end of a value": """class Value:
+        def __del__(self):
+            stop()
+    Value()""",
+    "it is caught, and the command goes on to its end": """with suppress(BaseException):
+        stop()
+    print('the result', flush=True)
+    print('a warning', file=sys.stderr)""",
+}
+STOPPED = """
+import os, signal, sys
+from contextlib import suppress
+sys.argv = ["ncd"]
+import ncd.__main__ as command
+stop = lambda: os.kill(os.getpid(), signal.SIGINT)
+def main():
+    {}
+    return 0
+command.main = main
+sys.exit(command.entry_point())
+"""
+
+
+@pytest.mark.parametrize("way", LOST)
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_is_silent_whatever_becomes_of_it(way: str) -> None:
+    script = STOPPED.format(LOST[way])
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

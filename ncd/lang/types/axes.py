@@ -165,8 +165,18 @@ def check_once(array: Array) -> None:
         )
 
 
+def _no_arrays(value: object) -> ParseError:
+    return ParseError(f"{shown(value)} is no arrays of a type", cure='Type.parse("y m, x m")')
+
+
 class Type(tuple[Array, ...]):
     """A tuple of arrays, the domain or codomain of a term.
+
+    Args:
+        arrays: The arrays.
+
+    Raises:
+        ParseError: For what is no arrays.
 
     Source: Notebook, section 2.3.
 
@@ -175,6 +185,14 @@ class Type(tuple[Array, ...]):
     """
 
     __slots__ = ()
+
+    def __new__(cls, arrays: Iterable[Array] = ()) -> Type:
+        if not isinstance(arrays, Iterable):
+            raise _no_arrays(arrays)
+        made = super().__new__(cls, arrays)
+        if not all(isinstance(array, Array) for array in made):
+            raise _no_arrays(arrays)
+        return made
 
     @staticmethod
     def parse(text: str | Type) -> Type:
@@ -225,6 +243,11 @@ class Signature:
 
     dom: Type
     cod: Type
+
+    def __post_init__(self) -> None:
+        for side in (self.dom, self.cod):
+            if not isinstance(side, Type):
+                raise _no_arrays(side)
 
     @staticmethod
     def parse(text: str | Signature) -> Signature:
