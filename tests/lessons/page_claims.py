@@ -94,7 +94,7 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
     },
     "gemma": {
         "50 · tanh(*s* / 50), and the scores of words likewise with 30": lambda f: (
-            (GEMMA_2.score_cap, GEMMA_2.word_cap) == (50, 30)
+            (GEMMA_2.heads.cap, GEMMA_2.word_cap) == (50, 30)
         ),
     },
     "mixtral": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
@@ -19,6 +19,7 @@ class Fields:
 
     Args:
         values: The fields by their names.
+        seen: The names of those that were read.
 
     Source: ``PretrainedConfig`` of the library ``transformers``, which writes these files.
 
@@ -27,10 +28,17 @@ class Fields:
     """
 
     values: Mapping[str, Any]
+    seen: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def get(self, *names: str) -> Any:
         """Returns the first of these fields that has a value; None if none has."""
-        return next((self.values[n] for n in names if self.values.get(n) is not None), None)
+        name = self.name_of(*names)
+        self.seen.add(name)
+        return self.values.get(name)
+
+    def name_of(self, *names: str) -> str:
+        """Returns the first of these names whose field has a value, or the first of all."""
+        return next((name for name in names if self.values.get(name) is not None), names[0])
 
     def whole(self, *names: str, default: int | None = None, most: int = MOST) -> int:
         """Returns a whole number from 1.
@@ -48,10 +56,11 @@ class Fields:
         if value is None:
             raise _missing(names[0])
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            name = self.name_of(*names)
             raise SizeError(
-                f"{names[0]} is {shown(value)}, but it is a whole number from 1 to {most}",
+                f"{name} is {shown(value)}, but it is a whole number from 1 to {most}",
                 where="config.json",
-                cure=f'"{names[0]}": {default or 1}',
+                cure=f'"{name}": {default or 1}',
             )
         return value
 
@@ -111,24 +120,25 @@ class Fields:
         value = self.get(*names)
         return Fields(value if isinstance(value, Mapping) else {})
 
-    def heads(self, features: int, heads: int) -> int:
-        """Returns the features of a head, from ``head_dim`` or from those of all heads.
+    def heads(self, features: int, heads: int, *names: str) -> int:
+        """Returns the features of a head, from a field or from those of all heads.
 
         Raises:
             SizeError: If the heads do not divide the features.
         """
-        if self.get("head_dim") is None and features % heads:
+        names = names or ("head_dim",)
+        if self.get(*names) is None and features % heads:
             fact = f"{heads} heads do not divide {features} features"
             raise SizeError(fact, where="config.json", cure=f"{features // heads * heads} features")
-        return self.whole("head_dim", default=features // heads)
+        return self.whole(*names, default=features // heads)
 
-    def groups(self, heads: int) -> tuple[int, int]:
+    def groups(self, heads: int, *names: str) -> tuple[int, int]:
         """Returns the heads of keys and values, and the queries for each.
 
         Raises:
             SizeError: If the first do not divide the heads.
         """
-        groups = self.whole("num_key_value_heads", default=heads)
+        groups = self.whole(*names, default=heads)
         if heads % groups:
             raise SizeError(
                 f"{groups} heads of keys do not divide {heads} heads of queries",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from difflib import SequenceMatcher
+from typing import Any
 
-from ncd.lang.errors import ParseError, UnknownNameError, shown
+from ncd.lang.errors import NCDError, ParseError, UnknownNameError, shown
 from ncd.models.configs.config_fields import Fields
+from ncd.models.configs.decoder_config import FAMILIES, read_decoder
 from ncd.models.configs.deepseek_config import read_deepseek
-from ncd.models.configs.language_configs import (
-    read_bert,
-    read_gemma,
-    read_gpt2,
-    read_llama,
-    read_mixtral,
-)
+from ncd.models.configs.language_configs import read_bert, read_gpt2
 from ncd.models.configs.mamba_config import read_mamba
 from ncd.models.configs.published import Published
 from ncd.models.configs.t5_config import read_t5
@@ -22,20 +20,19 @@ from ncd.models.configs.vision_config import read_vit
 from ncd.models.configs.whisper_config import read_whisper
 
 LONGEST = 60_000  # letters
+MOST, LEAST = 5, 3  # names in a message; fields by which a type is recognised
+ASIDE = re.compile(  # names of fields that change no size and no shape
+    "token|dropout|pdrop|dtype|version|cache|initializer|_id$|architectures|auto_map|output_|loss|"
+    "coef|_std$|pretraining|implementation|name_or_path|classifier|problem|label|return_|chunk|"
+    "prune|checkpoint|model_type|noise|tie_word|quantization|is_|add_"
+)
 READERS: Mapping[str, Callable[[Fields, str], Published]] = {
+    **dict.fromkeys(FAMILIES, read_decoder),
     "bert": read_bert,
     "deepseek_v2": read_deepseek,
     "deepseek_v3": read_deepseek,
-    "gemma": read_gemma,
-    "gemma2": read_gemma,
-    "gemma3_text": read_gemma,
     "gpt2": read_gpt2,
-    "llama": read_llama,
     "mamba": read_mamba,
-    "mistral": read_llama,
-    "mixtral": read_mixtral,
-    "qwen2": read_llama,
-    "qwen3": read_llama,
     "t5": read_t5,
     "vit": read_vit,
     "whisper": read_whisper,
@@ -78,8 +75,38 @@ def read_config(text: str) -> Published:
     if not isinstance(values, dict):
         raise ParseError("this is no JSON object", where="config.json", cure="{…}")
     kind = str(values.get("model_type", ""))
+    inner = values.get("text_config")
+    if kind not in READERS and isinstance(inner, dict):  # a model of pictures and text, or sounds
+        kind = str(inner.get("model_type", kind)).removesuffix("_text")
     if kind not in READERS:
-        known = ", ".join(READERS)  # a file's own word is no slip of the keys: none is the nearest
-        fact = f"model_type {shown(kind)} is not read here"
-        raise UnknownNameError(fact, where="config.json", cure=f"one of {known}")
+        raise _unknown(kind, values)
     return READERS[kind](Fields(values), kind)
+
+
+def _unknown(kind: str, values: Mapping[str, Any]) -> NCDError:
+    """Returns the error for a type that is not known: the nearest one, and what that leaves out."""
+    fact = f"model_type {shown(kind)} is not read here"
+    found = [(name, left) for name in READERS if (left := _left_out(name, values)) is not None]
+    if not found:
+        return UnknownNameError(fact, where="config.json", cure=f"one of {', '.join(READERS)}")
+    name, left = min(found, key=lambda each: (len(each[1]), -_likeness(each[0], kind)))
+    named = ", ".join(left[:MOST]) + (f" and {len(left) - MOST} more" if len(left) > MOST else "")
+    near = f"{fact}; the nearest type is {name}"
+    said = f"{near}, which does not know {named}" if left else f"{near}, which knows its fields"
+    return UnknownNameError(said, where="config.json", cure=f'"model_type": "{name}"')
+
+
+def _left_out(name: str, values: Mapping[str, Any]) -> list[str] | None:
+    """Returns the fields that a type does not know; None if it is not of this type at all."""
+    fields = Fields(values)
+    try:
+        READERS[name](fields, name)
+    except NCDError:
+        return None
+    if len(fields.seen.intersection(values)) < LEAST:  # of a type that has all sizes by default
+        return None
+    return [key for key in values if key not in fields.seen and not ASIDE.search(key)]
+
+
+def _likeness(a: str, b: str) -> float:
+    return SequenceMatcher(None, a, b).ratio()

@@ -6,8 +6,8 @@ from functools import partial
 
 from ncd.lang.errors import SizeError
 from ncd.models.configs.config_fields import LAYERS, Fields
-from ncd.models.configs.language_configs import growth, rotary
 from ncd.models.configs.published import SHORT, Published
+from ncd.models.configs.rotary_fields import growth, rotary
 from ncd.models.language_models.deepseek import Design, deepseek
 from ncd.models.language_models.expert_mixture import Routing
 

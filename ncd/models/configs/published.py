@@ -53,6 +53,8 @@ class Published:
         rotary: Whether the features of a head turn in pairs.
         positions: The most positions that it has vectors for; 0 for no limit.
         meanings: What a letter means here, where it is something else than usual.
+        cached: The names of the ops whose results a text that is written keeps.
+        notes: What of the configuration is left out, a sentence each.
     """
 
     title: str
@@ -62,6 +64,8 @@ class Published:
     rotary: bool = True
     positions: int = 0
     meanings: Mapping[str, str] = field(default_factory=dict)
+    cached: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def entry(self, name: str, text: str = "") -> Entry:
         """Returns the entry of a page that opens at the published sizes."""
@@ -80,6 +84,7 @@ class Published:
             presets=presets,
             text=text,
             width=900,
+            cached=self.cached,
         )
 
     def _knob(self, key: str, size: int) -> Knob:

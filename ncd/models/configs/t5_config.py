@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from ncd.lang.terms.terms import Term
+from ncd.models.configs.activation_names import KNOWN, named_activation
 from ncd.models.configs.config_fields import LAYERS, Fields
-from ncd.models.configs.language_configs import KNOWN, named_activation
 from ncd.models.configs.published import SHORT, Published
 from ncd.models.language_models.t5 import Style, t5
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from ncd.lang.errors import SizeError
+from ncd.models.configs.activation_names import activation
 from ncd.models.configs.config_fields import LAYERS, Fields
-from ncd.models.configs.language_configs import activation
 from ncd.models.configs.published import Published
 from ncd.models.images.vision_transformer import vision_transformer
 

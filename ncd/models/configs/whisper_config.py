@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from ncd.models.configs.activation_names import activation
 from ncd.models.configs.config_fields import LAYERS, Fields
-from ncd.models.configs.language_configs import activation
 from ncd.models.configs.published import SHORT, Published
 from ncd.models.language_models.whisper import whisper
 

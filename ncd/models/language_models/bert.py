@@ -11,7 +11,6 @@ from ncd.lang.terms.terms import Id, Term
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.catalogue_entry import Entry, Knob, Preset
-from ncd.models.language_models.gpt2 import learned_positions
 from ncd.models.language_models.model_knobs import (
     HEAD,
     HEADS,
@@ -23,7 +22,7 @@ from ncd.models.language_models.model_knobs import (
     WIDTH,
     WORDS,
 )
-from ncd.models.language_models.model_parts import feed_forward
+from ncd.models.language_models.model_parts import feed_forward, learned_positions
 from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Elementwise, Index, LayerNorm, Linear, Param
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
-from ncd.lang.terms.terms import Id, Term
+from ncd.lang.terms.terms import Term
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.catalogue_entry import Entry, Preset
 from ncd.models.language_models.model_knobs import (
@@ -20,9 +20,15 @@ from ncd.models.language_models.model_knobs import (
     WIDTH,
     WORDS,
 )
-from ncd.models.language_models.model_parts import after_norm, feed_forward, tanh_gelu, tied_model
+from ncd.models.language_models.model_parts import (
+    after_norm,
+    feed_forward,
+    learned_positions,
+    tanh_gelu,
+    tied_model,
+)
 from ncd.models.shared_parts import self_attention
-from ncd.ops import Add, Index, LayerNorm, Map, Param
+from ncd.ops import LayerNorm
 
 
 def gpt2(
@@ -71,12 +77,6 @@ def _gpt2(n: int, eps: float, activation: Term) -> Term:
     ) >> after_norm(feed_forward(activation, "c_fc", "c_proj", "mlp"), LayerNorm("m", "ln_2", eps))
     layers = Repeat((layer,) * n, "h") >> LayerNorm("m", "ln_f", eps)
     return tied_model(layers, "wte", learned_positions("wpe"))
-
-
-def learned_positions(name: str) -> Term:
-    """Returns a step on ``t m`` that adds the first t rows of a table ``u m``."""
-    rows = Map("-> t#u", "t", "positions") @ Param("u m", name) >> Index("t#u, u m -> t m")
-    return Id("t m") @ rows >> Add()
 
 
 def _sizes(n: int, h: int) -> dict[str, int]:

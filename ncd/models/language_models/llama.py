@@ -1,14 +1,11 @@
-"""Llama and models with the same structure: Mistral and Qwen."""
+"""Llama, and models with its structure and sizes of their own."""
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
-
-from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Term
-from ncd.lang.types.axis_kinds import seq
 from ncd.models.catalogue_entry import Entry, Preset
+from ncd.models.language_models.decoder import Design, decoder
+from ncd.models.language_models.decoder_attention import Heads
 from ncd.models.language_models.model_knobs import (
     FEATURES,
     GROUPS,
@@ -21,18 +18,10 @@ from ncd.models.language_models.model_knobs import (
     WIDTH,
     WORDS,
 )
-from ncd.models.language_models.model_parts import (
-    after_norm,
-    gated_mlp,
-    grouped_attention,
-    sliding_window,
-    tied_model,
-    untied_model,
-)
+from ncd.models.language_models.norm_kinds import Norm
 from ncd.models.language_models.rotary_positions import Rotary
-from ncd.ops import RMSNorm
 
-PLAIN = Rotary.plain(10000)
+DESIGN = Design(Heads(Rotary.plain(500_000)), Norm(eps=1e-5))
 
 
 def llama(
@@ -44,16 +33,6 @@ def llama(
     k: int = 16,
     d: int = 128,
     v: int = 256,
-    *,
-    rotary: Rotary | None = None,
-    eps: float = 1e-5,
-    tied: bool = False,
-    bias: bool = False,
-    out_bias: bool = False,
-    mlp_bias: bool = False,
-    head_norm: bool = False,
-    window: int = 0,
-    activation: Term | None = None,
 ) -> Term:
     """Returns a language model with grouped queries, rotary positions and a gated feed-forward.
 
@@ -66,57 +45,18 @@ def llama(
         k: The features of a head.
         d: The hidden features.
         v: The words.
-        rotary: The angles of the positions.
-        eps: The number that the norms add.
-        tied: Whether the table of words also gives the scores.
-        bias: Whether queries, keys and values have a bias, as in Qwen 2.
-        out_bias: Whether the last map of attention has one.
-        mlp_bias: Whether the maps of the feed-forward have one.
-        head_norm: Whether queries and keys are normalised, as in Qwen 3.
-        window: The positions that each one sees, as in Mistral; 0 for all before it.
-        activation: The function of the gate; by default SiLU.
 
     Returns:
         A term from words to the scores of the next word, ``t#v -> t v``.
 
-    Source: Touvron et al. 2023, "LLaMA", section 2.2; Jiang et al. 2023, "Mistral 7B", section 2;
-    Yang et al. 2024 and 2025, "Qwen2 Technical Report" and "Qwen3 Technical Report".
+    Source: Touvron et al. 2023, "LLaMA", section 2.2; Jiang et al. 2023, "Mistral 7B", section 2.
 
     >>> import ncd
     >>> sizes = dict(n=32, t=1, m=4096, g=8, q=4, k=128, d=14336, v=128256)
     >>> ncd.cost(llama(**sizes)).parameters  # Llama 3 8B
     8030261248
     """
-    flags = (tied, bias, out_bias, mlp_bias, head_norm)
-    term = _llama(n, rotary or PLAIN, eps, window, activation, *flags)
-    return Axes(t=seq(t), m=m, g=g, q=q, k=k, d=d, v=v)(term)
-
-
-@lru_cache(32)
-def _llama(
-    n: int,
-    rotary: Rotary,
-    eps: float,
-    window: int,
-    activation: Term | None,
-    tied: bool,
-    bias: bool,
-    out_bias: bool,
-    mlp_bias: bool,
-    head_norm: bool,
-) -> Term:
-    attention = grouped_attention(
-        rotary,
-        *((sliding_window(window),) if window else ()),
-        bias=bias,
-        out_bias=out_bias,
-        head_norm=RMSNorm("k", "norm", eps) if head_norm else None,
-    )
-    layer = after_norm(attention, RMSNorm("m", "input_layernorm", eps)) >> after_norm(
-        gated_mlp(activation, mlp_bias), RMSNorm("m", "post_attention_layernorm", eps)
-    )
-    layers = Repeat((layer,) * n) >> RMSNorm("m", "norm", eps)
-    return (tied_model if tied else untied_model)(layers, "embed_tokens")
+    return decoder(DESIGN, n, t, m=m, g=g, q=q, k=k, d=d, v=v)
 
 
 _LLAMA_3 = 'Grattafiori et al. 2024, "The Llama 3 Herd of Models", table 3'
@@ -128,7 +68,7 @@ LLAMA = Entry(
     title="Llama",
     source="Touvron et al. 2023, LLaMA",
     knobs=(LAYERS, POSITIONS, FEATURES, GROUPS, QUERIES, TURNED, HIDDEN, WORDS),
-    system=partial(llama, rotary=Rotary.plain(500_000)),
+    system=llama,
     section=SECTION,
     type="t#v -> t v",
     cached=("k_proj", "v_proj"),

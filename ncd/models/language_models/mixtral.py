@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.terms.blocks import Block
-from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Term
-from ncd.lang.types.axis_kinds import seq
 from ncd.models.catalogue_entry import Entry, Preset
-from ncd.models.language_models.expert_mixture import mixture, softmax_router
+from ncd.models.language_models.decoder import Design, decoder
+from ncd.models.language_models.decoder_attention import Heads
+from ncd.models.language_models.expert_mixture import softmax_router
 from ncd.models.language_models.model_knobs import (
     CHOSEN,
     EXPERTS,
@@ -25,14 +21,10 @@ from ncd.models.language_models.model_knobs import (
     WIDTH,
     WORDS,
 )
-from ncd.models.language_models.model_parts import (
-    after_norm,
-    grouped_attention,
-    sliding_window,
-    untied_model,
-)
+from ncd.models.language_models.norm_kinds import Norm
 from ncd.models.language_models.rotary_positions import Rotary
-from ncd.ops import RMSNorm
+
+DESIGN = Design(Heads(Rotary.plain(1e6)), Norm(eps=1e-5), router=softmax_router())
 
 
 def mixtral(
@@ -46,10 +38,6 @@ def mixtral(
     e: int = 8,
     c: int = 2,
     v: int = 256,
-    *,
-    rotary: Rotary | None = None,
-    eps: float = 1e-5,
-    window: int = 0,
 ) -> Term:
     """Returns a language model whose feed-forward is a mixture of experts.
 
@@ -64,9 +52,6 @@ def mixtral(
         e: The experts.
         c: The experts that are chosen for a position.
         v: The words.
-        rotary: The angles of the positions.
-        eps: The number that the norms add.
-        window: The positions that each one sees; 0 for all before it.
 
     Returns:
         A term from words to the scores of the next word, ``t#v -> t v``.
@@ -78,19 +63,7 @@ def mixtral(
     >>> ncd.cost(mixtral(**sizes)).parameters  # Mixtral 8x7B
     46702792704
     """
-    sizes = Axes(t=seq(t), m=m, g=g, q=q, k=k, d=d, e=e, c=c, v=v)
-    return sizes(_mixtral(n, rotary or Rotary.plain(1e6), eps, window))
-
-
-@lru_cache(32)
-def _mixtral(n: int, rotary: Rotary, eps: float, window: int) -> Term:
-    masks = (sliding_window(window),) if window else ()
-    moe = mixture(softmax_router(), "d", ("w1", "w3", "w2"))
-    moe = Block(moe, "Mixture of Experts", "folded", "block_sparse_moe")
-    layer = after_norm(
-        grouped_attention(rotary, *masks), RMSNorm("m", "input_layernorm", eps)
-    ) >> after_norm(moe, RMSNorm("m", "post_attention_layernorm", eps))
-    return untied_model(Repeat((layer,) * n) >> RMSNorm("m", "norm", eps), "embed_tokens")
+    return decoder(DESIGN, n, t, m=m, g=g, q=q, k=k, d=d, e=e, c=c, v=v)
 
 
 MIXTRAL = Entry(

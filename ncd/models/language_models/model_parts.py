@@ -5,19 +5,14 @@ from __future__ import annotations
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
-from ncd.models.language_models.rotary_positions import Rotary
 from ncd.ops import (
     Add,
-    CausalMask,
     Einsum,
     Elementwise,
     Index,
     Linear,
     Map,
     Param,
-    RMSNorm,
-    Scale,
-    Softmax,
 )
 
 
@@ -29,57 +24,6 @@ def sliding_window(size: int) -> Term:
 def cap(most: float) -> Term:
     """Returns the soft cap of numbers at ± ``most``: Gemma 2, section 2.2 of its report."""
     return Map("() -> ()", f"{most:.17g} * tanh($1 / {most:.17g})", "cap")
-
-
-def grouped_attention(
-    rotary: Rotary,
-    *masks: Term,
-    bias: bool = False,
-    out_bias: bool = False,
-    head_norm: Term | None = None,
-    scale: Term | None = None,
-) -> Term:
-    """Returns attention with g keys and values for g · q queries: Ainslie et al. 2023, "GQA".
-
-    Args:
-        rotary: The positions that are turned into queries and keys.
-        *masks: Steps on the scores ``y x g q``, before the causal mask.
-        bias: Whether queries, keys and values have a bias.
-        out_bias: Whether the last map has a bias.
-        head_norm: A norm of each head's queries and keys, named ``q_norm`` and ``k_norm``.
-        scale: The scaling of the scores; by default by the features of a head.
-    """
-
-    def turned(name: str, axes: str, norm: str) -> Term:
-        made: Term = Linear(f"m -> {axes} k", name, bias)
-        if isinstance(head_norm, RMSNorm):
-            made = made >> RMSNorm("k", norm, head_norm.eps)
-        return made >> rotary.term(axes)
-
-    scores = Block(
-        Then(
-            Einsum("y g q k, x g k -> y x g q", "scores"),
-            scale or Scale("k"),
-            *masks,
-            CausalMask("y x"),
-            Softmax("x"),
-            Einsum("y x g q, x g k -> y g q k"),
-        ),
-        "Scaled Dot-Product Attention",
-        "einsum",
-        local=True,
-    )
-    heads = (
-        Id("t m, t m, t m")
-        >> turned("q_proj", "g q", "q_norm")
-        @ turned("k_proj", "g", "k_norm")
-        @ Linear("m -> g k", "v_proj", bias)
-        >> scores
-        >> Linear("g q k -> m", "o_proj", out_bias)
-    )
-    return Wire("t m -> t m, t m, t m") >> Block(
-        heads, "Grouped-Query Attention", "folded", "self_attn"
-    )
 
 
 def gated_mlp(
@@ -108,11 +52,27 @@ def gated_mlp(
     return Block(body, "Gated Feed-Forward", "folded", name)
 
 
+def times(number: float) -> Term:
+    """Returns numbers multiplied by one."""
+    return Map("() -> ()", f"$1 * {number:.17g}", "scale")
+
+
+def learned_positions(name: str, skipped: int = 0) -> Term:
+    """Returns a step on ``t m`` that adds t rows of a table ``u m``, after those it skips."""
+    place = f"t + {skipped}" if skipped else "t"
+    rows = Map("-> t#u", place, "positions") @ Param("u m", name) >> Index("t#u, u m -> t m")
+    return Id("t m") @ rows >> Add()
+
+
 def feed_forward(
-    activation: Term, first: str = "intermediate", second: str = "output", name: str = ""
+    activation: Term,
+    first: str = "intermediate",
+    second: str = "output",
+    name: str = "",
+    bias: bool = True,
 ) -> Term:
-    """Returns two affine maps with a function between them."""
-    body = Linear("m -> d", first, True) >> activation >> Linear("d -> m", second, True)
+    """Returns two maps with a function between them."""
+    body = Linear("m -> d", first, bias) >> activation >> Linear("d -> m", second, bias)
     return Block(body, "Feed-Forward", "folded", name)
 
 
@@ -143,11 +103,13 @@ def tied_model(layers: Term, name: str, *after: Term) -> Term:
     )
 
 
-def untied_model(layers: Term, name: str, head: str = "lm_head", *after: Term) -> Term:
+def untied_model(
+    layers: Term, name: str, head: str = "lm_head", *after: Term, bias: bool = False
+) -> Term:
     """Returns a model whose scores come from a map of their own."""
     return (
         Id("t#v") @ Param("v m", name, "normal")
         >> Index("t#v, v m -> t m")
         >> Then(Id("t m"), *after, layers)
-        >> Linear("m -> v", head)
+        >> Linear("m -> v", head, bias)
     )

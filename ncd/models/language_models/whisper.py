@@ -10,8 +10,7 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.language_models.gpt2 import learned_positions
-from ncd.models.language_models.model_parts import feed_forward
+from ncd.models.language_models.model_parts import feed_forward, learned_positions
 from ncd.models.shared_parts import scaled_dot_product
 from ncd.ops import (
     Add,

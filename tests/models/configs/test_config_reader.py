@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import ncd
 from ncd.lang.errors import NCDError
 from ncd.models.configs.config_reader import READERS, is_config, read_config
+from ncd.models.configs.expert_decoders import SPARSE
 from ncd.models.language_models.rotary_positions import Rotary
 from tests.support.sampling import count
 
@@ -23,6 +24,8 @@ BY_TYPE: dict[str, dict[str, Any]] = {
     **{kind: {**LLAMA, "model_type": kind} for kind in READERS},
     **{kind: {"model_type": kind, "vocab_size": 99} for kind in ("gpt2", "t5", "vit", "whisper")},
 }
+for _sparse in SPARSE:
+    BY_TYPE[_sparse] |= {"num_experts": 4, "num_experts_per_tok": 2}
 for _deep in ("deepseek_v2", "deepseek_v3"):
     BY_TYPE[_deep] |= {"moe_intermediate_size": 16, "q_lora_rank": 8, "n_routed_experts": 8}
     BY_TYPE[_deep] |= {"num_experts_per_tok": 2, "n_group": 2, "topk_group": 1}
@@ -32,8 +35,13 @@ for _deep in ("deepseek_v2", "deepseek_v3"):
     ("change", "message"),
     [
         (
-            {"model_type": "bart"},  # which is no misspelt bert
-            f"config.json: model_type 'bart' is not read here. Try one of {', '.join(READERS)}.",
+            {"model_type": "kin", "linear_head_dim": 8},
+            "config.json: model_type 'kin' is not read here; the nearest type is yi, which does "
+            'not know linear_head_dim. Try "model_type": "yi".',
+        ),
+        (
+            {"model_type": "kin", "hidden_size": None},
+            f"config.json: model_type 'kin' is not read here. Try one of {', '.join(READERS)}.",
         ),
         (
             {"num_attention_heads": 5},

@@ -132,8 +132,8 @@ def test_an_error_is_shown_with_its_place_and_the_last_diagram_stays() -> None:
             "line 1, column 1: Linaer of torch.nn is not understood here. Try Linear.",
         ),
         (
-            '{"model_type": "bart"}',
-            "config.json: model_type 'bart' is not read here. Try one of bert, ",
+            '{"model_type": "kin"}',
+            "config.json: model_type 'kin' is not read here. Try one of llama, ",
         ),
         ('Linear("m:4 -> seed:3", "Q")', "axis seed has the name of a setting. Try another name."),
     ],

@@ -1,0 +1,168 @@
+"""The rows of the tables of decoders, and how families spell their fields.
+
+A row is read by ``decoder_config.py``. Choices are those of ``Design`` and ``Heads`` in
+``ncd/models/language_models/``; an :class:`Of` takes its value from a field of the configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Of:
+    """The value of a field of the configuration, or a usual one where it has none."""
+
+    name: str
+    usual: bool | float = False
+
+
+@dataclass(frozen=True)
+class When:
+    """A choice that is made where a field of the configuration is true, or a number."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """A row of the table.
+
+    Args:
+        title: The name of the models.
+        source: Their paper or report.
+        choices: Their differences from Llama.
+        usual: Fields that a configuration may leave out, with their values.
+        rewrite: From the fields of a configuration to further ones, or to others.
+    """
+
+    title: str
+    source: str
+    choices: Values = field(default_factory=dict)
+    usual: Values = field(default_factory=dict)
+    rewrite: Callable[[Values], Values] | None = None
+
+
+def qwen(values: Values) -> Values:
+    """Qwen counts the hidden features of gate and values together."""
+    inner = values.get("intermediate_size")
+    even = isinstance(inner, int) and inner % 2 == 0
+    return {"intermediate_size": inner // 2} if even and isinstance(inner, int) else {}
+
+
+def falcon(values: Values) -> Values:
+    """Falcon's newer models have several heads of keys, and two norms beside each other."""
+    if values.get("new_decoder_architecture"):
+        one = values.get("num_ln_in_parallel_attn") == 1
+        return {"num_key_value_heads": values.get("num_kv_heads"), "norms beside": 1 if one else 2}
+    groups = 1 if values.get("multi_query", True) else None
+    return {"num_key_value_heads": groups, "norms beside": int(values.get("parallel_attn", True))}
+
+
+def neox(values: Values) -> Values:
+    return {"norms beside": 2 if values.get("use_parallel_residual", True) else 0}
+
+
+def stablelm(values: Values) -> Values:
+    return {"norms beside": 1 if values.get("use_parallel_residual") else 0}
+
+
+def bigcode(values: Values) -> Values:
+    return {"num_key_value_heads": 1 if values.get("multi_query", True) else None}
+
+
+def neo(values: Values) -> Values:
+    """GPT-Neo lists its layers as rounds, each with how often it comes."""
+    kinds = values.get("attention_types") or [[["global", "local"], 12]]
+    try:
+        names = [name for round, times in kinds for name in round * min(int(times), 256)]
+    except (TypeError, ValueError):
+        return {}
+    layers = ["sliding_attention" if name == "local" else "full_attention" for name in names]
+    return {"layer_types": layers, "sliding_window": values.get("window_size", 256)}
+
+
+def baichuan(values: Values) -> Values:
+    """Baichuan's larger model has no rotary positions, and says so by a field that it lacks."""
+    return {"falls": values.get("max_position_embeddings") is None}
+
+
+def granite(values: Values) -> Values:
+    """Granite multiplies scores by a number, and divides those of words by one."""
+    by, words = values.get("attention_multiplier", 1), values.get("logits_scaling", 1)
+    return {"scores": _inverse(by) ** 2, "words": _inverse(words)}
+
+
+def _inverse(value: Any) -> float:
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 1e-9 < value < 1e9
+    return 1 / value if fits else 1
+
+
+def smollm(values: Values) -> Values:
+    """SmolLM3 says which layers turn: 1 for those that do."""
+    step, n = values.get("no_rope_layer_interval", 4), values.get("num_hidden_layers", 36)
+    turned = values.get("no_rope_layers")
+    if turned is None and isinstance(step, int) and isinstance(n, int) and step > 0 and n <= 256:
+        turned = [int((i + 1) % step != 0) for i in range(n)]
+    return {"no_rope_layers": turned}
+
+
+def exaone(values: Values) -> Values:
+    """EXAONE 4 turns only in windows, if it has any; its pattern is a text such as LLLG."""
+    pattern = values.get("sliding_window_pattern", 4)
+    return {"sliding_window_pattern": len(pattern) if isinstance(pattern, str) else pattern}
+
+
+def sparse(values: Values) -> Values:
+    """Qwen's mixtures may have experts in some layers only."""
+    n, step = values.get("num_hidden_layers", 0), values.get("decoder_sparse_step", 1)
+    plain = values.get("mlp_only_layers") or []
+    if not isinstance(n, int) or not isinstance(step, int) or step < 1 or n > 256:
+        return {}
+    if not isinstance(plain, list):
+        return {}
+    return {"experts in": [i not in plain and (i + 1) % step == 0 for i in range(n)]}
+
+
+LAYER: Values = {"norm": "layer"}
+BIASED: Values = {"bias": True, "out_bias": True, "mlp_bias": True}
+PLAIN_FORWARD: Values = {"gated": False, "activation": "gelu_new"}
+BY_FIELD: Values = {
+    "bias": Of("attention_bias"),
+    "out_bias": Of("attention_bias"),
+    "mlp_bias": Of("mlp_bias"),
+}
+AFTER_QWEN: Values = {"windows": "use_sliding_window"}
+GPT: Values = {
+    **LAYER,
+    **BIASED,
+    **PLAIN_FORWARD,
+    "tied": True,
+    "turn": 0,
+    "positions": 0,
+    "wide": True,
+}
+GEMMA: Values = {"activation": "gelu_pytorch_tanh", "tied": True, "grown": 0, "eps": 1e-6}
+AROUND: Values = {"norms": "around", "scale": Of("query_pre_attn_scalar", 256)}
+GEMMA_3: Values = {**GEMMA, **AROUND, "qk_norm": "head", "windows": 6, "theta": 1e6, "local": 1e4}
+GRANITE: Values = {
+    **BY_FIELD,
+    **{"grown": Of("embedding_multiplier", 1.0), "part_scale": Of("residual_multiplier", 1.0)},
+    **{"scale": Of("scores", 1.0), "word_scale": Of("words", 1.0)},
+}
+COHERE: Values = {
+    **{"norm": "unbiased", "parallel": 1, "adjacent": True, "tied": True, "eps": 1e-5},
+    **{"bias": Of("attention_bias"), "out_bias": Of("attention_bias")},
+    "word_scale": Of("logit_scale", 0.0625),
+}
+DEEPSEEK_MOE: Values = {
+    **{"router": "sigmoid", "shared": "plain", "bias": Of("attention_bias")},
+    "dense": "first_k_dense_replace",
+}
+GLM: Values = {"adjacent": True, "turn": 0.5, "bias": Of("attention_bias", True), "eps": 1.5625e-7}
+QWEN_2, QWEN_3 = "Yang et al. 2024, Qwen2", "Yang et al. 2025, Qwen3"

@@ -1,0 +1,235 @@
+"""The decoders of language models: one structure, and the choices in which they differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.terms import Id, Term, Then
+from ncd.lang.terms.wire import Wire
+from ncd.lang.types.axis_kinds import seq
+from ncd.models.language_models.decoder_attention import USUAL, Heads, grouped_attention
+from ncd.models.language_models.expert_mixture import mixture
+from ncd.models.language_models.model_parts import (
+    cap,
+    feed_forward,
+    gated_mlp,
+    learned_positions,
+    tied_model,
+    times,
+    untied_model,
+)
+from ncd.models.language_models.norm_kinds import RMS, Norm
+from ncd.ops import Add, LayerNorm, Linear, Map
+
+ARRAYS = ("w1", "w3", "w2")  # the arrays of all experts: of the gate, the values and the last map
+NORMS = ("input_layernorm", "post_attention_layernorm")
+AROUND = ("pre_feedforward_layernorm", "post_feedforward_layernorm")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The choices in which the layers of one model differ.
+
+    Args:
+        near: Whether a position sees a window only.
+        turned: Whether queries and keys turn with their positions.
+        experts: Whether its feed-forward is a mixture of experts, if the model has one.
+    """
+
+    near: bool = False
+    turned: bool = True
+    experts: bool = True
+
+
+@dataclass(frozen=True)
+class Design:
+    """The choices in which decoders differ.
+
+    Args:
+        heads: The choices of attention.
+        norm: The norm of positions.
+        norms: Where the norms stand: ``before`` a part, ``after`` it, or ``around`` it.
+        parallel: The norms that attention and feed-forward have side by side; 0 for one behind the
+            other.
+        gated: Whether the feed-forward has a gate.
+        mlp_bias: Whether its maps have a bias.
+        activation: Its function; by default SiLU.
+        router: From a position to the weights and the choice of experts; None without experts.
+        inner: The axis of an expert's hidden features.
+        shared: Whether an expert is shared by all positions, and whether it has a gate:
+            ``plain``, ``gated``, or nothing.
+        round: The layers of one round, which is repeated.
+        dense: The first layers, which have no experts.
+        positions: The rows of a table of positions that are skipped; None without a table.
+        first_norm: Whether a norm follows the embeddings.
+        tied: Whether the table of words also gives the scores.
+        head_bias: Whether the map to the scores has a bias.
+        grown: The number that multiplies the embeddings; 0 for the root of their features.
+        part_scale: The number that multiplies what a part adds.
+        word_scale: The number that multiplies the scores of words.
+        word_cap: The number at which these are capped; 0 for none.
+
+    Source: the papers of the families in ``ncd/models/configs/dense_decoders.py``.
+    """
+
+    heads: Heads = USUAL
+    norm: Norm = RMS
+    norms: str = "before"
+    parallel: int = 0
+    gated: bool = True
+    mlp_bias: bool = False
+    activation: Term | None = None
+    router: Term | None = None
+    inner: str = "d"
+    shared: str = ""
+    round: tuple[Layer, ...] = (Layer(),)
+    dense: int = 0
+    positions: int | None = None
+    first_norm: bool = False
+    tied: bool = False
+    head_bias: bool = False
+    grown: float = 1
+    part_scale: float = 1
+    word_scale: float = 1
+    word_cap: float = 0
+
+
+def decoder(design: Design, n: int, t: int, **sizes: int) -> Term:
+    """Returns a language model with n layers, from words to scores, ``t#v -> t v``.
+
+    Args:
+        design: The choices of the model.
+        n: The layers.
+        t: The positions.
+        **sizes: The sizes of the other axes: m features of a position, g heads of keys with q
+            queries each, k features of a head of which b turn, d hidden features, v words, c of e
+            experts with f hidden features, x hidden features of a shared one, u positions in a
+            table.
+
+    Source: Touvron et al. 2023, "LLaMA", section 2.2, for the usual choices.
+
+    >>> sizes = dict(m=64, g=2, q=2, k=16, d=128, v=256)
+    >>> str(decoder(Design(), 2, 12, **sizes).cod)
+    't v'
+    """
+    return Axes(t=seq(t), **sizes)(_decoder(design, n))
+
+
+@lru_cache(64)
+def _decoder(design: Design, n: int) -> Term:
+    dense = min(n, design.dense)
+    steps: list[Term] = []
+    if dense:
+        plain = (replace(design.round[0], experts=False),) * dense
+        steps.append(Block(Then(*_runs(design, plain, "dense")), "Dense Layers", "folded"))
+    layers = Then(*steps, *_rounds(design, n - dense), design.norm.term("m", "norm"))
+    model = _with_words(design, layers)
+    if design.word_scale != 1:
+        model = model >> times(design.word_scale)
+    return model >> cap(design.word_cap) if design.word_cap else model
+
+
+def _with_words(design: Design, layers: Term) -> Term:
+    """Returns the layers between the embeddings and the scores of words."""
+    after: list[Term] = []
+    if design.grown != 1:
+        grown = times(design.grown) if design.grown else Map("m -> m", "$1 * sqrt(n_m)", "scale")
+        after.append(grown)
+    if design.positions is not None:
+        after.append(learned_positions("embed_positions", design.positions))
+    if design.first_norm:
+        after.append(LayerNorm("m", "embed_norm", design.norm.eps))
+    if design.tied:
+        return tied_model(layers, "embed_tokens", *after)
+    return untied_model(layers, "embed_tokens", "lm_head", *after, bias=design.head_bias)
+
+
+def _rounds(design: Design, n: int) -> list[Term]:
+    """Returns n layers as rounds that are repeated, and what is left of the last one."""
+    size = len(design.round)
+    if size == 1:
+        return [Repeat((_layer(design, design.round[0]),) * n)] if n else []
+    whole, left = divmod(n, size)
+    *near, last = _runs(design, design.round, "local")
+    one = Then(*near, last)
+    rounds: list[Term] = [Repeat((one,) * whole)] if whole else []
+    return [*rounds, *_runs(design, design.round[:left], "last", every=True)]
+
+
+def _runs(design: Design, layers: tuple[Layer, ...], name: str, every: bool = False) -> list[Term]:
+    """Returns layers with equal neighbours as one repetition; the last alone stands by itself."""
+    runs = [(kind, len([*same])) for kind, same in groupby(layers)]
+    made: list[Term] = []
+    for i, (kind, count) in enumerate(runs):
+        layer = _layer(design, kind)
+        alone = count == 1 and i == len(runs) - 1 and i > 0 and not every
+        made.append(layer if alone else Repeat((layer,) * count, f"{name}{i or ''}"))
+    return made
+
+
+def _layer(design: Design, kind: Layer) -> Term:
+    """Returns attention and feed-forward, one behind the other or side by side."""
+    attention = grouped_attention(design.heads, design.norm, kind.near, kind.turned)
+    forward = _forward(design, kind)
+    if design.parallel:
+        return _side_by_side(design, attention, forward)
+    if design.norms == "around":
+        names = (NORMS, AROUND)
+    elif design.norms == "after":
+        names = ((NORMS[1],) * 2, (AROUND[1],) * 2)
+    else:
+        names = ((NORMS[0],) * 2, (NORMS[1],) * 2)
+    parts = zip((attention, forward), names, strict=True)
+    return Then(*(_residual(design, part, *both) for part, both in parts))
+
+
+def _residual(design: Design, part: Term, before: str, after: str) -> Term:
+    """Returns x + part(norm x), with the norm before the part, after it, or both."""
+    steps: list[Term] = [part]
+    if design.norms != "after":
+        steps.insert(0, design.norm.term("m", before))
+    if design.norms != "before":
+        steps.append(design.norm.term("m", after))
+    steps += _scaled(design)
+    return Wire("t m -> t m, t m") >> Then(*steps) @ Id("t m") >> Add()
+
+
+def _scaled(design: Design) -> list[Term]:
+    return [times(design.part_scale)] if design.part_scale != 1 else []
+
+
+def _side_by_side(design: Design, attention: Term, forward: Term) -> Term:
+    """Returns x + attention(norm x) + forward(norm x), with one norm or two."""
+    first, second = (design.norm.term("m", name) for name in NORMS)
+    if design.parallel == 1:
+        one = Then(first, Wire("t m -> t m, t m"), attention @ forward)
+        return Wire("t m -> t m, t m") >> one @ Id("t m") >> Add() @ Id("t m") >> Add()
+    both = (first >> attention) @ (second >> forward)
+    return Wire("t m -> t m, t m, t m") >> both @ Id("t m") >> Add() @ Id("t m") >> Add()
+
+
+def _forward(design: Design, kind: Layer) -> Term:
+    """Returns the feed-forward of a layer."""
+    if design.router is not None and kind.experts:
+        moe = mixture(design.router, design.inner, ARRAYS, *_shared(design))
+        return Block(moe, "Mixture of Experts", "folded", "block_sparse_moe")
+    if design.gated:
+        return gated_mlp(design.activation, design.mlp_bias)
+    assert design.activation is not None
+    return feed_forward(design.activation, "fc1", "fc2", "mlp", design.mlp_bias)
+
+
+def _shared(design: Design) -> tuple[Term, ...]:
+    """Returns the expert of all positions, if there is one."""
+    if not design.shared:
+        return ()
+    plain = gated_mlp(design.activation, hidden="x", name="shared_expert")
+    if design.shared == "plain":
+        return (plain,)
+    gate = plain @ Linear("m -> ", "shared_expert_gate")
+    return (Wire("t m -> t m, t m") >> gate >> Map("t m, t -> t m", "$1 * sigmoid($2)", "gate"),)
