@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from ncd.findings.search import findings as found_in
@@ -107,13 +108,14 @@ def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
         fact = f"it cannot be read, because of a {type(error).__name__}"
         return {"error": _spelled(TextError(fact, 1, 1, cure="fewer lines"))}
     failure = _spelled(found.failure) if found.failure else None
-    shapes = {"shapes": found.shapes, "lines": [*found.lines.items()]}
+    shapes = {"shapes": found.shapes, "lines": [*found.lines.items()], "call": asdict(found.call)}
     return {"term": term, "kind": found.kind, "note": found.note, "failure": failure, **shapes}
 
 
 def _spelled(error: TextError) -> dict[str, object]:
     place = {"line": error.line, "column": error.column, "end": error.end}
-    return {"fact": error.fact, "cure": error.cure, **place}
+    call = asdict(error.call) if error.call else None
+    return {"fact": error.fact, "cure": error.cure, "call": call, **place}
 
 
 def _limit_time(seconds: int) -> None:

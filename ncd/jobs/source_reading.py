@@ -21,6 +21,7 @@ from ncd.jobs.turns import Turns
 from ncd.jobs.worker_channel import question
 from ncd.lang.errors import NCDError
 from ncd.serial import from_json
+from ncd.text.call_form import call_of
 from ncd.text.reading import Reading
 from ncd.text.text_errors import TextError
 
@@ -117,17 +118,18 @@ def _read(result: bytes) -> Reading | TextError:
         return TextError(error.fact, 1, 1, cure=error.cure)
     failure = _error(said["failure"]) if said["failure"] else None
     lines = {line: _shapes(shapes) for line, shapes in said["lines"]}
-    return Reading(term, said["kind"], said["note"], failure, _shapes(said["shapes"]), lines)
+    shapes, call = _shapes(said["shapes"]), call_of(said["call"])
+    return Reading(term, said["kind"], said["note"], failure, shapes, lines, call)
 
 
 def _shapes(said: list[list[int]]) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, said))
 
 
-def _error(said: dict[str, object]) -> TextError:
-    line, column, end = said["line"], said["column"], said["end"]
-    assert isinstance(line, int) and isinstance(column, int) and isinstance(end, list)
-    return TextError(str(said["fact"]), line, column, (end[0], end[1]), str(said["cure"]))
+def _error(said: dict[str, Any]) -> TextError:
+    call = call_of(said["call"]) if said["call"] else None
+    end = said["end"][0], said["end"][1]
+    return TextError(said["fact"], said["line"], said["column"], end, said["cure"], call)
 
 
 @cache

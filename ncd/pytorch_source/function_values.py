@@ -155,11 +155,3 @@ def bound(
 
 def _misfit(machine: Machine, words: str) -> Exception:
     return machine.raised(TypeError(words), machine.node)
-
-
-def parameters(function: Function) -> tuple[list[str], list[str]]:
-    """Returns the names of all arguments without ``self``, and of those that have no default."""
-    given = function.node.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    names = [one.arg for one in every][int(function.owner is not None) :]
-    return names, [name for name in names if name not in function.defaults]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import Any
 
 from torch import nn
 
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_values import Assumed, ClassValue, Function, Scope
+from ncd.pytorch_source.base.source_values import Assumed, ClassValue, Function, Scope, parameters
 from ncd.pytorch_source.class_values import Missing, every_field
-from ncd.pytorch_source.function_values import parameters
+from ncd.pytorch_source.usual.size_by_use import size_of
 from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
 
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
@@ -43,13 +44,18 @@ def arguments(
         elif usual_too and name in CONFIGS:
             given[name] = Assumed(name)
             machine.taken[name] = given[name].own
-        elif usual_too and usual(name) is not UNKNOWN:
-            given[name] = assumed[name] = usual(name)
+        elif usual_too and (size := usual_size(machine, first, name, scope)) is not UNKNOWN:
+            given[name] = assumed[name] = size
         else:
             return None
     if assumed:
         machine.taken[value.name] = assumed
     return given
+
+
+def usual_size(machine: Machine, first: Function, name: str, scope: Scope) -> Any:
+    """Returns the usual value of an argument of an ``__init__``, or UNKNOWN."""
+    return size_of(name, first, scope, partial(first_step, machine))
 
 
 def needed(machine: Machine, value: ClassValue) -> list[str]:

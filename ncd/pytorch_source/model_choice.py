@@ -19,10 +19,12 @@ from ncd.pytorch_source.base.source_values import (
     Function,
     Interpreted,
     Scope,
+    parameters,
 )
-from ncd.pytorch_source.function_values import parameters
-from ncd.pytorch_source.model_arguments import arguments, needed
+from ncd.pytorch_source.model_arguments import arguments, first_step, needed, usual_size
+from ncd.pytorch_source.usual.assumed_call import call_of
 from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual, written
+from ncd.text.call_form import ModuleCall
 from ncd.text.reader import TextError
 
 SEVERAL = ("depth", "depths", "num_blocks", "layers")  # that may be one for each stage
@@ -30,6 +32,8 @@ SEVERAL = ("depth", "depths", "num_blocks", "layers")  # that may be one for eac
 
 def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
     """Returns the module that a source describes; raises TextError if it has none."""
+    if (chosen := _named_last(tree, scope)) is not None:
+        return _chosen_one(machine, tree, scope, chosen)
     alone = _classes(machine, tree, scope)
     if (tried := _tried(machine, alone)) is not None:
         return tried
@@ -42,6 +46,31 @@ def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
         cure = "class Net(nn.Module): …, or a layer such as nn.Linear(8, 3)"
         raise TextError("there is no module in it", 1, 1, cure=cure)
     return _made(machine, tree, scope, alone)
+
+
+def _named_last(tree: ast.Module, scope: Scope) -> ClassValue | None:
+    """Returns the class whose name is the last line of a source: it is the one to draw."""
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr) or not isinstance(last.value, ast.Name):
+        return None
+    value = scope.names.get(last.value.id)
+    return value if isinstance(value, ClassValue) and value.is_module else None
+
+
+def _chosen_one(machine: Machine, tree: ast.Module, scope: Scope, chosen: ClassValue) -> nn.Module:
+    """Returns an object of a class; raises the error of making one, or the one for its sizes."""
+    failures: list[Exception] = []
+    if chosen.real not in machine.skipped:
+        for usual_too in (False, True):
+            if made := _ready(machine, tree, scope, [chosen], usual_too, failures):
+                return made
+    raise failures[0] if failures else _lacks(machine, tree, scope, chosen)
+
+
+def candidates(machine: Machine, tree: ast.Module, scope: Scope) -> tuple[str, ...]:
+    """Returns the names of the classes that can be drawn, the most complete one first."""
+    found = _by_completeness(tree, _modules(machine, scope))
+    return tuple(dict.fromkeys(one.name for one in found))
 
 
 def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassValue]) -> nn.Module:
@@ -62,7 +91,7 @@ def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassVal
     inner = [one for one in _modules(machine, scope) if one not in alone]
     if made := _ready(machine, tree, scope, _by_completeness(tree, inner), True, failures):
         return made
-    raise failures[0] if failures else _lacks(machine, tree, alone[0])
+    raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])
 
 
 def _ready(
@@ -90,6 +119,7 @@ def _ready(
             machine.taken[each.name] = given = {**given, **changed}
         try:
             made = _built(machine, tree, each, given)
+            machine.maker = made, each.name, given
             machine.instead.pop(each.name, None)
             return made
         except (Raised, TextError) as error:
@@ -149,6 +179,7 @@ def _result(
     kinds = tuple(each.real for each in alone) if given else (nn.Module,)
     if isinstance(value, nn.Module) and any(isinstance(x, kinds) for x in value.modules()):
         machine.taken.update({function.name: given} if given else {})
+        machine.maker = value, function.name, given
         return value
     gc.collect()  # the parts made so far, which refer to each other
     return None
@@ -250,13 +281,17 @@ def _builders(tree: ast.Module, scope: Scope) -> list[Function]:
     return found[:40]
 
 
-def _lacks(machine: Machine, tree: ast.Module, value: ClassValue) -> TextError:
+def _lacks(machine: Machine, tree: ast.Module, scope: Scope, value: ClassValue) -> TextError:
     """Returns the error for a class whose arguments are not known."""
     names = needed(machine, value) or ["in_features", "out_features"]
-    known = {name: usual(name) for name in names}
+    first = first_step(machine, value)
+    known = {n: usual_size(machine, first, n, scope) if first else usual(n) for n in names}
     words = ", ".join(f"{n}={'…' if v is UNKNOWN else repr(v)}" for n, v in known.items())
     fact = f"{shown(value.name).strip(chr(39))} needs {', '.join(names)}"
     place = _place(tree, value.name)
     line = getattr(place, "lineno", 1)
     spot = ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=6 + len(value.name))
-    return error_at(spot, fact, f"a last line model = {value.name}({words})")
+    error = error_at(spot, fact, f"a last line model = {value.name}({words})")
+    given = {name: ... if each is UNKNOWN else each for name, each in known.items()}
+    error.call = ModuleCall(call_of(value.name, given, machine), tuple(known), (), value.name)
+    return error

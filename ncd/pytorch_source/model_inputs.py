@@ -28,10 +28,6 @@ from ncd.pytorch_source.usual.several_inputs import (
 )
 from ncd.text.reader import TextError
 
-LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
-SHAPE = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9})?)*")
-TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
-SPACED = re.compile(r"\d{1,9}( \d{1,9})+")
 NUMBERS = 2**24  # of an input
 WIDEST = 5000  # features of an input
 SECONDS = 1.5  # in which inputs of a module that takes several are tried
@@ -46,24 +42,6 @@ CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for token
 
 class NoInput(TextError):
     """A module of which nothing says what it takes."""
-
-
-def shape_line(text: str) -> tuple[str, str]:
-    """Returns a source without its last line if that is a shape, and the shape.
-
-    >>> shape_line("class Net: ...\\n# 2x3x8x8"), shape_line("a = 1")
-    (('class Net: ...\\n', '2x3x8x8'), ('a = 1', ''))
-    """
-    rest, _, last = text.rstrip().rpartition("\n")
-    found = LINE.fullmatch(last)
-    words = re.sub(r" *[x×] *", "x", found[2]).strip() if found else ""
-    if SPACED.fullmatch(words):
-        words = words.replace(" ", "x")
-    if whole := TUPLE.fullmatch(words):
-        words = whole[1].replace(" ", "").replace(",", "x")
-    if not rest or not SHAPE.fullmatch(words) or not re.search("[x#]", words):
-        return text, ""
-    return rest + "\n", words
 
 
 def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
@@ -107,7 +85,7 @@ def guessed(
     A likely shape is not tried, unless it is the one with which the module has ``failed``. Raises
     TextError for a module of which nothing says what it takes.
     """
-    names = _needed(model)
+    names = required(model)
     if not names:
         return (), ""
     settings = settings_of(model)
@@ -153,12 +131,7 @@ def _likely(machine: Machine, model: nn.Module) -> bool:
     return picture or isinstance(first, nn.Embedding) or bool(_sides(model))
 
 
-def assumed(shape: str) -> str:
-    """Returns a sentence about the assumed input shape."""
-    return f"No input is given, so {shape} is taken. A last line with a shape changes it."
-
-
-def _needed(model: nn.Module) -> list[str]:
+def required(model: nn.Module) -> list[str]:
     """Returns the required inputs of a module."""
     kinds = inspect.Parameter
     given = inspect.signature(model.forward).parameters.values()
@@ -262,11 +235,14 @@ def _flat(model: nn.Module, first: Any) -> Iterator[str]:
     """Yields shapes for a layer that works on the last dimension."""
     n = getattr(first, "in_features", getattr(first, "input_size", 0))
     n = n or (first.normalized_shape[-1] if isinstance(first, nn.LayerNorm) else 784)
-    if own := _sides(model):
+    own = _sides(model)
+    if own and own[0] != n:  # else it is the number of features of a flattened one
         yield f"1x3x{own[0]}x{own[0]}"
     if not isinstance(first, nn.RNNBase):
         yield f"1x{n}"
     yield f"1x16x{n}"
+    if isinstance(first, nn.RNNBase):  # a picture that is read row by row
+        yield from (f"1x{n}x{n}", f"1x1x{n}x{n}")
     for side, channels in ((28, 1), (32, 3)):  # a picture that is flattened first
         if side * side * channels == n:
             yield f"1x{channels}x{side}x{side}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 import warnings
@@ -25,25 +26,27 @@ from ncd.pytorch_source.known_libraries import LIBRARIES
 from ncd.pytorch_source.listed.elsewhere import unknown_box
 from ncd.pytorch_source.listed.layer_failures import layer_failure
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
-from ncd.pytorch_source.model_choice import model_of
+from ncd.pytorch_source.model_choice import candidates, model_of
 from ncd.pytorch_source.model_inputs import (
     NoInput,
     accepted,
-    assumed,
     given_inputs,
     guessed,
     in_range,
-    shape_line,
+    required,
     steps_first,
 )
 from ncd.pytorch_source.one_line import check_line, take_shape
 from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.top_lines import run_lines
+from ncd.pytorch_source.usual.assumed_call import assumed_call, blank_call
 from ncd.pytorch_source.usual.assumptions import message
 from ncd.pytorch_source.usual_parts import share
+from ncd.text.call_form import ModuleCall
 from ncd.text.reading import Reading
 from ncd.text.recognise import LINES, SOURCES, is_line
+from ncd.text.shape_lines import shape_line
 from ncd.text.text_errors import TextError, syntax_error
 
 LONGEST = 120_000  # letters of a source
@@ -91,16 +94,38 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             run_lines(machine, tree, scope)
             line = source.count("\n") + 1
             given = given_inputs(shapes, line) if shapes else ()
-            found, note = _chosen(machine, tree, scope, given, made)
+            found, words = _chosen(machine, tree, scope, given, made)
         except Raised as raised:
             raise told(raised) from None
         except RecursionError:
             raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
     kind = LINES if is_line(text) else SOURCES
     notes = (BATCHES if each == EVALUATED else each for each in found.notes)
-    note = " ".join((message(machine, note), *notes)).strip()
+    call = _call(machine, found, tree, scope, words, shapes)
+    note = " ".join((message(machine, words, call.line), *notes)).strip()
     failure = _failure(machine, found)
-    return Reading(found.term, kind, note, failure, found.exported.shapes, machine.line_shapes)
+    shown = found.exported.shapes
+    return Reading(found.term, kind, note, failure, shown, machine.line_shapes, call)
+
+
+def _call(
+    machine: Machine, found: Imported, tree: ast.Module, scope: Scope, words: str, shapes: str
+) -> ModuleCall:
+    """Returns how the drawn module is made and called; ``words`` are the inputs that are assumed.
+
+    ``shapes`` are those that the source gives.
+    """
+    model = found.exported.module
+    inputs = tuple(inspect.signature(model.forward).parameters)
+    sizes = tuple(name for given in machine.taken.values() for name in given)
+    line = ""
+    if words or sizes:
+        given = (*found.exported.args, *found.exported.named.values())
+        line = assumed_call(machine, model, given, words or shapes, tree, scope)
+    asked = inputs[: len(found.exported.args)]
+    assumed = (*sizes, *(asked if words else ())) if line else ()
+    classes = candidates(machine, tree, scope)
+    return ModuleCall(line, assumed, inputs, type(model).__name__, classes)
 
 
 def new_machine() -> Machine:
@@ -152,7 +177,7 @@ def _chosen(
     given: tuple[Tensor, ...],
     made: Callable[[], object],
 ) -> tuple[Imported, str]:
-    """Returns the module of a source as a term, and what is assumed.
+    """Returns the module of a source as a term, and the inputs that are assumed, in words.
 
     Of several classes it is the first one of which an input is known.
     """
@@ -166,6 +191,7 @@ def _chosen(
         try:
             return _drawn(machine, model, given)
         except NoInput as error:
+            error.call = blank_call(machine, model, required(model), tree, scope)
             first = first or error
             if type(model) in machine.skipped or not isinstance(model, Interpreted):
                 raise first from None
@@ -175,7 +201,7 @@ def _chosen(
 
 
 def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
-    """Returns a module as a term, and the assumptions about its inputs."""
+    """Returns a module as a term, and the inputs that are assumed, in words."""
     if given:
         return _imported(machine, model, in_range(model, given), {}), ""
     for ran, args, named in reversed(machine.ran):
@@ -185,23 +211,22 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
             return _imported(machine, model, args, named), ""
     first = guessed(machine, model)
     assert first is not None
-    note = assumed(first[1]) if first[1] else ""
     try:
         found: Imported | None = _imported(machine, model, first[0], {})
         assert found is not None
         if not found.failure or not first[1]:
-            return found, note
+            return found, first[1]
         failure: Raised | TextError = machine.failure or TextError(found.failure, 1, 1)
     except Raised as error:
         found, failure = None, error
     machine.failure = None
     second = guessed(machine, model, failed=first[1])
     if second is not None:
-        return _imported(machine, model, second[0], {}), assumed(second[1])
+        return _imported(machine, model, second[0], {}), second[1]
     if found is None:
         raise failure
     machine.failure = failure
-    return found, note
+    return found, first[1]
 
 
 def _imported(

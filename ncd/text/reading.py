@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ncd.lang.terms.terms import Term
+from ncd.text.call_form import ModuleCall
 from ncd.text.text_errors import TextError
 
 
@@ -16,10 +17,11 @@ class Reading:
     Args:
         term: The term.
         kind: What the text is, in words for its reader, such as ``a line of PyTorch``.
-        note: A sentence about what was assumed.
+        note: Sentences about what is assumed or left out.
         failure: The error of its module, if it stops; the term goes up to the call that fails.
         shapes: The shapes of the module's results, as torch has them.
         lines: The shapes of the arrays that a line of the source makes, by its number.
+        call: How the module of a source is made and called.
 
     Source: this project's own, for the caption of a visitor's text.
 
@@ -34,3 +36,4 @@ class Reading:
     failure: TextError | None = None
     shapes: tuple[tuple[int, ...], ...] = ()
     lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    call: ModuleCall = field(default_factory=ModuleCall)

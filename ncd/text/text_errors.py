@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from ncd.lang.errors import ParseError, shown
 from ncd.lang.near_names import nearest_name
+from ncd.text.call_form import ModuleCall
 
 SYNTAX = {  # what Python says, in other words
     "invalid syntax": "the text is no code from here on",
@@ -47,6 +48,7 @@ class TextError(ParseError):
         column: The column of its beginning, from 1.
         end: The line and the column behind its end.
         cure: A text that would work.
+        call: The last line that is missing, with blanks for what is not known.
 
     Source: Python's SyntaxError.
 
@@ -57,10 +59,16 @@ class TextError(ParseError):
     """
 
     def __init__(
-        self, fact: str, line: int, column: int, end: tuple[int, int] = (0, 0), cure: str = ""
+        self,
+        fact: str,
+        line: int,
+        column: int,
+        end: tuple[int, int] = (0, 0),
+        cure: str = "",
+        call: ModuleCall | None = None,
     ) -> None:
         super().__init__(fact, cure=cure, where=f"line {line}, column {column}")
-        self.line, self.column, self.end = line, column, end
+        self.line, self.column, self.end, self.call = line, column, end, call
 
 
 def error_at(fact: str, node: ast.AST, cure: str = "") -> TextError:

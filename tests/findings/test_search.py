@@ -16,7 +16,7 @@ import ncd
 from ncd.findings.finding import Finding
 from ncd.findings.search import findings
 from ncd.importing.module_files import example_tensors
-from ncd.pytorch_source.model_inputs import shape_line
+from ncd.text.shape_lines import shape_line
 from tests.findings.asked_questions import QUESTIONS, RIGHT
 from tests.findings.failing_sources import CASES
 from tests.findings.more_failing_sources import MORE

@@ -59,25 +59,26 @@ for i in range(3):
 if True:
     while True: pass
 """
-TAKEN = "is taken, as not all sizes are given."
+ROW = "(torch.randn(1, 64))"
 
 
 @pytest.mark.parametrize(
     ("source", "drawn", "said"),
     [
-        (SIZES, "m:64 -> d:10", f"Net(dim=64, num_classes=10) {TAKEN}"),
+        (SIZES, "m:64 -> d:10", f"Net(dim=64, num_classes=10){ROW}"),
         (
             SETTINGS.format("vocab_size"),
             "m:64 -> d:1000",
-            f"config(n_embd=64, vocab_size=1000) {TAKEN}",
+            "from types import SimpleNamespace\n"
+            f"Net(config=SimpleNamespace(n_embd=64, vocab_size=1000)){ROW}",
         ),
         (
             FIELDS + SETTINGS.format("vocab_size"),
             "m:64 -> d:1000",
-            f"config(n_embd=64, vocab_size=1000) {TAKEN}",
+            f"Net(config=Args(n_embd=64, vocab_size=1000)){ROW}",
         ),
-        (PARTS, "m:64 -> d:5", f"make(d_model=64) {TAKEN}"),
-        (PARTS + TRIAL, "m:8 -> d:5", "Line 25 stands apart from the module, and is left out."),
+        (PARTS, "m:64 -> d:5", "make(d_model=64)(torch.randn(1, 64), torch.randn(1, 64), None)"),
+        (PARTS + TRIAL, "m:8 -> d:5", ""),
     ],
 )
 def test_a_model_is_made_with_the_sizes_that_are_usual_for_its_arguments(
@@ -85,13 +86,12 @@ def test_a_model_is_made_with_the_sizes_that_are_usual_for_its_arguments(
 ) -> None:
     found = read_source(source)
     assert drawn in repr(found.term)
-    assert found.note.endswith(said)
-
-
-def test_several_inputs_have_one_shape_and_masks_are_left_out() -> None:
-    assert read_source(PARTS).note.startswith(
-        "No input is given, so src 1x64, tgt 1x64, no src_mask is taken. A last line"
-    )
+    assert found.call.line == said
+    assert (found.note == "") is bool(said)  # a trial stands apart, and is left out
+    if said:
+        again = read_source(f"{source}\n{said}")
+        assert again.term == found.term
+        assert again.call.line == "", "nothing is assumed any more"
 
 
 @pytest.mark.parametrize(

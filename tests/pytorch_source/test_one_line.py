@@ -104,23 +104,22 @@ def test_a_line_of_hundreds_of_calls_is_refused() -> None:
 
 
 USUAL = {
-    "nn.Linear(8, 3)": "1x8",
-    "nn.Conv2d(3, 6, 7)": "1x3x64x64",
-    "nn.ConvTranspose2d(8, 4, 2)": "1x8x32x32",
-    "nn.MaxPool2d(2)": "1x16x32x32",
-    "nn.BatchNorm1d(6)": "10x6",
-    "nn.GroupNorm(2, 6)": "1x6x32x32",
-    "nn.Embedding(50, 12)": "1x16#50",
-    "nn.Softmax(-1)": "8x16",
-    "nn.LSTM(8, 4)": "16x2x8",
-    "nn.MultiheadAttention(8, 2, batch_first=True)": ("query 2x16x8, key 2x16x8, value 2x16x8"),
+    "nn.Linear(8, 3)": "torch.randn(1, 8)",
+    "nn.Conv2d(3, 6, 7)": "torch.randn(1, 3, 64, 64)",
+    "nn.ConvTranspose2d(8, 4, 2)": "torch.randn(1, 8, 32, 32)",
+    "nn.MaxPool2d(2)": "torch.randn(1, 16, 32, 32)",
+    "nn.BatchNorm1d(6)": "torch.randn(10, 6)",
+    "nn.GroupNorm(2, 6)": "torch.randn(1, 6, 32, 32)",
+    "nn.Embedding(50, 12)": "torch.randint(50, (1, 16))",
+    "nn.Softmax(-1)": "torch.randn(8, 16)",
+    "nn.LSTM(8, 4)": "torch.randn(16, 2, 8)",
+    "nn.MultiheadAttention(8, 2, batch_first=True)": ", ".join(["torch.randn(2, 16, 8)"] * 3),
 }
 
 
-@pytest.mark.parametrize(("layer", "shape"), USUAL.items(), ids=USUAL)
-def test_without_an_input_a_usual_one_is_taken_and_named(layer: str, shape: str) -> None:
-    note = f"No input is given, so {shape} is taken. A last line with a shape changes it."
-    assert read(layer).note.startswith(note)
+@pytest.mark.parametrize(("layer", "inputs"), USUAL.items(), ids=USUAL)
+def test_without_an_input_a_usual_one_is_taken_and_written(layer: str, inputs: str) -> None:
+    assert read(layer).call.line == f"{layer}({inputs})"
 
 
 REFUSED = {

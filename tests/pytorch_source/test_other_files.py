@@ -186,8 +186,9 @@ def test_stand_ins_are_whole_layers() -> None:
 
 def test_assumed_sizes_and_inputs_are_told() -> None:
     assert "Cora(…)(num_classes=10) is taken" in _read("dataset").note
-    assert "so x 1x3x32x32, t 1, y 1#10 is taken" in _read("timed").note
-    assert "so a list of 1x3x64x64, 1x64x32x32," in _read("decoder").note
+    given = "torch.randn(1, 3, 32, 32), torch.randn(1), torch.randint(10, (1,))"
+    assert given in _read("timed").call.line
+    assert "([torch.randn(1, 3, 64, 64), torch.randn(1, 64, 32, 32)," in _read("decoder").call.line
 
 
 CLASSES = f"""{HEAD}
@@ -217,7 +218,8 @@ class Wrapper(nn.Module):
 
 def test_of_several_classes_the_most_complete_one_is_drawn() -> None:
     found = read_source(CLASSES.replace("class Post(nn.Module):", "class Post(Wrapped):"))
-    assert "Net(hidden_dim=64, num_layers=2) is taken" in found.note
+    assert found.call.line.startswith("Net(hidden_dim=64, num_layers=2)(")
+    assert found.call.classes[:2] == ("Net", "Wrapper")
 
 
 def test_a_class_that_cannot_be_made_is_told() -> None:
@@ -227,4 +229,4 @@ def test_a_class_that_cannot_be_made_is_told() -> None:
     )
     found = read_source(text)
     assert "Net is not drawn: line 13: ValueError: no." in found.note
-    assert "Part(width=64) is taken" in found.note
+    assert found.call.line == "Part(width=64)(torch.randn(1, 64))"

@@ -84,17 +84,19 @@ class Net(nn.Module):
 @pytest.mark.parametrize(
     ("layer", "taken"),
     [
-        ("nn.Linear(width, 3)", "1x8"),
-        ("nn.Embedding(50, width)", "1x16#50"),
-        ("nn.Conv2d(3, width, 3)", "1x3x64x64"),
-        ("nn.Conv1d(2, width, 3)", "1x2x16"),
-        ("nn.Conv3d(1, width, 3)", "1x1x16x16x16"),
-        ("nn.Sequential(nn.Conv2d(1, 4, 5), nn.Flatten(), nn.Linear(4 * 28 * 28, 2))", "1x1x32x32"),
+        ("nn.Linear(width, 3)", "randn(1, 8)"),
+        ("nn.Embedding(50, width)", "randint(50, (1, 16))"),
+        ("nn.Conv2d(3, width, 3)", "randn(1, 3, 64, 64)"),
+        ("nn.Conv1d(2, width, 3)", "randn(1, 2, 16)"),
+        ("nn.Conv3d(1, width, 3)", "randn(1, 1, 16, 16, 16)"),
+        (
+            "nn.Sequential(nn.Conv2d(1, 4, 5), nn.Flatten(), nn.Linear(4 * 28 * 28, 2))",
+            "randn(1, 1, 32, 32)",
+        ),
     ],
 )
-def test_a_shape_is_taken_where_none_is_given_and_said(layer: str, taken: str) -> None:
-    said = f"No input is given, so {taken} is taken. A last line with a shape changes it."
-    assert read_source(ONE_LAYER.format(layer)).note == said
+def test_a_shape_is_taken_where_none_is_given_and_written(layer: str, taken: str) -> None:
+    assert read_source(ONE_LAYER.format(layer)).call.line.endswith(f"(torch.{taken})")
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,9 @@ from ncd.pytorch_source.base.source_values import Scope, Unknown
 from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import model_of
-from ncd.pytorch_source.model_inputs import accepted, given_inputs, guessed, shape_line
+from ncd.pytorch_source.model_inputs import accepted, given_inputs, guessed
 from ncd.pytorch_source.one_line import take_shape
+from ncd.text.shape_lines import shape_line
 from ncd.text.text_errors import TextError
 
 RUNS = 12  # of modules outside of others; a loop of training goes on with unknown results

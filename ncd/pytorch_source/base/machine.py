@@ -46,6 +46,7 @@ class Machine:
     parents: dict[int, nn.Module] = field(default_factory=dict)  # by the ids of their parts
     places: dict[int, ast.AST] = field(default_factory=dict)  # where layers are made, by their ids
     shown: nn.Module | None = None  # the last one that is the value of a line
+    maker: tuple[nn.Module, str, dict[str, Any]] | None = None  # a class that was chosen, with what
     tracing: bool = False
     building: int = 0
     text: str = ""

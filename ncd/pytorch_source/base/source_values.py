@@ -93,6 +93,14 @@ class Function(_Whole):
         return self.interpret(self, args, named)
 
 
+def parameters(function: Function) -> tuple[list[str], list[str]]:
+    """Returns the names of all arguments without ``self``, and of those that have no default."""
+    given = function.node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    names = [one.arg for one in every][int(function.owner is not None) :]
+    return names, [name for name in names if name not in function.defaults]
+
+
 @dataclass(eq=False)
 class Marked(_Whole):
     """A function behind ``@property``, ``@staticmethod`` or ``@classmethod``."""

@@ -7,11 +7,23 @@ from ncd.pytorch_source.listed.elsewhere import assumed_boxes
 from ncd.pytorch_source.usual.usual_sizes import written
 
 
-def message(machine: Machine, note: str) -> str:
-    """Returns the message for a visitor whose source could be read."""
+def message(machine: Machine, inputs: str, call: str) -> str:
+    """Returns the message for a visitor whose source could be read.
+
+    Args:
+        machine: The interpretation.
+        inputs: The inputs that are assumed, in words; empty if the source gives them.
+        call: A line that says what is assumed about both; empty if none can be written.
+    """
+    note = ""
+    if inputs and not call:
+        note = f"No input is given, so {inputs} is taken. A last line with a shape changes it."
     for name, fact in machine.instead.items():
         note += f" {name} is not drawn: {fact}."
+    written_there = {machine.maker[1], *machine.maker[2]} if call and machine.maker else set()
     for name, given in machine.taken.items():
+        if name in written_there:
+            continue
         note += f" {written(name, given)} is taken, as not all sizes are given."
     for name, count in machine.plain.items():
         lengths = f"{count:,} length{'s' * (count > 1)}"

@@ -93,6 +93,7 @@ function tell(host, data) {
   sentence.replaceChildren(...spelled(data.sentence));
   told.textContent = data.told;
   for (const each of [sentence, told]) each.classList.toggle("wrong", data.wrong);
+  fillForm(host, data);
   told.hidden = data.wrong && data.sentence !== ""; // the reason is said in its place
   cures.replaceChildren(...data.cures.map((cure) => remedy(host, cure)), ...undo(host, data.text));
   findings.replaceChildren(...data.remarks.map((each) => remark(host, each)));
@@ -123,11 +124,11 @@ function remedy(host, { words, text, hint }) {
   });
 }
 
-// A button that takes the last cure back, while its text stands there.
+// A button that takes the last cure or field back, while its text stands there.
 function undo(host, text) {
   if (host.cured?.after !== text) return [];
-  const { before } = host.cured;
-  return [button("Undo", "the text before the cure", () => replace(host, before), "plain")];
+  const back = () => replace(host, host.cured.before);
+  return [button("Undo", "the text as it was before", back, "plain")];
 }
 
 function button(words, hint, act, look = "") {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import NamedTuple
 
 import streamlit as st
@@ -15,6 +16,7 @@ import streamlit as st
 from ncd.bundled_files import bundled
 from ncd.lang.errors import NCDError
 from ncd.text import TextError
+from ncd.text.call_form import CallForm
 from ncd.view.base.html_panel import asked
 from ncd.view.base.static_files import File, static
 from ncd.view.editor.completions import completions
@@ -29,12 +31,13 @@ SCRIPT = File.of(
 _editor = st.components.v2.component(
     "ncd_editor",
     html="""<div class="whole">
-<div class="answer" role="status" tabindex="-1"><p class="sentence"></p>
-<p class="told"></p><div class="cures"></div></div>
+<div class="answer" tabindex="-1"><p class="sentence" role="status"></p>
+<div class="form" role="group" aria-label="The last line"></div>
+<p class="told" role="status"></p><div class="cures"></div></div>
 <div class="editor"><textarea spellcheck="false"></textarea></div>
 <ul class="findings" aria-live="polite" aria-label="Findings" tabindex="0" hidden></ul></div>""",
     css=static("editor/editor.css"),
-    js=static("editor/editor.js"),
+    js=static("editor/editor.js", "editor/call_form.js"),
 )
 
 
@@ -72,7 +75,8 @@ class Said(NamedTuple):
 
     ``sentence`` is the answer, with buttons that cure what fails, and ``words`` is the message
     below it. ``faults`` are underlined, ``remarks`` stand below the text, and ``beside`` are the
-    words in the margin of a line.
+    words in the margin of a line. ``form`` is the last line with its sizes as fields, ``drawn`` the
+    class that is drawn, and ``classes`` those that could be.
     """
 
     words: str
@@ -82,6 +86,9 @@ class Said(NamedTuple):
     remedies: tuple[Remedy, ...] = ()
     remarks: tuple[Remark, ...] = ()
     beside: tuple[tuple[int, str], ...] = ()
+    form: CallForm | None = None
+    drawn: str = ""
+    classes: tuple[str, ...] = ()
 
 
 def faults(error: NCDError) -> tuple[Fault, ...]:
@@ -131,6 +138,9 @@ def show(
             for kind, words, remedies in said.remarks
         ],
         "beside": said.beside,
+        "form": asdict(said.form) if said.form else None,
+        "drawn": said.drawn,
+        "classes": said.classes,
         "script": SCRIPT.name,
     }
 

@@ -8,6 +8,8 @@ from ncd.answers.plain_answer import sentence_of
 from ncd.answers.result_sentence import shape_words
 from ncd.findings.finding import Cure, Finding
 from ncd.lang.errors import NCDError
+from ncd.text.call_form import ModuleCall, call_form
+from ncd.text.text_errors import TextError
 from ncd.view.editor.text_editor import Fault, Remark, Remedy, Said, faults
 from ncd.view.session.own_entry import Own
 
@@ -32,12 +34,23 @@ def said(found: Own, findings: Sequence[Finding] = ()) -> Said:
     else:
         told = f"Read as {found.kind}. {found.note}".rstrip()
         plain = Said(told, sentence=found.sentence, beside=beside)
+    plain = _with_form(plain, found.entry.text, found.call)
     return _with(plain, found.entry.text, findings)
+
+
+def _with_form(plain: Said, text: str, call: ModuleCall) -> Said:
+    """Returns what is said about a text, with its last line as a form if it has fields."""
+    form = call_form(text, call)
+    several = call.classes if len(call.classes) > 1 else ()
+    return plain._replace(form=form, drawn=call.drawn, classes=several)
 
 
 def wrong(error: NCDError, text: str, findings: Sequence[Finding] = ()) -> Said:
     """Returns what is said about a text with an error."""
-    return _with(Said(str(error), True, faults(error)), text, findings)
+    plain = Said(str(error), True, faults(error))
+    if isinstance(error, TextError) and error.call:
+        plain = _with_form(plain, text, error.call)
+    return _with(plain, text, findings)
 
 
 def _with(plain: Said, text: str, findings: Sequence[Finding]) -> Said:

@@ -27,6 +27,7 @@ from ncd.models.tensors.einops_patterns import EINOPS, line_entry
 from ncd.ops.torch_calls.opaque import CLOSED, COMMON, ELSEWHERE, closed_name
 from ncd.run import CircuitModule
 from ncd.text import TextError, is_source
+from ncd.text.call_form import ModuleCall
 from ncd.train import written
 from ncd.train.learned_weights import Learned
 from ncd.train.weight_files import MOST as MOST_BYTES
@@ -54,7 +55,8 @@ WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalo
 class Own:
     """The entry of a text, the kind of the text, a note, and the error of its module, if any.
 
-    ``sentence`` says what comes out, ``lines`` are the shapes that lines of a source make.
+    ``sentence`` says what comes out, ``lines`` are the shapes that lines of a source make, ``call``
+    is how its module is made.
     """
 
     entry: Entry
@@ -63,6 +65,7 @@ class Own:
     failure: TextError | None = None
     sentence: str = ""
     lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    call: ModuleCall = field(default_factory=ModuleCall)
 
 
 def own_entry(text: str) -> Entry:
@@ -100,7 +103,7 @@ def own(text: str) -> Own:
         sentence = result_sentence(found.term.cod, found.shapes)
     else:
         sentence = _sentence(entry)
-    return Own(entry, found.kind, found.note, found.failure, sentence, found.lines)
+    return Own(entry, found.kind, found.note, found.failure, sentence, found.lines, found.call)
 
 
 def _sentence(entry: Entry) -> str:

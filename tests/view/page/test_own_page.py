@@ -371,10 +371,9 @@ def test_pasted_source_has_a_slider_for_each_size_and_says_what_it_takes() -> No
     app = yours()
     fine(write(app, NET.format(inside=5)))
     assert sizes(app) == {"b": 1, "m": 8, "d": 5, "f": 2}
-    assert editor(app)["told"] == (
-        "Read as PyTorch source. "
-        "No input is given, so 1x8 is taken. A last line with a shape changes it."
-    )
+    assert editor(app)["told"] == "Read as PyTorch source."
+    (field,) = (part for part in editor(app)["form"]["parts"] if not isinstance(part, str))
+    assert field == {"name": "x", "kind": "shape", "value": "1, 8", "assumed": True}
     fine(app.slider(key="b").set_value(3).run())
 
 
@@ -407,8 +406,7 @@ def test_an_error_in_pasted_source_is_underlined() -> None:
         ("nn.LSTM(64, 128)(torch.randn(4, 10, 64))", "Read as a line of PyTorch."),
         (
             "nn.MultiheadAttention(512, 8)",
-            "Read as a line of PyTorch. No input is given, so query 16x2x512, key 16x2x512, "
-            "value 16x2x512 is taken. A last line with a shape changes it.",
+            "Read as a line of PyTorch.",
         ),
         (
             "nn.Sequential(nn.Linear(8, 4), nn.Linear(5, 4))(torch.randn(2, 8))",

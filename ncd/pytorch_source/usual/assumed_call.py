@@ -1,0 +1,106 @@
+"""The line that makes a module and calls it, with all that a reading has assumed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from torch import Tensor, nn
+
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import Assumed, Plain, Scope
+from ncd.pytorch_source.usual.usual_sizes import PLAIN
+from ncd.text.call_form import BLANK, ModuleCall
+
+BELOW = re.compile(r"#(\d+)")  # in the words of an input: its whole numbers are below this one
+NAMESPACE = "from types import SimpleNamespace\n"
+
+
+def assumed_call(
+    machine: Machine,
+    model: nn.Module,
+    inputs: tuple[Any, ...],
+    words: str,
+    tree: ast.Module,
+    scope: Scope,
+) -> str:
+    """Returns the line that makes a module and calls it on its inputs, or an empty text.
+
+    Args:
+        machine: The interpretation.
+        model: The module that is drawn.
+        inputs: What it is called on.
+        words: The shapes of its inputs, such as ``1x16#50257``.
+        tree: The source.
+        scope: The names of the source.
+    """
+    made = _made(machine, model, tree, scope)
+    below = iter(BELOW.findall(words))
+    given = [_input(x, below) for x in inputs]
+    if not made or None in given:
+        return ""
+    call = f"{made}({', '.join(filter(None, given))})"
+    return f"{NAMESPACE}{call}" if "SimpleNamespace(" in made else call
+
+
+def blank_call(
+    machine: Machine, model: nn.Module, names: list[str], tree: ast.Module, scope: Scope
+) -> ModuleCall | None:
+    """Returns the call of a module on inputs of which no shape is known; None if it has no name."""
+    made = _made(machine, model, tree, scope)
+    given = ", ".join(f"torch.randn({BLANK})" for _ in names)
+    kind = type(model).__name__
+    return ModuleCall(f"{made}({given})", (), tuple(names), kind, (kind,)) if made else None
+
+
+def call_of(name: str, given: dict[str, Any], machine: Machine) -> str:
+    """Returns the call of a class or function with such arguments; empty if one has no spelling."""
+    words = {key: _spelled(key, value, machine) for key, value in given.items()}
+    if None in words.values():
+        return ""
+    return f"{name}({', '.join(f'{key}={word}' for key, word in words.items())})"
+
+
+def _made(machine: Machine, model: nn.Module, tree: ast.Module, scope: Scope) -> str:
+    """Returns the expression that gives a module: a call, the last line, or a name."""
+    if machine.maker is not None and machine.maker[0] is model:
+        return call_of(machine.maker[1], machine.maker[2], machine)
+    last = tree.body[-1] if tree.body else None
+    if machine.shown is model and isinstance(last, ast.Expr):
+        return ast.get_source_segment(machine.text, last.value) or ""
+    return next((name for name, value in scope.names.items() if value is model), "")
+
+
+def _spelled(key: str, value: Any, machine: Machine) -> str | None:
+    """Returns an argument as it is written, or None."""
+    if value is ...:
+        return BLANK
+    if type(value) in PLAIN:
+        return repr(value)
+    if isinstance(value, tuple | list):
+        parts = [_spelled(key, each, machine) for each in value]
+        return None if None in parts else repr(value)
+    if isinstance(value, Assumed):
+        return call_of("SimpleNamespace", value.own, machine) or None
+    if isinstance(value, Plain):  # a settings object of a class of the source
+        return call_of(type(value).__name__, machine.taken.get(key, {}), machine) or None
+    return None
+
+
+def _input(x: Any, below: Iterator[str]) -> str | None:
+    """Returns the expression that makes an input, or None."""
+    if x is None:
+        return "None"
+    if isinstance(x, list | tuple):
+        parts = [_input(each, below) for each in x]
+        return None if None in parts else f"[{', '.join(filter(None, parts))}]"
+    if not isinstance(x, Tensor):
+        return None
+    sizes = ", ".join(map(str, x.shape))
+    if x.dtype.is_floating_point:
+        return f"torch.randn({sizes})" if sizes else "torch.randn(())"
+    if not x.dtype.itemsize > 1:
+        return f"torch.zeros({sizes}, dtype=torch.bool)"
+    return f"torch.randint({next(below, '2')}, ({sizes}{',' * (x.dim() == 1)}))"

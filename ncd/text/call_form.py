@@ -1,0 +1,221 @@
+"""The last line of a source as a form: the sizes in it, which a page lets its reader change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from ncd.text.shape_lines import shape_line
+
+MAKERS = ("randn", "rand", "zeros", "ones", "empty")  # of arrays, whose arguments are their sizes
+BLANK = "..."  # stands for a value that is not known
+Kind = Literal["value", "shape", "line"]  # a line is a shape such as 1x16#50257
+
+
+@dataclass(frozen=True)
+class ModuleCall:
+    """The way in which the module of a source is made and called.
+
+    Args:
+        line: The last line with all that is assumed; empty if nothing is. What is not known is
+            written ``...``.
+        assumed: The names of arguments and inputs that are assumed.
+        inputs: The names of the inputs, in their order.
+        drawn: The class of the module.
+        classes: The classes that could be drawn, the most complete one first.
+
+    Source: this project's own, for the form beside the answer to a source.
+    """
+
+    line: str = ""
+    assumed: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    drawn: str = ""
+    classes: tuple[str, ...] = ()
+
+
+def call_of(data: Mapping[str, Any]) -> ModuleCall:
+    """Returns a call from its fields, as JSON has them."""
+    fields: dict[str, Any] = {n: tuple(x) if type(x) is list else x for n, x in data.items()}
+    return ModuleCall(**fields)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A part of a line that can be changed: its name, its kind, its text, and if it is assumed."""
+
+    name: str
+    kind: Kind
+    value: str
+    assumed: bool = False
+
+
+@dataclass(frozen=True)
+class CallForm:
+    """The last line of a source in parts, of which some are fields.
+
+    Args:
+        first: The first line of the source whose place it takes, from 1.
+        last: The last such line; one less than ``first`` if it is added.
+        parts: The line: texts, and fields between them.
+
+    Source: this project's own.
+    """
+
+    first: int
+    last: int
+    parts: tuple[str | Field, ...] = field(default_factory=tuple)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields, in the order of the line."""
+        return tuple(each for each in self.parts if isinstance(each, Field))
+
+
+class _Place(NamedTuple):
+    start: int
+    end: int
+    name: str
+    kind: Kind
+
+
+def call_form(text: str, call: ModuleCall) -> CallForm:
+    """Returns the last line of a source as a form; it has no fields if it holds no sizes.
+
+    >>> call = ModuleCall("Net(dim=64)(torch.randn(1, 8))", ("dim", "x"), ("x",))
+    >>> form = call_form("class Net(nn.Module): ...", call)
+    >>> form.first, form.last, form.parts[:2]
+    (2, 1, ('Net(dim=', Field(name='dim', kind='value', value='64', assumed=True)))
+    >>> call_form("Net()(torch.randn(2, 8))", ModuleCall(inputs=("x",))).fields
+    (Field(name='x', kind='shape', value='2, 8', assumed=False),)
+    """
+    source, shapes = shape_line(text)
+    first, last, own = _last_line(source, call)
+    if shapes:
+        count = len(text.rstrip().split("\n"))
+        first, last, own = count, count, text.rstrip().rpartition("\n")[2]
+    line = call.line or own
+    if shapes and not call.line:
+        places = [_Place(0, len(line), ", ".join(call.inputs), "line")]
+    else:
+        places = list(_places(line, call.inputs))
+    if not places and own.strip() not in call.classes:
+        return CallForm(*_behind(source))
+    return CallForm(first, last, tuple(_parts(line, places, call.assumed)))
+
+
+def _behind(source: str) -> tuple[int, int]:
+    """Returns the first and the last line behind a source."""
+    count = len(source.rstrip().split("\n"))
+    return count + 1, count
+
+
+def _last_line(source: str, call: ModuleCall) -> tuple[int, int, str]:
+    """Returns the lines of the last statement and its text, or those behind the source.
+
+    What is assumed takes the place of a line that it continues, or of the name of a class.
+    """
+    behind = *_behind(source), ""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return behind
+    node = body[-1] if body else None
+    if not isinstance(node, ast.Expr | ast.Assign):
+        return behind
+    first, last = node.lineno, node.end_lineno or node.lineno
+    alone = len(body) < 2 or (body[-2].end_lineno or 0) < first
+    own = "\n".join(source.split("\n")[first - 1 : last])
+    continued = not call.line or own.strip() in call.classes or call.line.startswith(own.strip())
+    return (first, last, own) if alone and continued else behind
+
+
+def _places(line: str, inputs: tuple[str, ...]) -> Iterator[_Place]:
+    """Yields the places of the fields in a line, in their order."""
+    try:
+        tree = ast.parse(line.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    offset = _Offsets(line, len(line) - len(line.lstrip()))
+    calls = sorted(
+        (node for node in ast.walk(tree) if isinstance(node, ast.Call)),
+        key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
+    )
+    found = []
+    count = 0
+    for node in calls:
+        if (sizes := _sizes(node)) is not None:
+            name = inputs[count] if count < len(inputs) else f"input {count + 1}"
+            count += 1
+            if sizes:
+                start, end = offset.start(sizes[0]), offset.end(sizes[-1])
+                end += line[end : end + 1] == "," and len(sizes) == 1  # of a tuple
+                found.append(_Place(start, end, name, "shape"))
+        elif isinstance(node.func, ast.Name):
+            for word in node.keywords:
+                if word.arg and _plain(word.value):
+                    start, end = offset.start(word.value), offset.end(word.value)
+                    found.append(_Place(start, end, word.arg, "value"))
+    yield from sorted(found)
+
+
+class _Offsets:
+    """The letters of a text before its syntax nodes, whose columns are counted in bytes."""
+
+    def __init__(self, text: str, blanks: int) -> None:
+        self.lines = text.strip().split("\n")
+        self.before = [blanks]
+        for each in self.lines:
+            self.before.append(self.before[-1] + len(each) + 1)
+
+    def start(self, node: ast.expr) -> int:
+        """Returns the letters before a node."""
+        return self._letters(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr) -> int:
+        """Returns the letters before the end of a node."""
+        return self._letters(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+    def _letters(self, line: int, column: int) -> int:
+        own = self.lines[line - 1].encode()[:column].decode(errors="ignore")
+        return self.before[line - 1] + len(own)
+
+
+def _sizes(node: ast.Call) -> list[ast.expr] | None:
+    """Returns the sizes in a call that makes an array; none if they are no plain numbers.
+
+    Returns None for another call.
+    """
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    args: list[ast.expr] = node.args
+    if name == "randint" and args and isinstance(args[-1], ast.Tuple | ast.List):
+        args = args[-1:]
+    elif name not in MAKERS:
+        return None
+    if len(args) == 1 and isinstance(args[0], ast.Tuple | ast.List):
+        args = args[0].elts
+    whole = all(isinstance(one, ast.Constant) and type(one.value) is int for one in args)
+    blank = [one.value for one in args if isinstance(one, ast.Constant)] == [...]
+    return args if whole or blank else []
+
+
+def _plain(node: ast.expr) -> bool:
+    """Returns whether an argument is a number, a text, a truth, or several of these."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return bool(node.elts) and all(map(_plain, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub) and _plain(node.operand)
+    return isinstance(node, ast.Constant)
+
+
+def _parts(line: str, places: list[_Place], assumed: tuple[str, ...]) -> Iterator[str | Field]:
+    """Yields the parts of a line, its fields at their places."""
+    done = 0
+    for start, end, name, kind in places:
+        yield line[done:start]
+        value = line[start:end]
+        yield Field(name, kind, "" if value == BLANK else value, name in assumed)
+        done = end
+    yield line[done:]

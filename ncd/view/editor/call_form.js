@@ -1,0 +1,96 @@
+
+// The last line of the text as a form: its sizes are fields, and each writes that line anew.
+
+const HINTS = {
+  "": "A part of the last line",
+  assumed: "The text leaves this open: it is assumed, and written into the last line when you change it",
+  missing: "The text leaves this open, and nothing says what is usual",
+};
+const SIZES = /^\s*\(?\d+(\s*[×x, ]\s*\d+)*,?\)?\s*$/;
+
+function fillForm(host, { form, drawn, classes }) {
+  const place = host.root.querySelector(".form");
+  const key = JSON.stringify([form, drawn, classes]);
+  if (host.formed === key) return;
+  host.formed = key;
+  const focused = place.getRootNode().activeElement?.closest(".form [name]")?.name;
+  const fields = form?.parts.filter((part) => typeof part !== "string") ?? [];
+  const made = fields.map((part) => sizeField(host, part, form));
+  host.fields = made.map(({ lastChild }) => lastChild);
+  const part = (title, wanted) => titled(title, made.filter((_, i) => wanted(fields[i])));
+  place.replaceChildren(
+    ...classField(host, drawn, classes, form),
+    ...part("", ({ value, assumed }) => value && !assumed),
+    ...part("Missing:", ({ value }) => !value),
+    ...part("Assumed:", ({ value, assumed }) => value && assumed),
+  );
+  place.hidden = !place.childElementCount;
+  if (focused) place.querySelector(`[name="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function titled(words, fields) {
+  if (!words || !fields.length) return fields;
+  return [Object.assign(document.createElement("span"), { className: "title", textContent: words }), ...fields];
+}
+
+function labelled(words, field, hint = "") {
+  const label = document.createElement("label");
+  label.title = hint;
+  label.append(words, field);
+  return label;
+}
+
+function sizeField(host, { name, kind, value, assumed }, form) {
+  const field = document.createElement("input");
+  Object.assign(field, { name, spellcheck: false, autocomplete: "off", value: kind === "shape" ? value.match(/\d+/g)?.join(" × ") ?? "" : value });
+  field.size = Math.max(3, field.value.length);
+  field.className = !value ? "missing" : assumed ? "assumed" : "";
+  field.dataset.kind = kind;
+  field.setAttribute("aria-label", [name, field.className].filter(Boolean).join(", "));
+  field.placeholder = kind === "shape" ? "1 × 3 × 64 × 64" : "?";
+  field.oninput = () => field.setCustomValidity("");
+  field.onchange = () => writeForm(host, form);
+  return labelled(name, field, HINTS[field.className]);
+}
+
+// The class to draw, where there are several: its name becomes the last line.
+function classField(host, drawn, classes, form) {
+  if (!classes.length) return [];
+  const field = document.createElement("select");
+  field.name = "class";
+  field.append(...[...new Set([drawn, ...classes])].map((name) => new Option(name, name, false, name === drawn)));
+  field.onchange = () => writeLine(host, form, field.value);
+  return [labelled("class", field, "The class that is drawn; the most complete ones come first")];
+}
+
+function writeForm(host, form) {
+  let at = 0;
+  const words = form.parts.map((part) => (typeof part === "string" ? part : written(part, host.fields[at++])));
+  if (words.every((each) => each !== null)) writeLine(host, form, words.join(""));
+}
+
+// The text of a field in the line; null while it is not known, or is none.
+function written({ kind, value }, field) {
+  const typed = field.value.trim();
+  if (kind !== "shape") return typed || null;
+  if (typed && !SIZES.test(typed)) {
+    field.setCustomValidity("Sizes are whole numbers, such as 1 × 3 × 224 × 224.");
+    field.reportValidity();
+    return null;
+  }
+  const sizes = typed.match(/\d+/g);
+  const one = sizes?.length === 1 && /,/.test(value); // of a tuple
+  return sizes && (one ? `${sizes[0]},` : sizes.join(", "));
+}
+
+function writeLine(host, { first, last }, line) {
+  const before = host.text();
+  const lines = before.trimEnd().split("\n");
+  if (first > lines.length && /^\s/.test(lines.at(-1))) line = `\n${line}`;
+  lines.splice(first - 1, last - first + 1, ...line.split("\n"));
+  const after = `${lines.join("\n")}\n`;
+  host.cured = { before, after };
+  if (host.view) host.view.edit(after);
+  else host.field.value = after;
+  send(host);
+}
