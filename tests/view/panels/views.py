@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -17,6 +18,7 @@ from ncd.view.arrays.map_component import Map
 from ncd.view.base import html_panel
 from ncd.view.session.scene import Scene
 
+WIDTH = re.compile(r"width:([\d.]+)em")
 VOID = {"img", "input", "br", "hr"}
 
 
@@ -138,6 +140,12 @@ def inside(html: str, name: str) -> list[str]:
     parser = _Tags(name)
     parser.feed(html)
     return parser.inner
+
+
+def bars(html: str) -> list[float]:
+    """Returns the lengths of the bars, the longest as 1."""
+    found = [float(width) for width in WIDTH.findall(html)]
+    return [width / max(found) for width in found]
 
 
 def cells(row: str) -> list[str]:
