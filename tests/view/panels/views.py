@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from html.parser import HTMLParser
+from html import unescape
 from typing import Any, Protocol
 from unittest.mock import patch
 
@@ -18,17 +18,20 @@ from ncd.view.arrays.map_component import Map
 from ncd.view.base import html_panel
 from ncd.view.session.scene import Scene
 
-WIDTH = re.compile(r"width:([\d.]+)em")
-VOID = {"img", "input", "br", "hr"}
+WIDTH = re.compile(r'class="meter" style="width:([\d.]+)em')
+ATTRIBUTE = re.compile(r"""([\w-]+)=(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
+CELL = re.compile(r"<t[dh]\b([^>]*)>(.*?)</t[dh]>", re.DOTALL)
 
 
 class Panel(Protocol):
+    """A module or an object that shows a scene."""
+
     def show(self, scene: Scene, /) -> None: ...
 
 
 @dataclass
 class Shown:
-    """What a panel sent to the browser; a map's words are in ``html`` as well."""
+    """What a panel sent to the browser; what stands around a map is in ``html`` as well."""
 
     html: str = ""
     map: Map | None = None
@@ -41,9 +44,10 @@ class Shown:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The cells of every row of its tables, without their heads."""
-        return [[text(cell) for cell in cells(row)] for row in inside(self.html, "tr")]
+        """The cells of every row of its tables, their heads among them."""
+        return [[text(inner) for _, inner in CELL.findall(row)] for row in inside(self.html, "tr")]
 
+    @property
     def sliders(self) -> dict[str, tuple[int, int, int]]:
         """The first, chosen and last place of each slider."""
         found = (own for own in tags(self.html, "input") if own.get("type") == "range")
@@ -81,65 +85,31 @@ def shown(panel: Panel, at: Scene, **chosen: object) -> Shown:
         patch.object(charts, "show", chart),
     ):
         panel.show(at)
+    check_columns(found.html)
     return found
 
 
-class _Tags(HTMLParser):
-    """Finds the elements of a name: their attributes, and what stands in them."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(convert_charrefs=False)
-        self.name, self.found, self.depth, self.start = name, list[dict[str, str]](), 0, 0
-        self.inner: list[str] = []
-        self.open: list[int] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == self.name:
-            self.found.append({key: value or "" for key, value in attrs})
-            self.inner.append("")
-            if tag not in VOID:
-                self.open.append(len(self.inner) - 1)
-                return
-        self._add(self.get_starttag_text() or "")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == self.name:
-            self.found.append({key: value or "" for key, value in attrs})
-            self.inner.append("")
-        self._add(self.get_starttag_text() or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == self.name and self.open:
-            self.open.pop()
-        else:
-            self._add(f"</{tag}>")
-
-    def handle_data(self, data: str) -> None:
-        self._add(data)
-
-    def handle_entityref(self, name: str) -> None:
-        self._add(f"&{name};")
-
-    def handle_charref(self, name: str) -> None:
-        self._add(f"&#{name};")
-
-    def _add(self, text: str) -> None:
-        for n in self.open:
-            self.inner[n] += text
+def check_columns(html: str) -> None:
+    """Numbers are right-aligned in the rows of a column and in its head alike."""
+    for table in inside(html, "table"):
+        head, *rows = (CELL.findall(row) for row in inside(table, "tr"))
+        for row in rows:
+            for (top, name), (kind, number) in zip(head, row, strict=False):
+                assert not name or ("number" in top) == ("number" in kind), (name, number)
 
 
 def tags(html: str, name: str) -> list[dict[str, str]]:
     """Returns the attributes of every element of a name."""
-    parser = _Tags(name)
-    parser.feed(html)
-    return parser.found
+    found = re.findall(rf"<{name}\b([^>]*)>", html)
+    return [
+        {key: unescape(one or two or three) for key, one, two, three in ATTRIBUTE.findall(own)}
+        for own in found
+    ]
 
 
 def inside(html: str, name: str) -> list[str]:
-    """Returns what stands in every element of a name, as HTML."""
-    parser = _Tags(name)
-    parser.feed(html)
-    return parser.inner
+    """Returns what stands in every element of a name, none of which is in another."""
+    return re.findall(rf"<{name}\b[^>]*>(.*?)</{name}>", html, re.DOTALL)
 
 
 def bars(html: str) -> list[float]:
@@ -148,15 +118,6 @@ def bars(html: str) -> list[float]:
     return [width / max(found) for width in found]
 
 
-def cells(row: str) -> list[str]:
-    return inside(row, "td")
-
-
 def text(html: str) -> str:
     """Returns the words of some HTML."""
-    words: list[str] = []
-    parser = HTMLParser()
-    parser.handle_data = words.append  # type: ignore[method-assign]
-    parser.feed(html)
-    parser.close()
-    return " ".join("".join(words).split())
+    return " ".join(unescape(re.sub("<[^>]*>", "", html)).split())

@@ -33,7 +33,7 @@ def test_a_cache_has_the_bytes_of_its_keys_and_values() -> None:
         assert row[3] == markup.amount(2 * int(numbers) * 1024 * 3, "B")
         assert row[2] == f"{100 * int(numbers) / 128:.3g} %"
     assert bars(found.html) == pytest.approx([1, 0.5, 0.25])
-    assert found.sliders()["shared"] == (0, 1, 2)
+    assert found.sliders["shared"] == (0, 1, 2)
     assert "One sequence of 1,024 tokens in a model of 3 layers keeps 393 kB here" in found.text
     assert "and 786 kB with keys and values for each of the 4 query heads" in found.text
 
@@ -60,7 +60,7 @@ def test_a_way_of_its_own_stands_below_the_shared_ones() -> None:
     ways, h, k = panel.ways(here), here.settings["h"], here.settings["k"]
     assert ways[0] == Way(f"multi-head: {h}", 2 * h * k, h)
     assert [way.here for way in ways] == [False] * (len(ways) - 1) + [True]
-    assert "shared" not in shown(panel, here).sliders()
+    assert "shared" not in shown(panel, here).sliders
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_curves_of_silu_and_relu_have_their_values() -> None:
 
 
 def test_an_update_is_a_product_of_two_thin_maps() -> None:
-    here = scene("lora", m=8, d=6, r=2, a=4)
+    here = scene("lora", m=20, d=7, r=2, a=4)
     own, found = dict(here.module.named_parameters()), merged_weights.merged(here)
     update = 2 * own["B.weight"] @ own["A.weight"]
     assert torch.allclose(found.update, update, atol=1e-6)
@@ -140,7 +140,7 @@ def test_an_update_is_a_product_of_two_thin_maps() -> None:
     assert [row[:2] for row in told.rows[1:]] == [*rows, ["all of W", str(m * d)]]
     counts = [m + d, 2 * (m + d), 4 * (m + d), m * d]
     assert bars(told.html) == pytest.approx([n / max(counts) for n in counts], abs=0.01)
-    assert told.sliders()["r"] == (1, 2, 6)
+    assert told.sliders["r"] == (1, 2, 7)
     sums = {"W": found.map, "update": found.update, "sum": found.map + found.update}
     for name, matrix in sums.items():
         map_ = shown(merged_weights, here, matrix=name).map
@@ -163,12 +163,12 @@ def test_the_slider_of_a_rank_sets_its_knob(
 
 @pytest.mark.parametrize(
     ("sizes", "ends"),
-    [({"m": 1, "d": 1, "r": 1}, (1, 1, 2)), ({"m": 100, "d": 90, "r": 3}, (1, 3, 64))],
+    [({"m": 2, "d": 1, "r": 1}, (1, 1, 2)), ({"m": 100, "d": 90, "r": 3}, (1, 3, 64))],
 )
 def test_a_rank_is_at_most_the_smaller_side(
     sizes: dict[str, int], ends: tuple[int, int, int]
 ) -> None:
-    assert shown(merged_weights, scene("lora", **sizes)).sliders()["r"] == ends
+    assert shown(merged_weights, scene("lora", **sizes)).sliders["r"] == ends
 
 
 # --- pairs that turn ------------------------------------------------------------------------------
@@ -185,8 +185,10 @@ def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     assert np.allclose(told.map.numbers.maps, scores.numpy())
     assert [(mark.kind, mark.row, mark.column) for mark in told.map.marks] == [("looks", 8, 2)]
     assert told.map.rows.names == tuple(map(str, range(5, 14)))
-    assert told.sliders() == {"query_at": (0, 8, 8), "key_at": (0, 2, 8), "s": (0, 5, 200)}
+    assert told.sliders == {"query_at": (0, 8, 8), "key_at": (0, 2, 8), "s": (0, 5, 200)}
     assert "query at position 13" in told.html and "key at position 7" in told.html
+    asks, answers = (values[at, 0].view(2, -1)[:, 0] for values, at in ((queries, 8), (keys, 2)))
+    assert f"adds {markup.digits(round(float(asks @ answers), 2) + 0.0)}</text>" in told.html
     assert told.html.count("<svg") == min(8, queries.shape[-1] // 2)
     assert f"pair 0: {math.degrees(6):.3g}°" in told.html
     assert "begins at position 0, and at position 5." in told.text

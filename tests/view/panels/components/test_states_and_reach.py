@@ -43,7 +43,7 @@ def test_a_state_answers_the_keys_that_it_was_told(name: str) -> None:
         told = shown(panel, here, after_token=3, state_head=1, state_shown=shown_)
         assert told.map is not None
         assert np.allclose(told.map.numbers.maps, pictures[3].numpy(), atol=1e-6)
-    assert told.sliders() == {
+    assert told.sliders == {
         "after_token": (0, 3, 4),
         "state_head": (0, 1, here.settings["h"] - 1),
     }
@@ -89,7 +89,7 @@ def test_what_a_mamba_layer_still_holds_is_told_token_by_token() -> None:
     assert np.allclose(change.numbers.maps, wanted.numpy(), atol=1e-6)
     first = shown(selective_states, here, after_token=0, state_shown="change").map
     assert first is not None and np.allclose(first.numbers.maps, layer.states[0].numpy())
-    assert "after token 4" in told.html and told.sliders()["after_token"] == (0, 4, 5)
+    assert "after token 4" in told.html and told.sliders["after_token"] == (0, 4, 5)
     d, s = layer.states.shape[1:]
     assert f"A layer keeps {d} × {s} numbers" in told.text
 
@@ -109,15 +109,16 @@ def test_a_window_reaches_one_window_further_with_each_layer(w: int, n: int, t: 
     assert told.rows[1:] == [[str(k), *[str(min(t, 1 + k * (w - 1)))] * 2] for k in range(1, n + 1)]
     assert told.map is not None
     assert np.isfinite(told.map.numbers.maps[t - 1]).sum() == min(t, w)
+    assert (told.map.ends.low, told.map.ends.beyond) == (0, 0)
     assert (told.map.ends.high, told.map.marks[0].row) == (n, t - 1)
     assert "The first" not in told.text
     sliders = {"reach_from": (0, t - 1, t - 1)} | ({"up_to_layer": (0, 0, n - 1)} if n > 1 else {})
-    assert told.sliders() == sliders
+    assert told.sliders == sliders
     assert tags(told.html, "tr")[1].get("class") == "chosen"
 
 
 def test_of_a_long_text_the_first_positions_and_layers_are_measured() -> None:
     told = shown(token_reach, scene("sliding-window", w=3, n=9, t=65))
     assert "The first 64 of 65 positions. The first 8 of 9 layers." in told.text
-    assert told.sliders() == {"up_to_layer": (0, 7, 7), "reach_from": (0, 63, 63)}
+    assert told.sliders == {"up_to_layer": (0, 7, 7), "reach_from": (0, 63, 63)}
     assert len(told.rows) == 9
