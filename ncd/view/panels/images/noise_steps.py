@@ -116,13 +116,11 @@ def _samples(found: Way, taken: int, one: int) -> str:
 
 def _closer(found: Way, taken: int, one: int) -> str:
     """Returns a sample, what is taken for noise in it, and what would be left without that."""
-    step = min(taken, len(found.at) - 1)
-    last = taken == len(found.at)
     shown = parts.figure(_image(found.noisy[taken, one], "the sample", LARGE), "the picture now")
-    if last:
+    if taken == len(found.at):
         return parts.row(shown)
-    noise = parts.map_picture(found.noise[step, one, 0], "noise", LARGE)
-    guess = _image(found.guess[step, one], "guess", LARGE)
+    noise = parts.map_picture(found.noise[taken, one, 0], "noise", LARGE)
+    guess = _image(found.guess[taken, one], "guess", LARGE)
     return parts.row(
         shown,
         parts.figure(noise, "what the network takes for noise"),

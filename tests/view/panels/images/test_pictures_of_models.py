@@ -174,22 +174,25 @@ SMALL = {"c": 4, "g": 1}  # so that it takes some steps without trained weights
 @torch.no_grad()
 def test_each_step_takes_noise_away_as_the_paper_says() -> None:
     """Equation 7 of Ho et al. for the mean, whose own noise is none in the last step."""
-    here = scene("diffusion-unet", T=3, **SMALL)
+    here = scene("diffusion-unet", T=10, **SMALL)
     found = noise_steps.way(here)
-    assert found.at == (2, 1, 0)
-    left = kept(3).double()
+    assert found.at == (9, 7, 4, 2, 0)
+    left = kept(10).double()
     for n, step in enumerate(found.at):
         x, noise = found.noisy[n].double(), found.noise[n].double()
         own = here.module(found.noisy[n], torch.full((len(x),), step))
         assert torch.allclose(own, found.noise[n], atol=1e-5)
         now = left[step]
         picture = ((x - (1 - now).sqrt() * noise) / now.sqrt()).clamp(-1, 1)
-        assert torch.allclose(found.guess[n].double(), picture, atol=1e-4)
-        before = left[step - 1] if step else torch.tensor(1.0)
+        if now > 1e-4:  # below, rounding is larger than the picture
+            assert torch.allclose(found.guess[n].double(), picture, atol=1e-3)
+        picture = found.guess[n].double()
+        before = left[found.at[n + 1]] if step else torch.tensor(1.0)
         beta = 1 - now / before
         mean = (before.sqrt() * beta * picture + (1 - beta).sqrt() * (1 - before) * x) / (1 - now)
         spread = (beta * (1 - before) / (1 - now)).sqrt()
-        chance = (found.noisy[n + 1] - mean) / spread if step else found.noisy[n + 1] - mean
+        rest = found.noisy[n + 1] - mean
+        chance = rest / spread if step else rest
         assert float(chance.std()) == pytest.approx(1 if step else 0, abs=0.2)
         assert abs(float(chance.mean())) < 0.2
 

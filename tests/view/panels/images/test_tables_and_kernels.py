@@ -16,10 +16,12 @@ from ncd.models.images.diffusion_transformer import MODULATION, PARTS
 from ncd.view.panels.images import (
     convolution_blocks,
     one_block,
+    picture_parts,
     similarity_table,
     step_modulation,
     windows,
 )
+from ncd.view.panels.images.convolution_blocks import TALL
 from tests.view.panels.views import images, inside, scene, shown, tags, text
 
 
@@ -58,6 +60,8 @@ def test_the_table_has_each_cosine_or_its_share(i: int, j: int, way: str) -> Non
     assert f"fits the picture: loss {losses[0]:.2f}." in told.text
     assert f"fits the sentence: loss {losses[1]:.2f}. The mean, {sum(losses) / 2:.2f}," in told.text
     assert f"by chance it is ln {n} = {math.log(n):.2f}" in told.text
+    for picture, own in zip(here.inputs[0], images(told.html), strict=True):
+        assert np.corrcoef(picture.mean(0).flatten(), own.mean(-1).flatten())[0, 1] > 0.9
     assert told.sliders == {"warmth": (0, 3, 7)} and "times 10" in told.html
     words = [" ".join(map(str, own[:4])) + " …" for own in here.inputs[1].tolist()]
     assert [text(own) for own in inside(told.html, "th")[:j]] == words
@@ -114,7 +118,9 @@ def test_a_channel_has_its_own_kernel() -> None:
     feet = [[text(cell) for cell in inside(foot, "td")] for foot in inside(told.html, "tfoot")]
     assert [foot[2] for foot in feet] == [f"{n:,}" for n in totals]
     outline = tags(told.html, "polygon")
-    assert [own["points"].count(",") for own in outline] == [8, 8]
+    ys = [[float(pair.partition(",")[2]) for pair in own["points"].split()] for own in outline]
+    assert [len(own) for own in ys] == [8, 8]
+    assert [max(own) - min(own) for own in ys] == [TALL, TALL / 4]
 
 
 @pytest.mark.parametrize(("block", "repeats"), [(1, 2), (3, 2), (2, 1)])
@@ -135,3 +141,10 @@ def test_a_picture_that_goes_in_keeps_its_colours() -> None:
     random = scene("vit", x=2, s=4, c=1)
     (sheet,) = images(shown(windows, random).html)
     assert (sheet[..., 0] == sheet[..., 2]).all() and np.ptp(sheet) > 100
+
+
+def test_a_grey_picture_has_its_grey_in_all_colours() -> None:
+    grey_, colours = torch.rand(1, 2, 3), torch.rand(3, 2, 3)
+    assert (picture_parts.pixels(grey_) == grey(grey_)[0][..., None]).all()
+    assert (picture_parts.pixels(colours) == np.moveaxis(grey(colours), 0, -1)).all()
+    assert (picture_parts.pixels(colours + 1) == 255).all()
