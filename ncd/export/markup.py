@@ -58,8 +58,8 @@ def array(array: Array) -> str:
 
 
 def arrays(arrays: Type | Iterable[Array]) -> str:
-    """Returns the arrays of a type."""
-    return SEPARATOR.join(map(array, arrays))
+    """Returns the arrays of a type; a line breaks between them."""
+    return listed(map(array, arrays))
 
 
 def shape(array: Array) -> str:
@@ -88,8 +88,22 @@ def dimensions(axis: Axis) -> tuple[str, ...]:
 
 
 def shapes(arrays: Iterable[Array]) -> str:
-    """Returns the sizes of some arrays."""
-    return SEPARATOR.join(map(shape, arrays))
+    """Returns the sizes of some arrays; a line breaks between them."""
+    return listed(map(shape, arrays))
+
+
+def listed(arrays: Iterable[str]) -> str:
+    """Returns arrays as HTML, with commas between them; each stays on one line.
+
+    >>> listed("yx")
+    '<span class="unbroken">y</span><span class="muted">,</span> <span class="unbroken">x</span>'
+    >>> listed(["y m"])
+    'y m'
+    """
+    every = list(arrays)
+    if len(every) > 1:
+        every = [f'<span class="unbroken">{own}</span>' for own in every]
+    return SEPARATOR.join(every)
 
 
 def colour(role: str, dark: bool | None) -> str:

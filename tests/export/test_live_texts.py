@@ -128,6 +128,14 @@ def test_a_page_filled_in_reads_as_the_page_of_those_sizes(name: str) -> None:
         assert drawn_numbers(here.plain) | drawn == drawn_numbers(there.plain)
 
 
+def test_a_stride_of_one_is_not_drawn_and_so_is_another_diagram() -> None:
+    entry = ncd.catalogue["vit"]
+    found = json.loads(json.dumps(Told(of_entry(entry, {}), entry.build()).data()))
+    for s, follows in ((1, False), (2, True)):
+        _, holds = reader(found, entry.within({**entry.settings({}), "s": s}))
+        assert holds(found["holds"]) is follows
+
+
 def test_a_plain_term_has_the_sizes_that_do_not_follow_from_others() -> None:
     term = ncd.Linear("m:8 -> k:4", "Q") >> ncd.Linear("k -> m2:8", "O")
     system = of_term(term, ncd.elaborate(term))

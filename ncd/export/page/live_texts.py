@@ -108,12 +108,14 @@ class LiveTexts:
         descriptions, ``arrays`` the places of each array's axes among ``axes``, for the quiz.
         ``refused`` are the errors beyond the conditions.
         """
+        drawn, drawn_so = self.shared(lambda circuit: dict(drawn_numbers(circuit, self.plain)))
+        self.base |= drawn_so  # such as a stride that is not 1, which would not be drawn
         said: dict[str, Any] = {
             "sizes": [_said(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
             "wires": dict(wire_sizes(self.circuit)) if self.follows else {},
             "loops": dict(loop_sizes(self.circuit)) if self.follows else {},
-            "drawn": dict(drawn_numbers(self.circuit, self.plain)) if self.follows else {},
+            "drawn": drawn if self.follows else {},
             "words": (words := dict(self._words()) if self.follows else {}),
             "described": dict(self._described(words)),
             **_arrays(self.circuit, self.plain),

@@ -217,7 +217,8 @@ class Sliding(Op):
         old, new = self.places[::-1] if turned and not end else self.places
         ins = _first(old, site.ins, own_ports(site.ins, site.dom))
         outs = _first(new, site.outs, own_ports(site.outs, site.cod))
-        text = f"{kernel}|{written(self.stride)}{turned}|{end}"
+        stride = "" if self.stride == 1 else written(self.stride)
+        text = f"{kernel}|{stride}{turned}|{end}"
         return over(site, Mark("trapezoid", text, ins, outs, note))
 
 

@@ -171,7 +171,7 @@ def _sizes(cell: Cell | None, other: Cell | None) -> str:
 def _arrays(own: tuple[Value, ...], theirs: tuple[Value, ...]) -> str:
     others: list[Array | None] = [value.array for value in theirs]
     others += [None] * (len(own) - len(others))
-    return markup.SEPARATOR.join(_array(v.array, o) for v, o in zip(own, others, strict=False))
+    return markup.listed(_array(v.array, o) for v, o in zip(own, others, strict=False))
 
 
 def _array(array: Array, other: Array | None) -> str:

@@ -63,7 +63,7 @@ def _shapes(scene: Scene) -> str:
 
 def _row(cell: Cell, scene: Scene, hiding: Veil) -> str:
     ins, outs = (
-        markup.SEPARATOR.join(_known(value, scene, hiding) for value in values)
+        markup.listed(_known(value, scene, hiding) for value in values)
         for values in (cell.inputs, cell.outputs)
     )
     return (

@@ -190,9 +190,12 @@ def here(name: str) -> str:
 def _row(name: str, shape: tuple[int, ...], ours: str) -> str:
     numbers = torch.Size(shape).numel()
     sizes = " × ".join(f"{n:,}" for n in shape)
+    theirs, own = (  # lines break behind points first
+        markup.text(path).replace(".", ".<wbr>") for path in (name, ours)
+    )
     return (
-        f"<tr><td{LONG}><code>{markup.text(name)}</code></td><td>{sizes}</td>"
-        f'<td class="number">{numbers:,}</td><td{LONG}><code>{markup.text(ours)}</code></td></tr>'
+        f"<tr><td{LONG}><code>{theirs}</code></td><td>{sizes}</td>"
+        f'<td class="number">{numbers:,}</td><td{LONG}><code>{own}</code></td></tr>'
     )
 
 
