@@ -35,6 +35,8 @@ export default function ({ data, parentElement: root }) {
   input.oninput = () => {
     search();
     say();
+    const bar = root.querySelector("search");
+    if (input.value && bar.getBoundingClientRect().bottom > innerHeight / 2) bar.scrollIntoView(); // answers are in sight
   };
   search();
   if (input.value) say(); // it may have been typed before this script was there

@@ -164,6 +164,7 @@ def test_what_students_search_for_is_found_first(page: Page, address: str) -> No
 def test_it_says_what_was_met_and_hides_empty_sections(page: Page, address: str) -> None:
     page.goto(address)
     search(page, "multi-head attention figure 21 k")
+    expect(cards(page).first).to_be_in_viewport(ratio=1)  # below the search, which moves up
     expect(cards(page).first.locator(".met")).to_have_text("axis k")
     expect(page.locator(".cards h2:visible")).to_have_text(["Attention"])
     search(page, "")

@@ -57,8 +57,10 @@ def test_the_answer_is_read_and_a_head_that_is_off_spoils_it(page: Page, address
     expect(status).to_contain_text("7 of 7 right here")
     says = page.locator(".strip tr").nth(2)
     expect(says.locator("td.right")).to_have_text([f"{s}✓" for s in "bcdeabc"])
-    page.get_by_role("switch", name="Layer 1").click()
-    expect(page.get_by_role("switch", name="Layer 1")).to_have_attribute("aria-checked", "false")
+    page.get_by_role("switch", name="on: Layer 1").click()
+    expect(page.get_by_role("switch", name="off: Layer 1")).to_have_attribute(
+        "aria-checked", "false"
+    )
     expect(status).to_contain_text("with 1 head off")
     expect(says.locator("td.wrong").first).to_be_visible()
     until_query(page, sequence="abcdeabcdeab", off="0", guess="all")

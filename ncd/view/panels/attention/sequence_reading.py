@@ -270,7 +270,7 @@ def _head(i: int, look: Look, asked: Asked, able: Skill) -> str:
         f"<td><b>{name}</b><br>{does}<br>"
         f'<span class="muted">{less}</span></td>'
         f'<td><button type="button" class="plain" role="switch" aria-checked="{str(on).lower()}" '
-        f'aria-label="{name}" data-pick="{OFF.action(i)}">{switch}</button></td></tr>'
+        f'aria-label="{switch}: {name}" data-pick="{OFF.action(i)}">{switch}</button></td></tr>'
     )
 
 
