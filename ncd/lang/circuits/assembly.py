@@ -79,23 +79,20 @@ class Builder:
         ``own`` are the patterns of the arrays. With ``groups``, axes that are not in the pattern
         are shared by the arrays of one group only.
         """
-        slots: dict[str, list[Slot]] = {}
         reads = op.reads if op else NO_AXES
+        self.open = self.open or not (reads.sized and all(v.array.sized for v in state))
         if not self.solving:
-            self.open = self.open or not (reads.sized and all(v.array.sized for v in state))
             return
+        slots: dict[str, list[Slot]] = {}
         for n, value in enumerate(state):
             for i, axis in enumerate(value.array):
                 foreign = groups and axis.name not in own[n].names
                 name = _apart(axis.name, groups[n], state) if foreign else axis.name
                 slots.setdefault(name, []).append((value.id, i))
-                self.open |= axis.size is None
             if value.array.below:
                 slots.setdefault(value.array.below.name, []).append((value.id, "#"))
-                self.open |= value.array.below.size is None
         for axis in reads:
             slots.setdefault(axis.name, []).append((len(self.places), axis.name))
-            self.open |= axis.size is None
         where = f"{op.label} ({op.signature})" if op else ""
         frozen = {name: tuple(found) for name, found in slots.items()}
         self.places.append(Place(frozen, (*own.axes, *reads), op, where, self.local))
@@ -200,7 +197,7 @@ class Builder:
         state, memory = inputs[:split], inputs[split:]
         bodies, names, used = [], self.names.copy(), self.names
         for index, body in enumerate(term.bodies):
-            own = len(body.dom) - term.memory
+            own = len(body.dom)  # with a memory each takes all that there is
             scope = inner.scope if term.shared else (*inner.scope, str(index))
             if term.shared:
                 self.names = names.copy()

@@ -114,10 +114,6 @@ def _read(given: Given) -> tuple[dict[str, Marked], dict[str, str]] | None:
     """Returns all sizes as numbers, and the formulas; None if a size cannot be computed."""
     marks = {n: v if isinstance(v, Marked) else Marked(v) for n, v in given.items()}
     formulas = {name: mark.size for name, mark in marks.items() if isinstance(mark.size, str)}
-    plain = (mark.size for name, mark in marks.items() if name not in formulas)
-    sides = (s for size in plain for s in (size if isinstance(size, tuple) else (size,)))
-    if not all(isinstance(side, int) and not isinstance(side, bool) for side in sides):
-        return None  # the solver reports it
     try:
         sizes = Binding(
             {n: Axis(n, m.size) for n, m in marks.items() if not isinstance(m.size, str)}
@@ -126,7 +122,7 @@ def _read(given: Given) -> tuple[dict[str, Marked], dict[str, str]] | None:
             Rule(name, parse(text)).solve(sizes)
         return {n: replace(m, size=_known(sizes[n])) for n, m in marks.items()}, formulas
     except (NCDError, KeyError):
-        return None
+        return None  # the solver reports it
 
 
 def _known(axis: Axis) -> Size:

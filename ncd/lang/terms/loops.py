@@ -68,7 +68,7 @@ class Repeat(Term):
     def _check_memory(self) -> None:
         for body in self.bodies if self.memory else ():
             own = len(body.dom) - self.memory
-            if own < 0 or len(body.cod) != own:
+            if len(body.cod) != own:
                 raise MismatchError(
                     f"a body takes {own} arrays beside the memory, but gives {len(body.cod)}",
                     where="Repeat",

@@ -110,3 +110,24 @@ def test_a_comparison_of_comparisons_keeps_its_brackets(outer: str, inner: str) 
         assert str(parse(text)) == text
     with pytest.raises(ParseError):
         parse(f"a {inner} b {outer} c")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("-$1", "-a"),
+        ("-($1 + $2)", r"-\left(a + b\right)"),
+        ("$1 - $2", "a - b"),
+        ("($1 + $2) * $3", r"\left(a + b\right) \cdot c"),
+        ("($1 + $2) / ($3 - 1)", r"\frac{a + b}{c - 1}"),
+        ("($1 + 1) ** ($2 + 1)", r"\left(a + 1\right)^{b + 1}"),
+        ("$1 // 2 % 3", r"\left\lfloor a / 2 \right\rfloor \bmod 3"),
+        ("min($1, $2) + tanh($3)", r"\operatorname{min}(a, b) + \operatorname{tanh}(c)"),
+        ("$8 + $9", "l + a"),
+        ("n_x_y * inf + pi - e", r"n_{x,y} \cdot \infty + \pi - e"),
+        ("not $1 and $2 or $1 <= $2", r"\neg a \wedge b \vee a \le b"),
+        ("clamp($1, 0, 1)", r"\min(\max(a, 0), 1)"),
+    ],
+)
+def test_a_formula_in_latex(text: str, wanted: str) -> None:
+    assert latex(parse(text)) == wanted
