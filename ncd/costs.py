@@ -133,7 +133,7 @@ def remarks(circuit: Circuit, cost: Cost) -> tuple[str, ...]:
     >>> print(remarks(elaborate(term), cost(term))[0])
     159 GFLOP multiply by tables of ones and zeros: a sparse kernel adds at the ones alone.
     """
-    inputs, makers = _inputs(circuit), circuit.makers
+    inputs, makers = inputs_behind_wires(circuit), circuit.makers
     products = [cell for cell in circuit.cells if isinstance(_code(cell), Contract)]
     multiplied = {id for cell in products for id in inputs[cell.id]}
     copied = sparse = 0
@@ -152,7 +152,7 @@ def remarks(circuit: Circuit, cost: Cost) -> tuple[str, ...]:
     return tuple(text for text, number in zip(said, (copied, sparse), strict=True) if number)
 
 
-def _inputs(circuit: Circuit) -> dict[str, tuple[str, ...]]:
+def inputs_behind_wires(circuit: Circuit) -> dict[str, tuple[str, ...]]:
     """Returns the ids of the arrays that each op takes, seen through ops that only pass them on."""
     first: dict[str, str] = {}
     found = {}

@@ -22,6 +22,7 @@ class Answer:
         sentence: The answer in one sentence, such as ``out: 8 × 10 (batch, classes)``.
         assumed: What was assumed, a sentence each, such as the shape of an input.
         findings: Failures, silent faults and sizes, in this order.
+        costs: What it takes, a sentence each: parameters and FLOPs; of a configuration its memory.
 
     Source: this project's own.
 
@@ -37,3 +38,4 @@ class Answer:
     sentence: str
     assumed: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    costs: tuple[str, ...] = ()

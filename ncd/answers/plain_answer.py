@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ncd.answers.answer import Answer, Kind
+from ncd.answers.cost_sentence import cost_sentence, memory_sentences
 from ncd.answers.default_sizes import with_usual_sizes
 from ncd.answers.error_messages import CURE, explain
 from ncd.answers.result_sentence import result_sentence
@@ -69,7 +70,8 @@ def answer_of(text: str, reading: Reading) -> Answer:
         return Answer(kind, reading.term, (), sentence_of(found), assumed, (found,))
     if kind in ("source", "line"):
         sentence = result_sentence(reading.term.cod, reading.shapes)
-        return Answer(kind, reading.term, reading.shapes, sentence, assumed)
+        costs = tuple(filter(None, [cost_sentence(reading.term)]))
+        return Answer(kind, reading.term, reading.shapes, sentence, assumed, costs=costs)
     bare, known, usual = with_usual_sizes(reading.term)
     sizes = tuple(f"{name} = {mark.size} was assumed." for name, mark in usual.items())
     return replace(_of_term(kind, Axes(**known, **usual)(bare)), assumed=(*assumed, *sizes))
@@ -79,7 +81,8 @@ def config_answer(text: str) -> Answer:
     """Returns the answer to a published configuration; raises NCDError for one that is unknown."""
     model = read_config(text)
     found = _of_term("config", model.system(**model.sizes))
-    return replace(found, sentence=f"{model.title}; {found.sentence}")
+    sentence = f"{model.title}; {found.sentence}"
+    return replace(found, sentence=sentence, costs=memory_sentences(model), assumed=model.notes)
 
 
 def refused(text: str, error: NCDError) -> Answer:

@@ -21,13 +21,14 @@ def answer_data(answer: Answer) -> dict[str, Any]:
     types = None if term is None else {"dom": term.dom.spec, "cod": term.cod.spec}
     findings = [asdict(each) for each in answer.findings]
     told = {"kind": answer.kind, "sentence": answer.sentence, "shapes": answer.shapes}
+    told |= {"costs": answer.costs}
     return {**told, "assumed": answer.assumed, "term": types, "findings": findings}
 
 
 def answer_lines(answer: Answer, text: str) -> Iterator[str]:
     """Yields the lines of an answer: its sentence, findings, and cures as diffs of the text."""
     yield answer.sentence
-    yield from answer.assumed
+    yield from (*answer.costs, *answer.assumed)
     for finding in answer.findings:
         lines = finding_lines(finding, text)
         if sentence_of(finding) == answer.sentence:

@@ -34,7 +34,8 @@ def read_deepseek(fields: Fields, kind: str) -> Published:
         eps=fields.number("rms_norm_eps", default=1e-6),
     )
     system = partial(deepseek, design=design)
-    return Published(TITLES[kind], SOURCES[kind], _sizes(fields, design), system, meanings=MEANINGS)
+    sizes, kept = _sizes(fields, design), ("kv_a_proj", "k_rope")
+    return Published(TITLES[kind], SOURCES[kind], sizes, system, meanings=MEANINGS, cached=kept)
 
 
 def _dense(fields: Fields) -> int:

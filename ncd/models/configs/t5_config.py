@@ -45,7 +45,13 @@ def read_t5(fields: Fields, kind: str) -> Published:
         "v": fields.whole("vocab_size", default=32128),
     }
     return Published(
-        "T5", "Raffel et al. 2020, T5", sizes, partial(t5, style=style), False, meanings=MEANINGS
+        "T5",
+        "Raffel et al. 2020, T5",
+        sizes,
+        partial(t5, style=style),
+        rotary=False,
+        meanings=MEANINGS,
+        cached=("decoder.k", "decoder.v"),
     )
 
 

@@ -45,4 +45,5 @@ def read_whisper(fields: Fields, kind: str) -> Published:
     act = activation(fields, "activation_function", default="gelu")
     system = partial(whisper, activation=act)
     source = "Radford et al. 2022, Whisper"
-    return Published("Whisper", source, sizes, system, False, positions=u, meanings=MEANINGS)
+    kept = ("decoder.k_proj", "decoder.v_proj")
+    return Published("Whisper", source, sizes, system, False, u, MEANINGS, kept)

@@ -126,6 +126,13 @@ class Range(Control):
         """Returns a slider over the range, or over a part of it, as HTML."""
         return slider(text, self.name, numbers or self.numbers, self.number, label)
 
+    def typed(self, text: str) -> str:
+        """Returns a field to type the number in, as HTML."""
+        return (
+            f'<label class="cut">{text} <input type="number" min="{self.numbers[0]}" '
+            f'max="{self.numbers[-1]}" value="{self.number}" data-set="{self.name}"></label>'
+        )
+
 
 @dataclass(frozen=True)
 class Place(Control):

@@ -20,6 +20,7 @@ from ncd.view.page.own_examples import EXAMPLES, OPENING
 from ncd.view.page.page import EVERYWHERE, page, page_without_diagram
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.language_models import memory_fit, model_size
 from ncd.view.runtime import downloads, streamlit_internals
 from ncd.view.session import own_answer, own_entry, pasted_findings, pasted_source, url
 from ncd.view.session.link_text import LINK, LONGEST, packed, unpacked
@@ -51,8 +52,9 @@ operations, and becomes the same kind of term that every other page is made from
   system here as such a text.
   Or as a function: its arguments are arrays with their axes, each line names what an operation
   gives, and the wires follow from the names.
-- **A published configuration**, the `config.json` of a model of GPT-2, BERT, T5, Llama, Mistral,
-  Mixtral, Qwen, Gemma, DeepSeek, ViT or Whisper: it opens at its real sizes, which need no run.
+- **A published configuration** is the `config.json` of one of over 60 types, from GPT-2 and BERT to
+  Llama, Qwen, Gemma, Phi and DeepSeek. It opens at its real sizes, which need no run, with what it
+  takes of a memory, and which texts fit in one.
 - **A file** that was exported here, as JSON, SVG or HTML: it contains its term. A notebook gives
   the code of its cells; several sources, or a zip of them, become one text.
 
@@ -65,7 +67,8 @@ EVERY = 0.4  # seconds between two looks at what is found in a source
 LAST = "last text that could be read"  # a session key
 LAST_SHOWN = "Below is still the last text that could be read."
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
-CONTROLS = url.controls((*PANELS, *EVERYWHERE))
+OF_CONFIGS = (memory_fit, model_size, *PANELS)
+CONTROLS = url.controls((*OF_CONFIGS, *EVERYWHERE))
 
 
 def show() -> None:
@@ -80,7 +83,7 @@ def show() -> None:
     found, error = _read(text)
     if found is None:
         assert error is not None
-        url.take(NAME, (*PANELS, *EVERYWHERE))
+        url.take(NAME, (*OF_CONFIGS, *EVERYWHERE))
         if st.session_state[TEXT] != text:  # after a reconnection the browser knows a newer one
             st.rerun()
         return page_without_diagram(
@@ -94,7 +97,7 @@ def show() -> None:
             _editor(text, partial(own_answer.wrong, error, text))
             _stale()
 
-    page(found.entry, LEAD, WHY, PANELS, above=above)
+    page(found.entry, LEAD, WHY, OF_CONFIGS if found.memory else PANELS, above=above)
 
 
 SERVED_LEAD = """

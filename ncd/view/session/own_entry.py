@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ncd.answers.cost_sentence import cost_sentence, memory_sentences
 from ncd.answers.default_sizes import with_usual_sizes
 from ncd.answers.result_sentence import result_sentence
 from ncd.drawing import drawn_wires
@@ -55,8 +56,9 @@ WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalo
 class Own:
     """The entry of a text, the kind of the text, a note, and the error of its module, if any.
 
-    ``sentence`` says what comes out, ``lines`` are the shapes that lines of a source make, ``call``
-    is how its module is made.
+    ``sentence`` says what comes out, ``costs`` what that takes, ``lines`` are the shapes that lines
+    of a source make, ``memory`` is whether it is a model whose memory is of interest, ``call`` is
+    how its module is made.
     """
 
     entry: Entry
@@ -64,6 +66,8 @@ class Own:
     note: str = ""
     failure: TextError | None = None
     sentence: str = ""
+    costs: str = ""
+    memory: bool = False
     lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     call: ModuleCall = field(default_factory=ModuleCall)
 
@@ -89,8 +93,11 @@ def own(text: str) -> Own:
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
     """
     if is_config(text):
-        entry = read_config(text).entry(NAME, text)
-        return Own(entry, "a published configuration", sentence=_sentence(entry))
+        model = read_config(text)
+        entry, costs = model.entry(NAME, text), " ".join(memory_sentences(model))
+        note = " ".join(model.notes)
+        sentence = _sentence(entry)
+        return Own(entry, "a published configuration", note, None, sentence, costs, memory=True)
     found = reading(text)
     least = is_source(text)
     term = _closed(found.term) if least else found.term  # a source names no op by itself
@@ -103,7 +110,9 @@ def own(text: str) -> Own:
         sentence = result_sentence(found.term.cod, found.shapes)
     else:
         sentence = _sentence(entry)
-    return Own(entry, found.kind, found.note, found.failure, sentence, found.lines, found.call)
+    costs = cost_sentence(found.term) if least and found.failure is None else ""
+    told = found.kind, found.note, found.failure, sentence, costs
+    return Own(entry, *told, lines=found.lines, call=found.call)
 
 
 def _sentence(entry: Entry) -> str:

@@ -38,7 +38,7 @@ def test_after_an_error_the_diagram_of_the_text_before_is_grey(page: Page, addre
     expect(diagram).to_have_css("opacity", "0.45")
     expect(page.get_by_text("Below is still the last text that could be read.")).to_be_visible()
     write(page, "nn.LSTM(8, 4)(torch.randn(10, 2, 8))")
-    expect(page.locator("p.told")).to_have_text("Read as a line of PyTorch.")
+    expect(page.locator("p.told")).to_contain_text("Read as a line of PyTorch.")
     expect(diagram).to_have_css("opacity", "1")
 
 
@@ -66,9 +66,9 @@ def test_a_presented_link_is_corrected_and_what_is_corrected_stays(
     page.get_by_role("tab", name="Cost").click()
     expect(page.get_by_role("tab", name="Cost")).to_have_attribute("aria-selected", "true")
     expect(page).to_have_url(re.compile("panel=Cost.*nn.Linear"))
-    expect(page.locator("p.told")).to_have_text(re.compile("^Read as a line of PyTorch"))
+    expect(page.locator("p.told")).to_have_text(re.compile("Read as a line of PyTorch"))
     page.reload()
-    expect(page.locator("p.told")).to_have_text(re.compile("^Read as a line of PyTorch"))
+    expect(page.locator("p.told")).to_have_text(re.compile("Read as a line of PyTorch"))
     expect(page.locator(".cost")).to_contain_text("20 parameters")
 
 

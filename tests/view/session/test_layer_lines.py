@@ -57,7 +57,8 @@ def test_a_layer_gives_a_diagram_or_a_clear_error(
         found = own(line(kind))
         found.entry.build()
         said = own_answer.said(found)
-        assert said.words.startswith(("Read as a line of PyTorch.", own_answer.STOPS))
+        last = said.words.removeprefix(found.costs).strip()
+        assert last.startswith(("Read as a line of PyTorch.", own_answer.STOPS))
     except NCDError as error:
         said = own_answer.wrong(error, line(kind))
         assert said.wrong and len(said.words) < 400

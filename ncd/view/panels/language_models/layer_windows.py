@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ncd.answers.model_memory import kept_by_window, layer_windows
 from ncd.costs import in_bytes, kept_numbers
 from ncd.export import markup
-from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.formats import PLAIN
 from ncd.view.arrays import map_component
 from ncd.view.panels.components.cache_size import CONTEXT
@@ -18,38 +18,16 @@ LONGEST = 10.0  # the longest bar, in em
 MOST = 48  # rows
 
 
-def windows(circuit: Circuit) -> tuple[bool, ...]:
-    """Returns for each layer whether it sees a window only, in order.
-
-    >>> import ncd
-    >>> windows(ncd.elaborate(ncd.catalogue["gemma"].build(n=5)))
-    (True, False, True, False, True)
-    """
-    found: list[bool] = []
-    window = False
-    for cell in circuit.cells:
-        window = window or cell.op.label == "Map window"
-        if cell.op.role == "softmax" and cell.site.cod[0][0].sequence:
-            found.append(window)
-            window = False
-    return tuple(found)
-
-
 def kept_positions(scene: Scene, context: int) -> int:
     """Returns the numbers that a cache holds of a text: all positions, or those of a window."""
-    numbers = kept_numbers(scene.circuit, scene.entry.cached)
-    local = windows(scene.circuit)
-    if "w" not in scene.settings or not any(local):
-        return numbers * context
-    short = min(context, scene.settings["w"])
-    each = numbers // len(local)
-    return sum(each * (short if near else context) for near in local)
+    kept = kept_by_window(scene.circuit, scene.entry.cached)
+    return sum(n * min(context, window or context) for window, n in kept.items())
 
 
 def show(scene: Scene) -> None:
     """Shows what each layer keeps of a text, and the sum beside that of whole layers."""
     context = 1 << CONTEXT.number
-    local = windows(scene.circuit)
+    local = tuple(map(bool, layer_windows(scene.circuit)))
     slider = CONTEXT.html(f"a text of {context:,} tokens")
     map_component.show(
         "layers",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
+from ncd.answers.model_memory import layer_windows
 from ncd.costs import in_bytes, kept_by_axis
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell, Circuit
@@ -177,5 +178,5 @@ def _whole_cache(scene: Scene, texts: int) -> tuple[str, str]:
     """Returns what the whole cache is of, and its formula."""
     if texts > 1:
         return "Cache of both texts", "sum of bytes × T"
-    windows = "w" in scene.settings
+    windows = any(layer_windows(scene.circuit))
     return "Cache of the text", "bytes × min(T, w), or × T" if windows else "bytes × T"

@@ -70,7 +70,7 @@ def test_t5_keeps_keys_and_values_of_both_texts_in_its_decoder_alone() -> None:
 
 def test_gemma_keeps_a_window_in_every_second_layer() -> None:
     here = scene("gemma", n=4, w=3)
-    assert layer_windows.windows(here.circuit) == (True, False, True, False)
+    assert layer_windows.layer_windows(here.circuit) == (3, 0, 3, 0)
     each = 2 * 2 * 16  # keys and values of 2 heads
     assert layer_windows.kept_positions(here, 1024) == each * (2 * 3 + 2 * 1024)
     assert layer_windows.kept_positions(here, 2) == each * 4 * 2
