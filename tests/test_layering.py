@@ -57,7 +57,7 @@ PARTS: dict[str, set[str]] = {
         # a visitor's source, read in a process of its own
         *("serial", "text", "pytorch_source", "findings"),
     },
-    "answers": {*LANGUAGE, "models", "run", "text", "pytorch_source", "findings", "jobs"},
+    "answers": {*LANGUAGE, "costs", "models", "run", "text", "pytorch_source", "findings", "jobs"},
 }
 TOP = {"ncd", "__main__", "quiet_interrupt", "cli", "notebook", "view"}
 

@@ -1,4 +1,4 @@
-"""What a text takes, in sentences: parameters, FLOPs, and the memory of a published model."""
+"""The costs of a text, in sentences: parameters, FLOPs, and a published model's memory."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ READERS: Mapping[str, Callable[[Fields, str], Published]] = {
     "gpt2": read_gpt2,
     "mamba": read_mamba,
     "t5": read_t5,
+    "mt5": read_t5,
     "vit": read_vit,
     "whisper": read_whisper,
 }

@@ -16,11 +16,15 @@ MEANINGS = {
     "s": "positions that are read",
     "t": "positions that are written",
 }
+TITLES = {
+    "t5": ("T5", "Raffel et al. 2020, T5"),
+    "mt5": ("mT5", "Xue et al. 2021, mT5"),
+}
 PROJECTIONS = (*KNOWN, *(f"gated-{name}" for name in KNOWN))
 
 
 def read_t5(fields: Fields, kind: str) -> Published:
-    """Returns T5."""
+    """Returns T5 or mT5."""
     act, gated = _activation(fields)
     tied = fields.flag("tie_word_embeddings", True)
     style = Style(
@@ -32,8 +36,17 @@ def read_t5(fields: Fields, kind: str) -> Published:
         far=fields.whole("relative_attention_max_distance", default=128),
         eps=fields.number("layer_norm_epsilon", default=1e-6),
     )
+    title, source = TITLES[kind]
+    system, kept = partial(t5, style=style), ("decoder.k", "decoder.v")
+    return Published(
+        title, source, _sizes(fields), system, rotary=False, meanings=MEANINGS, cached=kept
+    )
+
+
+def _sizes(fields: Fields) -> dict[str, int]:
+    """Returns the sizes by their letters."""
     n = fields.whole("num_layers", default=6, most=LAYERS)
-    sizes = {
+    return {
         "n": n,
         "l": fields.whole("num_decoder_layers", default=n, most=LAYERS),
         "s": SHORT,
@@ -44,15 +57,6 @@ def read_t5(fields: Fields, kind: str) -> Published:
         "d": fields.whole("d_ff", default=2048),
         "v": fields.whole("vocab_size", default=32128),
     }
-    return Published(
-        "T5",
-        "Raffel et al. 2020, T5",
-        sizes,
-        partial(t5, style=style),
-        rotary=False,
-        meanings=MEANINGS,
-        cached=("decoder.k", "decoder.v"),
-    )
 
 
 def _activation(fields: Fields) -> tuple[Term, bool]:

@@ -1,4 +1,4 @@
-"""What fits in a given memory: the longest text, the most texts, the formats of the weights."""
+"""The texts that fit in a given memory: the longest one, the most, by the format of weights."""
 
 from __future__ import annotations
 
