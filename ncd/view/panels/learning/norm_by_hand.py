@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 import torch
 from torch import Tensor, nn
@@ -103,7 +104,7 @@ def _table(scene: Scene, found: Norms) -> str:
 
 
 def _known(number: float) -> str:
-    return "not defined" if number != number else markup.digits(number)
+    return markup.digits(number) if isfinite(number) else "not defined"
 
 
 def _row(name: str, numbers: Numbers, apart: float | None) -> str:
