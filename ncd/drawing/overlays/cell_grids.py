@@ -239,13 +239,15 @@ def _slots(size: int, at: int | None) -> list[int | None]:
     if size <= most:
         return list(range(size))
     first = 0 if at is None else max(0, min(at - 2, size - most))
+    if first == size - most:
+        return list(range(first, size))
     return [*range(first, first + most - 2), None, size - 1]
 
 
 def _range(slots: list[int | None], at: int | None) -> tuple[int, int]:
     if at is None:
         return 0, len(slots)
-    n = slots.index(at) if at in slots else len(slots) - 2
+    n = slots.index(at)
     return n, n + 1
 
 
