@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 
 import ncd
 from ncd import Array, Axes, Axis, Id, Linear, MismatchError, Param, ParseError, Repeat, SizeError
-from ncd.lang.circuits.array_formats import array_formats
+from ncd.lang.circuits.array_formats import array_formats, casts
 from ncd.lang.circuits.size_solver import evaluated
 from ncd.lang.formulas.formula import parse
 from ncd.lang.formulas.prefixed_amounts import amount, digits
 from ncd.lang.near_names import LISTED, LONGEST, near_name, nearest_name
+from ncd.lang.terms.arguments import check_text
 from ncd.lang.terms.pattern_checks import check_form
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.terms.terms import Then
-from ncd.lang.types.axes import DIMENSIONS, Signature
+from ncd.lang.types.axes import DIMENSIONS, Signature, Type
 from ncd.lang.types.axis import LARGEST, SIDES
 from ncd.lang.types.pattern_binding import Binding
 
@@ -241,3 +243,47 @@ def test_a_formula_of_sizes_is_right_where_it_gives_one() -> None:
     assert Axes(a=3, b="a - 2")(Id("a b")).dom.spec == "a:3 b:1"
     with pytest.raises(SizeError, match=r"^Axes.*: axis b is a - 3 = 0, but a size is a whole"):
         Axes(a=3, b="a - 3")(Id("a b"))
+
+
+def test_a_place_is_a_number_of_an_input() -> None:
+    assert ncd.Wire("m, m, k -> $3, $1").order == (2, 0)
+    for word, count in (("$0", 2), ("$3", 2), ("$x", 2), ("$", 2), ("$1.5", 2)):
+        with pytest.raises(ParseError) as caught:
+            ncd.Wire(f"m, m -> {word}")
+        assert str(caught.value) == (
+            f"Wire: '{word[1:]}' is no number of an input, of which there are {count}. Try $1."
+        )
+
+
+def test_a_cast_is_where_an_array_has_another_format_than_all_that_it_was_made_from() -> None:
+    for term, weights, found in (
+        (Param("m:3 k:4", "W"), "int8", {"i8"}),
+        (Param("m:3 k:4", "W"), "float32", set()),
+        (Id("m:3"), "int8", {"bf16"}),
+        (Id("m:3#v:5"), "int8", set()),
+    ):
+        formats = ncd.Formats(weights, "bfloat16" if weights == "int8" else "float32")
+        assert {*casts(ncd.elaborate(term), formats).values()} == found
+    doubled = ncd.elaborate(Id("m:3") >> ncd.Elementwise("sin"))
+    assert [*casts(doubled, ncd.Formats(activations="int4")).values()] == ["i4"]
+
+
+def test_an_op_cannot_be_cut_along_axes_of_its_own() -> None:
+    op = ncd.Cumulative("x")
+    site = op.site(Type.parse("y:2 x:3"))
+    assert op.streamed(site, "y") == Streamed()
+    with pytest.raises(MismatchError) as caught:
+        op.streamed(site, "x")
+    assert str(caught.value) == (
+        "Cumulative sum works on all of x at once, so tiles of x are not enough. "
+        "Try an axis other than x."
+    )
+
+
+def test_texts_are_whole_letters() -> None:
+    for text in ("plain", "größe", "𝄞"):
+        check_text(text, "title", "draw")
+    for value, why in ((3, "title is 3, but it is text"), ("a\ud800", "holds half a letter (a s")):
+        with pytest.raises(ParseError) as caught:
+            check_text(value, "title", "draw")
+        assert why in str(caught.value)

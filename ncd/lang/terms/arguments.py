@@ -22,7 +22,7 @@ def check_text(value: object, name: str, where: str) -> None:
     """Raises ParseError if the value is not text, or contains half of a surrogate pair."""
     if not isinstance(value, str):
         raise ParseError(f"{name} is {shown(value)}, but it is text", where=where, cure="text")
-    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
         fact = f"{name} is {shown(value)}, which holds half a letter (a surrogate)"
         raise ParseError(fact, where=where, cure="whole letters")
 

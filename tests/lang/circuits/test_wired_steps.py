@@ -12,8 +12,22 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import ncd
-from ncd import Add, Block, Elementwise, Linear, Map, MismatchError, ParseError, Repeat, Term, Wire
+from ncd import (
+    Add,
+    Beside,
+    Block,
+    Elementwise,
+    Id,
+    Linear,
+    Map,
+    MismatchError,
+    ParseError,
+    Repeat,
+    Term,
+    Wire,
+)
 from ncd.lang.circuits.definition import Definition
+from ncd.lang.terms.step_wires import ABREAST
 from ncd.lang.terms.terms import Then
 
 Plain = Callable[..., Any]
@@ -101,3 +115,25 @@ def test_wrong_calls_say_what_is_wrong() -> None:
     for axes in ("m, k", ""):
         with pytest.raises(ParseError, match=rf"^the axes of x are '{axes}', but it is one array"):
             Definition({"x": axes})
+
+
+def test_ops_stand_beside_each_other_that_need_no_other_and_blocks_stand_alone() -> None:
+    sin, table = Elementwise("sin"), Map("-> m:3", "m")
+    half, twice = Block(sin, "Half"), Repeat((sin, sin))
+    for terms, beside in (
+        ([sin, sin], [2]),
+        ([sin] * ABREAST, [ABREAST]),
+        ([sin] * (ABREAST + 1), [ABREAST]),
+        ([table, table], [2]),
+        *((pair, []) for pair in ([sin, half], [half, sin], [twice, sin], [sin, table])),
+        ([Linear("m -> m:3", "A"), Linear("m -> m:3", "B")], [2]),
+    ):
+        definition = Definition({f"x{i}": "m:3" for i in range(ABREAST + 1)})
+        inputs = definition.inputs.values()
+        given = [(x,) if term.dom else () for x, term in zip(inputs, terms, strict=False)]
+        outputs = tuple(definition.call(t, x) for t, x in zip(terms, given, strict=True))
+        steps = definition.term(outputs).children
+        rows = [step.parts for step in steps if isinstance(step, Beside)]
+        counts = [sum(not isinstance(part, Id) for part in row) for row in rows]
+        groups = [count for count in counts if count > 1]
+        assert groups == beside, terms

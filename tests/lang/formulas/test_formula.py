@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from ncd.lang.errors import ParseError
 from ncd.lang.formulas.formula import (
     COMPARISONS,
+    DEEPEST,
     FUNCTIONS,
+    LONGEST,
+    TALLEST,
     Apply,
     Formula,
     Name,
@@ -131,3 +134,25 @@ def test_a_comparison_of_comparisons_keeps_its_brackets(outer: str, inner: str) 
 )
 def test_a_formula_in_latex(text: str, wanted: str) -> None:
     assert latex(parse(text)) == wanted
+
+
+def test_a_formula_ends_at_its_limits() -> None:
+    tall = TALLEST
+    for last, first in (
+        ("1" + "+1" * tall, "1" + "+1" * (tall + 1)),
+        (" and ".join(["x"] * (tall + 1)), " and ".join(["x"] * (tall + 2))),
+        ("-" * tall + "x", "-" * (tall + 1) + "x"),
+    ):
+        assert parse(str(parse(last))) == parse(last)
+        with pytest.raises(ParseError) as caught:
+            parse(first)
+        assert str(caught.value) == (
+            f"the formula has more than {tall} operations in a row. "
+            "Try a shorter one, or brackets that share them out."
+        )
+    assert parse("x" * LONGEST) == Name("x" * LONGEST)
+    with pytest.raises(ParseError, match=f"^the formula has more than {LONGEST} letters. Try a s"):
+        parse("x" * (LONGEST + 1))
+    assert parse("(" * DEEPEST + "x" + ")" * DEEPEST) == Name("x")
+    with pytest.raises(ParseError, match=f"^brackets stand more than {DEEPEST} deep in the form"):
+        parse("(" * (DEEPEST + 1) + "x" + ")" * (DEEPEST + 1))
