@@ -98,6 +98,11 @@ def test_a_phone_has_drawings_of_its_own(browser: Browser, site: str) -> None:
     expect(ops).to_have_count(6)  # a block is one box
     assert page.locator(".drawing svg").evaluate(SMALLEST) >= 11
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.get_by_role("button", name="Quiz").click()
+    expect(page.locator(".question, .quiz input")).to_have_count(2)
+    for part in page.locator(".question, .quiz input").all():  # below a drawing that is higher
+        expect(part).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="End the quiz").click()
     page.locator('.op[data-fence="f5"]').dblclick()
     expect(ops).to_have_count(9)
     page.close()
