@@ -1,14 +1,18 @@
-"""Configurations of GPT-2 and BERT."""
+"""Configurations of GPT-2, and of BERT and encoders like it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from ncd.models.configs.activation_names import activation
 from ncd.models.configs.config_fields import LAYERS, Fields
 from ncd.models.configs.published import SHORT, Published
-from ncd.models.language_models.bert import bert
+from ncd.models.language_models.bert import Encoder, bert
 from ncd.models.language_models.gpt2 import gpt2
+
+MEANINGS = {"a": "features of an embedding"}
 
 
 def read_gpt2(fields: Fields, kind: str) -> Published:
@@ -31,20 +35,45 @@ def read_gpt2(fields: Fields, kind: str) -> Published:
     return Published("GPT-2", source, sizes, system, rotary=False, positions=u, cached=("k", "v"))
 
 
+ENCODERS: Mapping[str, tuple[str, str, Encoder]] = {
+    "bert": ("BERT", "Devlin et al. 2019, BERT", Encoder()),
+    "roberta": ("RoBERTa", "Liu et al. 2019, RoBERTa", Encoder(skipped=2)),
+    "camembert": ("CamemBERT", "Martin et al. 2020, CamemBERT", Encoder(skipped=2)),
+    "xlm-roberta": ("XLM-R", "Conneau et al. 2020, XLM-R", Encoder(skipped=2)),
+    "distilbert": (
+        "DistilBERT",
+        "Sanh et al. 2019, DistilBERT",
+        Encoder(sentences=False, pooler=False),
+    ),
+    "electra": ("ELECTRA", "Clark et al. 2020, ELECTRA", Encoder(pooler=False, narrow=True)),
+    "albert": ("ALBERT", "Lan et al. 2020, ALBERT", Encoder(narrow=True, shared=True)),
+}
+
+
 def read_bert(fields: Fields, kind: str) -> Published:
-    """Returns BERT."""
-    m, h = (fields.whole(name) for name in ("hidden_size", "num_attention_heads"))
+    """Returns BERT, or an encoder like it."""
+    title, source, encoder = ENCODERS[kind]
+    m, h = fields.whole("hidden_size", "dim"), fields.whole("num_attention_heads", "n_heads")
+    a = fields.whole("embedding_size", default=128) if encoder.narrow else m
+    fields.same("num_hidden_groups", 1)
+    encoder = replace(
+        encoder,
+        narrow=a != m or kind == "albert",
+        skipped=encoder.skipped and fields.whole("pad_token_id", default=1) + 1,
+        eps=fields.number("layer_norm_eps", default=1e-12),
+        activation=activation(fields, "hidden_act", "activation", default="gelu"),
+    )
     u = fields.whole("max_position_embeddings", default=512)
     sizes = {
-        "n": fields.whole("num_hidden_layers", most=LAYERS),
+        "n": fields.whole("num_hidden_layers", "n_layers", most=LAYERS),
         "t": min(SHORT, u),
         "h": h,
         "k": fields.heads(m, h),
-        "d": fields.whole("intermediate_size"),
-        "s": fields.whole("type_vocab_size", default=2),
+        "d": fields.whole("intermediate_size", "hidden_dim"),
+        **({"s": fields.whole("type_vocab_size", default=2)} if encoder.sentences else {}),
         "u": u,
         "v": fields.whole("vocab_size"),
+        **({"a": a} if encoder.narrow else {}),
     }
-    eps = fields.number("layer_norm_eps", default=1e-12)
-    system = partial(bert, eps=eps, activation=activation(fields, "hidden_act", default="gelu"))
-    return Published("BERT", "Devlin et al. 2019, BERT", sizes, system, rotary=False, positions=u)
+    system, places = partial(bert, encoder=encoder), u - encoder.skipped
+    return Published(title, source, sizes, system, False, places, MEANINGS)

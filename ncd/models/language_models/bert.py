@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
-from ncd.lang.terms.terms import Id, Term
+from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.catalogue_entry import Entry, Knob, Preset
@@ -27,6 +28,35 @@ from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Elementwise, Index, LayerNorm, Linear, Param
 
 
+@dataclass(frozen=True)
+class Encoder:
+    """The choices in which encoders like BERT differ.
+
+    Args:
+        sentences: Whether words belong to one of several sentences.
+        pooler: Whether there is a vector for the whole.
+        skipped: The rows of the table of positions that are skipped.
+        narrow: Whether embeddings have a features, from which m are made.
+        shared: Whether all layers have the same weights.
+        eps: The number that the norms add.
+        activation: The function of the feed-forward; by default the GELU.
+
+    Source: Liu et al. 2019, "RoBERTa"; Sanh et al. 2019, "DistilBERT"; Lan et al. 2020, "ALBERT";
+    Clark et al. 2020, "ELECTRA".
+    """
+
+    sentences: bool = True
+    pooler: bool = True
+    skipped: int = 0
+    narrow: bool = False
+    shared: bool = False
+    eps: float = 1e-12
+    activation: Term | None = None
+
+
+PLAIN = Encoder()
+
+
 def bert(
     n: int = 2,
     t: int = 12,
@@ -36,9 +66,9 @@ def bert(
     s: int = 2,
     u: int = 64,
     v: int = 256,
+    a: int = 0,
     *,
-    eps: float = 1e-12,
-    activation: Term | None = None,
+    encoder: Encoder = PLAIN,
 ) -> Term:
     """Returns an encoder of words that each belong to one of s sentences.
 
@@ -51,8 +81,8 @@ def bert(
         s: The sentences that a word can belong to.
         u: The positions that the model has vectors for.
         v: The words.
-        eps: The number that the norms add.
-        activation: The function of the feed-forward; by default the GELU.
+        a: The features of an embedding, where they are others.
+        encoder: The choices of the model.
 
     Returns:
         A term from words and sentences to a vector for each word and one for the whole,
@@ -64,33 +94,42 @@ def bert(
     >>> ncd.cost(bert(n=12, t=1, h=12, k=64, d=3072, s=2, u=512, v=30522)).parameters
     109482240
     """
-    sizes = Axes(t=seq(t), m="h*k", h=h, k=k, d=d, s=s, u=u, v=v, p="h*k")
-    return sizes(_bert(n, eps, activation or Elementwise("gelu")))
+    sizes = {"h": h, "k": k, "d": d, "s": s, "u": u, "v": v, "p": h * k}
+    narrow = {"a": a} if encoder.narrow else {}
+    return Axes(t=seq(t), m="h*k", **sizes, **narrow)(_bert(n, encoder))
 
 
 @lru_cache(32)
-def _bert(n: int, eps: float, activation: Term) -> Term:
-    embeddings = Block(
-        (_looked_up("v", "word_embeddings") >> learned_positions("position_embeddings"))
-        @ _looked_up("s", "token_type_embeddings")
-        >> Add()
-        >> LayerNorm("m", "LayerNorm", eps),
-        "Embeddings",
-        "neutral",
-        "embeddings",
-    )
+def _bert(n: int, encoder: Encoder) -> Term:
+    eps = encoder.eps
     layer = _added(self_attention("attention", role="folded"), "attention_norm", eps) >> _added(
-        feed_forward(activation), "output_norm", eps
+        feed_forward(encoder.activation or Elementwise("gelu")), "output_norm", eps
     )
+    layers = Repeat((layer,) * n, "layer", encoder.shared)
+    model = Block(_embeddings(encoder), "Embeddings", "neutral", "embeddings") >> layers
+    if not encoder.pooler:
+        return model
     pooler = Index("t m", t=0) >> Linear("m -> p", "pooler", True) >> Elementwise("tanh")
-    return (
-        embeddings >> Repeat((layer,) * n, "layer") >> Wire("t m -> t m, t m") >> Id("t m") @ pooler
-    )
+    return model >> Wire("t m -> t m, t m") >> Id("t m") @ pooler
 
 
-def _looked_up(axis: str, name: str) -> Term:
-    """Returns the rows of a table for an array ``t#axis``."""
-    return Id(f"t#{axis}") @ Param(f"{axis} m", name) >> Index(f"t#{axis}, {axis} m -> t m")
+def _embeddings(encoder: Encoder) -> Term:
+    """Returns the vectors of words, from their own, their places' and their sentences'."""
+    m = "a" if encoder.narrow else "m"
+    places = learned_positions("position_embeddings", encoder.skipped, m)
+    steps: list[Term] = [_looked_up("v", "word_embeddings", m) >> places]
+    if encoder.sentences:
+        steps = [steps[0] @ _looked_up("s", "token_type_embeddings", m), Add()]
+    steps.append(LayerNorm(m, "LayerNorm", encoder.eps))
+    if encoder.narrow:
+        steps.append(Linear("a -> m", "project", True))
+    return Then(*steps)
+
+
+def _looked_up(axis: str, name: str, m: str) -> Term:
+    """Returns the rows of a table for an array ``t#axis``, with the features m."""
+    table = f"{axis} {m}"
+    return Id(f"t#{axis}") @ Param(table, name) >> Index(f"t#{axis}, {table} -> t {m}")
 
 
 def _added(part: Term, norm: str, eps: float) -> Term:

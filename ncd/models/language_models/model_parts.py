@@ -57,11 +57,11 @@ def times(number: float) -> Term:
     return Map("() -> ()", f"$1 * {number:.17g}", "scale")
 
 
-def learned_positions(name: str, skipped: int = 0) -> Term:
+def learned_positions(name: str, skipped: int = 0, m: str = "m") -> Term:
     """Returns a step on ``t m`` that adds t rows of a table ``u m``, after those it skips."""
     place = f"t + {skipped}" if skipped else "t"
-    rows = Map("-> t#u", place, "positions") @ Param("u m", name) >> Index("t#u, u m -> t m")
-    return Id("t m") @ rows >> Add()
+    rows = Map("-> t#u", place, "positions") @ Param(f"u {m}", name)
+    return Id(f"t {m}") @ (rows >> Index(f"t#u, u {m} -> t {m}")) >> Add()
 
 
 def feed_forward(

@@ -94,7 +94,8 @@ def own(text: str) -> Own:
     """
     if is_config(text):
         model = read_config(text)
-        entry, costs = model.entry(NAME, text), " ".join(memory_sentences(model))
+        entry = model.entry(NAME, text)
+        costs = "\n".join(memory_sentences(model)[:-1])  # what fits is a panel
         note = " ".join(model.notes)
         sentence = _sentence(entry)
         return Own(entry, "a published configuration", note, None, sentence, costs, memory=True)

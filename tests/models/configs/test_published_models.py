@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd.models.configs.config_reader import read_config
+from ncd.models.configs.language_configs import ENCODERS
 from ncd.models.configs.published import SHORT
 from tests.importing.published import PICTURE
 from tests.models.configs.transformers_models import CONFIGS, our_weights, published, weights_of
@@ -55,7 +56,10 @@ def _loss(outputs: list[Tensor]) -> Tensor:
 def _both(model: nn.Module, name: str) -> tuple[list[Tensor], list[Tensor]]:
     """Returns the arrays that our model is given, and what the published one makes of them."""
     words = torch.arange(T) * 7 % 90 + 3  # not the word that fills, which learns nothing
-    if name == "bert":
+    if name in ("distilbert", "electra"):  # without a vector for the whole
+        sentences = {} if name == "distilbert" else {"token_type_ids": words[None] % 2}
+        return [words, words % 2][: 1 + len(sentences)], [model(words[None], **sentences)[0][0]]
+    if name in ENCODERS:
         made = model(words[None], token_type_ids=words[None] % 2)
         return [words, words % 2], [made[0][0], made[1][0]]
     if name == "vit":

@@ -10,6 +10,7 @@ import pytest
 
 import ncd
 from ncd.models.configs.config_reader import read_config
+from tests.models.configs.published_counts import COUNTS
 
 LLAMA = {
     **{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336},
@@ -61,9 +62,9 @@ SIZES: Mapping[str, tuple[Mapping[str, Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", [*SIZES, *COUNTS])
 def test_a_published_model_has_its_published_parameters(name: str) -> None:
-    config, parameters = SIZES[name]
+    config, parameters = {**SIZES, **COUNTS}[name]
     entry = read_config(json.dumps(config)).entry("own")
     assert ncd.cost(entry.build()).parameters == parameters
 

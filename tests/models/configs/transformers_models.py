@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tests.importing.published import DEEPSEEK, GPT, GROUPED, IMAGES, SMALL, T5
+from ncd.models.configs.language_configs import ENCODERS
+from tests.importing.published import DEEPSEEK, DISTILLED, GPT, GROUPED, IMAGES, SMALL, T5
 
 Weights = dict[str, Tensor]
 HEADS = {**GROUPED, "head_dim": 8}
@@ -40,6 +41,10 @@ MAMBA = {
 }
 CONFIGS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
     "bert": ("Bert", SMALL, "Model"),
+    "roberta": ("Roberta", {**SMALL, "pad_token_id": 1, "type_vocab_size": 2}, "Model"),
+    "distilbert": ("DistilBert", DISTILLED, "Model"),
+    "electra": ("Electra", {**SMALL, "embedding_size": 16}, "Model"),
+    "albert": ("Albert", {**SMALL, "embedding_size": 16}, "Model"),
     "deepseek-2": ("DeepseekV2", DEEP, "ForCausalLM"),
     "deepseek-2, grouped": (
         "DeepseekV2",
@@ -131,7 +136,12 @@ def _tensors(name: str, model: nn.Module) -> Weights:
     change = {
         **{"deepseek-2": _of_deepseek, "deepseek-3": _of_deepseek, "t5": _of_t5, "vit": _of_vit},
         **{"whisper": _of_whisper, "mamba": _of_mamba},
-        **{"gpt-2": _of_gpt2, "bert": _of_bert, "gemma": _of_gemma, "mixtral": _of_mixtral},
+        **{
+            "gpt-2": _of_gpt2,
+            **dict.fromkeys(ENCODERS, _of_bert),
+            "gemma": _of_gemma,
+            "mixtral": _of_mixtral,
+        },
     }
     same: Callable[[Weights], Weights] = dict
     return change.get(family, same)(
@@ -171,7 +181,21 @@ def _of_bert(weights: Weights) -> Weights:
             **{"encoder.": "", "attention.self.query": "attention.q", "self.key": "k"},
             **{"self.value": "v", "attention.output.dense": "attention.out"},
             **{"attention.output.LayerNorm": "attention_norm", "output.LayerNorm": "output_norm"},
-            **{".dense": "", "_embeddings.weight": "_embeddings"},
+            **{"attention.LayerNorm": "attention_norm"},
+            **{
+                "attention.dense": "attention.out",
+                ".dense": "",
+                "_embeddings.weight": "_embeddings",
+                "transformer.": "",
+            },
+            **{"attention.q_lin": "attention.q", "attention.k_lin": "attention.k"},
+            **{"attention.v_lin": "attention.v", "attention.out_lin": "attention.out"},
+            **{"sa_layer_norm": "attention_norm", "output_layer_norm": "output_norm"},
+            **{"ffn.lin1": "intermediate", "ffn.lin2": "output"},
+            **{"embedding_hidden_mapping_in": "embeddings.project"},
+            **{"embeddings_project": "embeddings.project", "full_layer_layer_norm": "output_norm"},
+            **{"albert_layer_groups.0.albert_layers.0.": "layer.", "n.query": "n.q"},
+            **{"n.key": "n.k", "n.value": "n.v", "ffn_output": "output", "ffn.": "intermediate."},
         },
     )
 

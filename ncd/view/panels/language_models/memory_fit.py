@@ -16,13 +16,13 @@ TEXTS = Range("texts", range(1, 100_001), 1)
 MEMORY = Range("gigabytes", range(1, 100_001), 24)
 CONTROLS = (TOKENS, TEXTS, MEMORY)
 GIGA = 10**9
-HEAD = ("Weights", "weights", "cache", "arrays", "together", "", "longest text", "most texts")
+HEAD = ("Format", "Together", "", "Longest text", "Most texts", "Weights", "Cache", "Arrays")
 WHY = (
-    "A GB is 10⁹ bytes. Cache and arrays are in bfloat16, but with weights in float32. Arrays are "
-    "those of the largest op while the texts are read, with fused attention, which holds no table "
-    "of scores, and with the scores of words for the last token alone. What a runtime needs beside "
-    "is not counted. The longest text is for the number of texts above, the most texts for their "
-    "length."
+    "A GB is 10⁹ bytes. The format is that of the weights: cache and arrays are in bfloat16 beside "
+    "all but float32. Arrays are those of the largest op while the texts are read, with fused "
+    "attention, which holds no table of scores, and with the scores of words for the last token "
+    "alone. What a runtime needs beside is not counted. The longest text is for the number of "
+    "texts above, the most texts for their length."
 )
 
 
@@ -40,7 +40,7 @@ def show(scene: Scene) -> None:
         "what fits",
         CONTROLS,
         head=f'<div class="told">{fields}</div>{_told(found, scene)}',
-        foot=_table(found, scene.dark),
+        foot=_table(found),
     )
 
 
@@ -57,14 +57,14 @@ def _told(found: ModelMemory, scene: Scene) -> str:
     )
 
 
-def _table(found: ModelMemory, dark: bool) -> str:
+def _table(found: ModelMemory) -> str:
     memory = MEMORY.number * GIGA
-    rows = "".join(_row(found, name, memory, dark) for name in WEIGHTS)
-    table = markup.table(HEAD, [rows], numbers=(1, 2, 3, 4, 6, 7))
+    rows = [_row(found, name, memory) for name in WEIGHTS]
+    table = markup.table(HEAD, rows, numbers=(1, 3, 4, 5, 6, 7))
     return f'<div class="scroll">{table}</div><p class="muted">{WHY}</p>'
 
 
-def _row(found: ModelMemory, name: str, memory: int, dark: bool) -> str:
+def _row(found: ModelMemory, name: str, memory: int) -> str:
     tokens, texts = TOKENS.number, TEXTS.number
     beside = name if name == "float32" else USUAL
     parts = (
@@ -73,14 +73,13 @@ def _row(found: ModelMemory, name: str, memory: int, dark: bool) -> str:
         found.activations(tokens, texts, beside),
     )
     total = sum(parts)
-    share = min(1, total / memory)
-    bar = markup.meter(share, markup.colour("linear" if total <= memory else "softmax", dark), 5.0)
-    longest = found.longest(memory, texts, name, beside)
-    most = found.most_texts(memory, tokens, name, beside)
-    cells = [markup.amount(n, "B") for n in (*parts, total)]
-    numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
-    fitting = "".join(
-        f'<td class="number">{"none" if n == 0 else "no limit" if n >= MOST else f"{n:,}"}</td>'
-        for n in (longest, most)
+    fits = "fits" if total <= memory else "does not fit"
+    most = (
+        found.longest(memory, texts, name, beside),
+        found.most_texts(memory, tokens, name, beside),
     )
-    return f"<tr><td>{name}</td>{numbers}<td>{bar}</td>{fitting}</tr>"
+    counts = ["none" if n == 0 else "no limit" if n >= MOST else f"{n:,}" for n in most]
+    cells = (*counts, *(markup.amount(n, "B") for n in parts))
+    numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+    whole = f'<td class="number"><b>{markup.amount(total, "B")}</b></td>'
+    return f"<tr><td>{name}</td>{whole}<td>{fits}</td>{numbers}</tr>"

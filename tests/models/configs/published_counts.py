@@ -1,0 +1,129 @@
+"""Configurations as they were published, with the parameters that their weights add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def _llama(kind: str, m: int, d: int, n: int, h: int, v: int, **more: Any) -> dict[str, Any]:
+    """Returns a configuration with the names of Llama's fields."""
+    return {
+        **{"model_type": kind, "hidden_size": m, "intermediate_size": d, "num_hidden_layers": n},
+        **{"num_attention_heads": h, "vocab_size": v, **more},
+    }
+
+
+def _experts(e: int, c: int, inner: int = 0, **more: Any) -> dict[str, Any]:
+    return {
+        **{"num_experts": e, "num_experts_per_tok": c, **more},
+        **({"moe_intermediate_size": inner} if inner else {}),
+    }
+
+
+COUNTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
+    "Llama 2 7B": (_llama("llama", 4096, 11008, 32, 32, 32000), 6_738_415_616),
+    "Yi 6B": (_llama("llama", 4096, 11008, 32, 32, 64000, num_key_value_heads=4), 6_061_035_520),
+    "Qwen 7B": (_llama("qwen", 4096, 22016, 32, 32, 151936), 7_721_324_544),
+    "Baichuan 7B": (_llama("baichuan", 4096, 11008, 32, 32, 64000), 7_000_559_616),
+    "InternLM2 7B": (
+        _llama("internlm2", 4096, 14336, 32, 32, 92544, num_key_value_heads=8, bias=False),
+        7_737_708_544,
+    ),
+    "Gemma 3 1B": (
+        _llama("gemma3_text", 1152, 6912, 26, 4, 262144, num_key_value_heads=1, head_dim=256),
+        999_885_952,
+    ),
+    "Phi-2": (_llama("phi", 2560, 10240, 32, 32, 51200), 2_779_683_840),
+    "Phi-3 mini": (_llama("phi3", 3072, 8192, 32, 32, 32064), 3_821_079_552),
+    "Falcon 7B": (
+        {
+            **{"model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32},
+            **{"num_attention_heads": 71, "vocab_size": 65024, "multi_query": True},
+        },
+        6_921_720_704,
+    ),
+    "Pythia 70M": (_llama("gpt_neox", 512, 2048, 6, 8, 50304), 70_426_624),
+    "GPT-NeoX 20B": (_llama("gpt_neox", 6144, 24576, 44, 64, 50432), 20_554_567_680),
+    "GPT-J 6B": (
+        {"model_type": "gptj", "n_embd": 4096, "n_layer": 28, "n_head": 16, "vocab_size": 50400},
+        6_050_882_784,
+    ),
+    "OPT 125M": (
+        {
+            **{"model_type": "opt", "hidden_size": 768, "ffn_dim": 3072, "vocab_size": 50272},
+            **{"num_hidden_layers": 12, "num_attention_heads": 12},
+        },
+        125_239_296,
+    ),
+    "BLOOM 560M": (
+        {
+            **{"model_type": "bloom", "n_embed": 1024, "hidden_size": 1024, "n_layer": 24},
+            **{"num_attention_heads": 16, "vocab_size": 250880},
+        },
+        559_214_592,
+    ),
+    "MPT 7B": (
+        {
+            **{"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32},
+            **{"vocab_size": 50432, "expansion_ratio": 4},
+        },
+        6_649_286_656,
+    ),
+    "StarCoder 2 3B": (
+        _llama("starcoder2", 3072, 12288, 30, 24, 49152, num_key_value_heads=2),
+        3_030_371_328,
+    ),
+    "StableLM 3B": (_llama("stablelm", 2560, 6912, 32, 32, 50304), 2_795_443_200),
+    "OLMo 7B": (_llama("olmo", 4096, 11008, 32, 32, 50304), 6_888_095_744),
+    "SmolLM3 3B": (
+        _llama("smollm3", 2048, 11008, 36, 16, 128256, num_key_value_heads=4),
+        3_075_098_624,
+    ),
+    "Command R": (_llama("cohere", 8192, 22528, 40, 64, 256000), 34_980_831_232),
+    "Qwen 3 30B-A3B": (
+        _llama("qwen3_moe", 2048, 6144, 48, 32, 151936, num_key_value_heads=4, head_dim=128)
+        | _experts(128, 8, 768),
+        30_532_122_624,
+    ),
+    "Qwen 1.5 MoE A2.7B": (
+        _llama("qwen2_moe", 2048, 5632, 24, 16, 151936)
+        | _experts(60, 4, 1408, shared_expert_intermediate_size=5632),
+        14_315_784_192,
+    ),
+    "OLMoE 1B-7B": (_llama("olmoe", 2048, 1024, 16, 16, 50304) | _experts(64, 8), 6_919_161_856),
+    "Phi-3.5 MoE": (
+        _llama("phimoe", 4096, 6400, 32, 32, 32064, num_key_value_heads=8, attention_bias=True)
+        | _experts(16, 2, lm_head_bias=True),
+        41_873_153_344,
+    ),
+    "DBRX": (
+        {
+            **{"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40},
+            **{"vocab_size": 100352, "attn_config": {"kv_n_heads": 8, "clip_qkv": 8}},
+            "ffn_config": {"ffn_hidden_size": 10752, "moe_num_experts": 16, "moe_top_k": 4},
+        },
+        131_596_523_520,
+    ),
+    "RoBERTa base": (
+        _llama("roberta", 768, 3072, 12, 12, 50265, max_position_embeddings=514)
+        | {"type_vocab_size": 1},
+        124_645_632,
+    ),
+    "XLM-R base": (
+        _llama("xlm-roberta", 768, 3072, 12, 12, 250002, max_position_embeddings=514)
+        | {"type_vocab_size": 1},
+        278_043_648,
+    ),
+    "DistilBERT": (
+        {
+            **{"model_type": "distilbert", "dim": 768, "hidden_dim": 3072, "n_layers": 6},
+            **{"n_heads": 12, "vocab_size": 30522},
+        },
+        66_362_880,
+    ),
+    "ALBERT base": (
+        _llama("albert", 768, 3072, 12, 12, 30000, embedding_size=128),
+        11_683_584,
+    ),
+}
