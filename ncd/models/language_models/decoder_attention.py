@@ -81,7 +81,7 @@ def grouped_attention(heads: Heads, norm: Norm, near: bool, turned: bool) -> Ter
         Id("t m, t m, t m")
         >> _projected(heads, "q", "g q", norm, rotary)
         @ _projected(heads, "k", "g", norm, rotary)
-        @ Then(Linear("m -> g k", "v_proj", heads.bias), *_cut_off(heads))
+        @ _joined(Linear("m -> g k", "v_proj", heads.bias), *_cut_off(heads))
         >> _scores(heads, near)
         >> Linear("g q k -> m", "o_proj", heads.out_bias)
     )
@@ -110,7 +110,12 @@ def _projected(heads: Heads, name: str, axes: str, norm: Norm, rotary: Rotary | 
         steps += [Cut("k -> b, j"), turned, Concat("b, j -> k")]
     elif rotary is not None:
         steps.append(rotary.term(axes, adjacent=heads.adjacent))
-    return Then(*steps)
+    return _joined(*steps)
+
+
+def _joined(first: Term, *others: Term) -> Term:
+    """Returns steps one behind the other, of which there may be one alone."""
+    return Then(first, *others) if others else first
 
 
 def _cut_off(heads: Heads) -> list[Term]:

@@ -7,12 +7,14 @@ import pytest
 import torch
 
 import ncd
+from ncd.answers.model_memory import model_memory
 from ncd.costs import kept_by_axis
 from ncd.view.panels.components.cache_size import CacheSize
 from ncd.view.panels.language_models import (
     both_sides,
     distance_bias,
     layer_windows,
+    memory_fit,
     model_size,
     next_word,
 )
@@ -123,3 +125,15 @@ def test_how_far_a_hidden_word_moves_is_what_one_exchange_gives() -> None:
     assert grid[at, other] == pytest.approx(float((after - before).norm()), rel=1e-4)
     assert np.isnan(grid.diagonal()).all()
     assert [bool(row.all()) for row in np.isnan(grid)] == [True, True, True, False, False, True]
+
+
+def test_what_fits_says_the_longest_and_the_most_texts_for_each_format() -> None:
+    preset = ncd.catalogue["llama"].preset("llama-3-8b").knobs
+    here = scene("llama", **preset)
+    found = model_memory(here.circuit, here.entry.cached)
+    told = memory_fit._told(found, here)  # of 8,192 tokens in 24 GB, as the panel begins
+    assert "takes <b>17.8 GB</b> in bfloat16, of which 1.07 GB are the cache: it fits" in told
+    plain, half, *_ = memory_fit._table(found).split("<tr>")[2:]
+    assert "does not fit" in plain and plain.count("none") == 2
+    assert "<td>fits</td>" in half and ">36,572<" in half and ">4<" in half
+    assert found.total(36_572, 1) <= 24 * 10**9 < found.total(36_573, 1)
