@@ -18,7 +18,12 @@ from ncd.ops.torch_calls.given import run_lengths
 from ncd.ops.windows.mean_pool import mean_of_windows
 from tests.derivatives.test_gradient_term import RANDOM, assert_gradient
 
-ALONE = [s for op in CATALOGUE for s in op.samples() if s.alone and op.__name__ not in RANDOM]
+ALONE = [
+    sample
+    for op in CATALOGUE
+    for sample in op.samples()
+    if op.__name__ not in RANDOM and (sample.alone or not sample.dom)
+]
 
 
 @pytest.mark.parametrize("sample", ALONE, ids=lambda s: f"{s.op!r} on {s.dom}")
@@ -144,3 +149,30 @@ def test_settings_that_change_nothing_are_not_written() -> None:
     assert Window("x -> y w", 2, 1, 1).formula(site) == r"z_{y,\,w} = a_{y + w - 1}"
     for eps, layer in ((1e-5, "nn.BatchNorm2d(c)"), (1e-3, "nn.BatchNorm2d(c, eps=0.001)")):
         assert layer in ncd.source(Id("b:2 c:3 x:4x4") >> BatchNorm("b c", eps=eps))
+
+
+@pytest.mark.parametrize("kernel", (1, 2, 5))
+@pytest.mark.parametrize("stride", (1, 2, 3))
+@pytest.mark.parametrize("padding", (0, 1, 2))
+def test_a_transposed_window_gives_the_sizes_that_torch_gives(
+    kernel: int, stride: int, padding: int
+) -> None:
+    op = ncd.ConvTranspose("c x -> d:1 y", "up", kernel, stride, padding)
+    given = {}
+    for size in range(1, 12):
+        weight = torch.ones(1, 1, kernel)
+        try:
+            out = F.conv_transpose1d(
+                torch.ones(1, 1, size), weight, stride=stride, padding=padding
+            ).shape[-1]
+        except RuntimeError:
+            out = 0
+        if out > 0:
+            given[out] = size
+            assert (op.result(size, 0), op.source(out, 0)) == (out, size)
+    assert op.least(0) == min(given.values())
+    for out in range(1, max(given)):
+        if out not in given:
+            with pytest.raises(ncd.SizeError) as caught:
+                op.source(out, 0)
+            assert caught.value.nearest in given

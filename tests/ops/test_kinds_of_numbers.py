@@ -21,7 +21,12 @@ A = torch.tensor([0.75, -2.5, 1.25, 3.0], dtype=torch.float64)
 TWO = {name: f"{{}} {name} {{}}" for name in ("+", "-", "*", "/", "//", "%", "**", "<", "<=", ">")}
 TWO |= {name: f"{{}} {name} {{}}" for name in (">=", "==", "!=", "and", "or")}
 TWO |= {"min": "min({}, {})", "max": "max({}, {})", "where": "where($1 > 0, {}, {})"}
-TWO |= {"test": "where({}, {}, 7)", "low": "clamp({}, {}, 2)", "high": "clamp({}, -1, {})"}
+TWO |= {
+    "picked": "where($1 > 0, {}, {}) * 3 // 2",
+    "test": "where({}, {}, 7)",
+    "low": "clamp({}, {}, 2)",
+    "high": "clamp({}, -1, {})",
+}
 ONE = (
     "-",
     "not ",
