@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ncd.derivatives import gradient
     from ncd.drawing import Drawing, draw
     from ncd.export import html
+    from ncd.findings.module_findings import module_findings
     from ncd.graph import Dag, autograd
     from ncd.importing import Box, Imported, ImportFailed, from_torch
     from ncd.models import CATALOGUE as catalogue
@@ -89,6 +90,7 @@ _LATE = {
 # Those of modules that import torch; without it they are no part of a star import.
 _RUN = {
     "answers.ask": ("ask",),
+    "findings.module_findings": ("module_findings",),
     "graph": ("Dag", "autograd"),
     "importing": ("Box", "Imported", "ImportFailed", "from_torch"),
     "streaming.loop": ("Result", "run_stream"),
@@ -207,6 +209,7 @@ __all__ = [
     "from_torch",
     "gradient",
     "html",
+    "module_findings",
     "onnx",
     "parse",
     "plain",

@@ -81,7 +81,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     ),
     "export": (".", "page"),
     "static_site": ("runs", "."),
-    "importing": ("base", "calls", "."),
+    "importing": ("base", "calls", "idioms", "naming", "."),
     "pytorch_source": ("base", "listed", "usual", "."),
     "run": ("base", "execution", "limits", "explain"),
     "models": (

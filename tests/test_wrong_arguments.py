@@ -62,6 +62,7 @@ CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "from_torch": ((nn.Linear(3, 2), X), ("axes",)),
     "gradient": ((TERM,), ("wrt",)),
     "html": ((TERM,), ("labels", "title", "about")),
+    "module_findings": ((ncd.from_torch(nn.Linear(3, 2), X),), ()),
     "onnx": ((TERM,), ("weights", "seed")),
     "parse": (('Softmax("m")',), ()),
     "plain": ((3,), ("label",)),

@@ -10,7 +10,7 @@ from ncd.answers.answer import Answer, Kind
 from ncd.answers.cost_sentence import cost_sentence, memory_sentences
 from ncd.answers.default_sizes import with_usual_sizes
 from ncd.answers.error_messages import CURE, explain
-from ncd.answers.result_sentence import result_sentence
+from ncd.answers.result_sentence import LETTERS, result_sentence
 from ncd.findings.finding import Finding, failure_of
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.errors import NCDError, ParseError
@@ -69,7 +69,7 @@ def answer_of(text: str, reading: Reading) -> Answer:
         found = failure_of(reading.failure)
         return Answer(kind, reading.term, (), sentence_of(found), assumed, (found,))
     if kind in ("source", "line"):
-        sentence = result_sentence(reading.term.cod, reading.shapes)
+        sentence = result_sentence(reading.term.cod, reading.shapes, LETTERS)
         costs = tuple(filter(None, [cost_sentence(reading.term)]))
         return Answer(kind, reading.term, reading.shapes, sentence, assumed, costs=costs)
     bare, known, usual = with_usual_sizes(reading.term)

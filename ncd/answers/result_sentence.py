@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
+from types import MappingProxyType
 
 from ncd.lang.types.axes import Array, Type
 
 Shape = tuple[int, ...]
 NAME = re.compile(r"[^\W\d_]+(_[^\W\d_]+)*")  # a word or a letter, without a number behind it
 SIDES = {2: ("height", "width"), 3: ("depth", "height", "width")}  # of a spatial group
+LETTERS: Mapping[str, str] = {  # of sources: what the customary names of axes stand for
+    "b": "batch",
+    "c": "channels",
+    "d": "features",
+    "e": "features",
+    "f": "features",
+    "g": "features",
+    "k": "features",
+    "l": "features",
+    "m": "features",
+    "p": "positions",
+    "s": "keys",
+    "t": "tokens",
+    "v": "vocabulary",
+}
+NUMBERED = re.compile(r"_\d+$")
 MOST = 6  # results that a sentence lists
 
 
-def result_sentence(arrays: Type, shapes: Sequence[Shape]) -> str:
+def result_sentence(
+    arrays: Type, shapes: Sequence[Shape], letters: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Returns the sentence about results of these shapes, whose axes are those of the arrays.
+
+    ``letters`` are the words for names of axes.
 
     >>> result_sentence(Type.parse("batch:8 classes:10"), [(8, 10)])
     'out: 8 × 10 (batch, classes)'
@@ -24,7 +45,7 @@ def result_sentence(arrays: Type, shapes: Sequence[Shape]) -> str:
     """
     matched = len(arrays) == len(shapes)
     words = [
-        shape_words(shape, dimension_names(arrays[i], shape) if matched else ())
+        shape_words(shape, dimension_names(arrays[i], shape, letters) if matched else ())
         for i, shape in enumerate(shapes[:MOST])
     ]
     if len(shapes) > MOST:
@@ -42,7 +63,9 @@ def shape_words(shape: Shape, names: Iterable[str] = ()) -> str:
     return f"{' × '.join(f'{n}' for n in shape)}{said}" if shape else "one number"
 
 
-def dimension_names(array: Array, shape: Shape) -> tuple[str, ...]:
+def dimension_names(
+    array: Array, shape: Shape, letters: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
     """Returns a name for each dimension of a shape of torch; none if one has no plain name.
 
     A dimension may be several axes in one, and one of size 1 may be none.
@@ -51,7 +74,12 @@ def dimension_names(array: Array, shape: Shape) -> tuple[str, ...]:
     ...     Array.parse("b:2 x:6x7"), (2, 6, 7))
     (('b', '1', 'h·k'), ('b', 'height', 'width'))
     """
+    image = {"h", "w"} <= {*array.names}
+    known = {**({"h": "height", "w": "width"} if image else {"h": "heads"}), **letters}
+    known = known if letters else {}
     left = [*_dimensions(array)]
+    sides = len(shape) == 4 and shape[2:] == (1, 1)  # of an image that is one number
+    spatial = sides or any(len(axis.shape) > 1 for axis in array)  # where features are channels
     names: list[str] = []
     for size in shape:
         own: list[tuple[str, int]] = []
@@ -63,6 +91,9 @@ def dimension_names(array: Array, shape: Shape) -> tuple[str, ...]:
             return ()
         alone = size == 1 and len(names) > 0  # but a batch of one is a batch
         named = () if alone else [name for name, n in own if n > 1 or len(own) == 1]
+        bare = [NUMBERED.sub("", name) if letters else name for name in named]
+        words = [known.get(name, name) for name in bare]
+        named = ["channels" if spatial and word == "features" else word for word in words]
         names.append("·".join(named) or "1")
     plain = all(NAME.fullmatch(part) or part == "1" for name in names for part in name.split("·"))
     return tuple(names) if plain and not left else ()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from pathlib import Path
 
 from ncd.findings.finding import Finding
-from ncd.findings.search import findings
+from ncd.findings.module_findings import call_findings
 from ncd.importing import Imported
 
 MAKERS = (ast.ClassDef, ast.FunctionDef)  # of what makes a module
@@ -24,13 +23,7 @@ def import_findings(place: str, inputs: str, found: Imported) -> tuple[Finding, 
         last = _call(text, name, inputs)
     except (OSError, ValueError, RecursionError, MemoryError):  # no text, or no Python
         return ()
-    line = text.count("\n") + 2  # of the call
-    known = (each for each in findings(f"{text}\n{last}") if each.line < line)
-    return tuple(
-        replace(each, cures=tuple(c for c in each.cures if all(e.line < line for e in c.edits)))
-        for each in known
-        if each.kind != "failure" or found.failure
-    )
+    return call_findings(text, last, bool(found.failure))
 
 
 def _call(text: str, name: str, inputs: str) -> str:

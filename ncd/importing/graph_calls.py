@@ -12,13 +12,22 @@ from torch.utils._pytree import tree_leaves
 
 from ncd.importing.base.atoms import CannotSplit
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import CannotImport, Constant, ImportFailed, Path, Value
+from ncd.importing.base.import_values import (
+    CannotImport,
+    Constant,
+    ImportFailed,
+    Path,
+    Refused,
+    Value,
+)
 from ncd.importing.base.memory_views import ignored, in_place, source
 from ncd.importing.boxes import boxed, operator_name
 from ncd.importing.calls import CALLS
 from ncd.importing.calls.complex_calls import Pair, product
 from ncd.importing.calls.conversion_calls import as_whole
 from ncd.importing.decompositions import DEEP, decomposed
+from ncd.importing.idioms.idiom_reader import read_idiom
+from ncd.importing.idioms.idiom_search import Idiom, absorbed
 from ncd.importing.module_paths import module_path
 
 
@@ -30,13 +39,20 @@ class CallReader:
     """Reads calls, and keeps their results by their nodes.
 
     ``forced`` are nodes that become boxes, with the reason; ``layers`` are modules that are no
-    blocks, and ``prefix`` is the beginning of all names of modules.
+    blocks, ``idioms`` functions that are written out, by their last nodes, and ``prefix`` is the
+    beginning of all names of modules.
     """
 
     def __init__(
-        self, builder: Builder, forced: Mapping[str, str], layers: Collection[str], prefix: str
+        self,
+        builder: Builder,
+        forced: Mapping[str, str],
+        layers: Collection[str],
+        prefix: str,
+        idioms: Mapping[str, Idiom],
     ) -> None:
-        self.builder, self.forced = builder, forced
+        self.builder, self.forced, self.idioms = builder, forced, idioms
+        self.absorbed = absorbed(idioms.values())
         self.layers, self.prefix = layers, prefix
         self.env: dict[fx.Node, Any] = {}
         self.outer: list[fx.Node] = []  # calls of which the parts are read
@@ -46,12 +62,16 @@ class CallReader:
         """Stores the result of a call; for a call in place, also as the value of the changed
         tensor.
         """
+        if node in self.absorbed:
+            return
         found = self.env[node] = self._call(node)
         if in_place(node) and found is not None and len(node.args[0].users) > 1:  # type: ignore[union-attr]
             first = source(node)
             self.env |= {each: found for each in self.env if source(each) is first}
 
     def _call(self, node: fx.Node) -> Any:
+        if node.name in self.idioms:
+            return self._idiom(node)
         args, named = self.look(node.args), self.look(dict(node.kwargs))
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             return self._inside(node, args)
@@ -146,6 +166,14 @@ class CallReader:
         except CannotImport as error:
             fault = f"{target} cannot be imported: {error}"
             raise ImportFailed(fault, where=self._where(node), cure="another way") from None
+
+    def _idiom(self, node: fx.Node) -> Value:
+        """Returns the result of a function that is written out; raises Refused if it has no op."""
+        self._at(node)
+        try:
+            return read_idiom(self.builder, self.idioms[node.name], self.env)
+        except (CannotImport, CannotSplit) as error:
+            raise Refused({node.name: str(error)}) from None
 
     def _by_op(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a function by its reader; raises Undivided if it has none."""

@@ -20,6 +20,10 @@ from ncd.importing.base.import_values import (
 from ncd.importing.base.memory_views import uses
 from ncd.importing.graph_calls import CallReader
 from ncd.importing.graph_inputs import input_value, split_input
+from ncd.importing.idioms.idiom_search import Idiom
+from ncd.importing.naming.result_names import name_results
+from ncd.importing.naming.source_names import axis_name, head_count, input_axes, layer_axes
+from ncd.importing.single_layers import single_layers
 from ncd.importing.torch_export import Exported
 
 
@@ -33,24 +37,37 @@ class Walked:
     called: dict[Atom, str] = field(default_factory=dict)  # names that the caller gave
 
 
-def walk(made: Exported, forced: Mapping[str, str], names: Mapping[str, str]) -> Walked:
+def walk(
+    made: Exported,
+    forced: Mapping[str, str],
+    names: Mapping[str, str],
+    idioms: Mapping[str, Idiom],
+) -> Walked:
     """Returns the steps of an exported module.
 
     Args:
         made: The module's graph; a norm that is not in the mode of the module becomes a box.
         forced: Nodes that become boxes, with the reason.
         names: The axes of inputs, such as ``{"x": "b t m"}``.
+        idioms: The functions of torch that the graph writes out, by their last nodes.
 
     Raises:
         ImportFailed: For a node that cannot even be a box.
+        Refused: For an idiom that is no op here.
     """
-    return _Reader(made, forced, names).done()
+    return _Reader(made, forced, names, idioms).done()
 
 
 class _Reader(CallReader):
     """One pass over the nodes."""
 
-    def __init__(self, made: Exported, forced: Mapping[str, str], names: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        made: Exported,
+        forced: Mapping[str, str],
+        names: Mapping[str, str],
+        idioms: Mapping[str, Idiom],
+    ) -> None:
         self.program, self.names = made.program, names
         self.prefix = made.prefix
         self.examples = iter(made.inputs)
@@ -62,7 +79,15 @@ class _Reader(CallReader):
         }
         self.inputs: dict[str, Value] = {}
         builder = Builder(frozenset(self._shared()), training=made.module.training)
-        super().__init__(builder, forced, made.layers, made.prefix)
+        words = {axis_name(word): word for text in names.values() for word in text.split()}
+        builder.layer_axes = {
+            weight: tuple(words.get(axis, axis) for axis in axes)
+            for weight, axes in layer_axes(made.module).items()
+        }
+        builder.heads = {path: head_count(part) for path, part in made.module.named_modules()}
+        self.unpacked = input_axes(made.module)
+        layers = single_layers(made.program, idioms, made.prefix)
+        super().__init__(builder, forced, layers, made.prefix, idioms)
         self.found = Walked(builder)
 
     def _shared(self) -> list[str]:
@@ -88,6 +113,7 @@ class _Reader(CallReader):
             else:
                 self.read(node)
         self._split_inputs()
+        name_results(self.found.outputs, self.found.builder, self.inputs.values())
         return self.found
 
     def _split_inputs(self) -> None:
@@ -126,7 +152,9 @@ class _Reader(CallReader):
 
     def _input(self, name: str, val: Tensor, example: Any) -> Value:
         given = self.names.get(name, "").split()
-        value = input_value(name, val, example, given)
+        unpacked = self.unpacked.get(name, "").split()
+        hints = unpacked if len(unpacked) == val.dim() else []
+        value = input_value(name, val, example, given or hints)
         if given:
             called = zip(value.dims, given, strict=True)
             self.found.called |= {dim[0]: name for dim, name in called if name != "_"}

@@ -9,12 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ncd.importing.annotated_axes import annotated_axes
 from ncd.importing.argument_checks import check_arguments, check_input_names
-from ncd.importing.base.import_values import Constant, ImportFailed
+from ncd.importing.base.import_values import Constant, ImportFailed, Refused
 from ncd.importing.comparison import TorchRefuses, apart, compared, given_inputs, refusals
 from ncd.importing.graph_reader import walk
-from ncd.importing.term_building import Refused, built
+from ncd.importing.idioms.idiom_search import idioms
+from ncd.importing.naming.annotated_axes import annotated_axes
+from ncd.importing.term_building import built
 from ncd.importing.torch_export import Exported, exported
 from ncd.importing.weight_transfer import filled, state_dict
 from ncd.lang.terms.terms import Term
@@ -154,12 +155,17 @@ def from_torch(
     made = exported(module, inputs, named)
     forced: dict[str, str] = {}
     names = {**annotated_axes(module, inputs, named), **(axes or {})}
+    written_out = idioms(made.program)
     for _ in range(TRIES):
-        walked = walk(made, forced, names)
+        walked = walk(made, forced, names, written_out)
         check_input_names(axes or {}, walked.inputs)
         try:
             term, weights = built(walked)
         except Refused as error:
+            if dropped := error.reasons.keys() & written_out:
+                for node in dropped:
+                    del written_out[node]
+                continue
             for node, why in error.reasons.items():
                 if node in forced or node == "output":
                     raise ImportFailed(why, where=node) from None

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from ncd.importing.axis_names import AxisNames, PartOfGroup
 from ncd.importing.base.atoms import Atom, Dim, every, group_of, leaves
-from ncd.importing.base.import_values import Constant, Slot, Step
+from ncd.importing.base.import_values import Constant, Refused, Slot, Step
 from ncd.importing.base.op_order import reordered
 from ncd.importing.graph_calls import fact
 from ncd.importing.graph_reader import Walked
 from ncd.importing.module_blocks import Item, alive, assembled, late
+from ncd.importing.naming.axis_names import AxisNames, PartOfGroup
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axes import Array, Type
-
-
-class Refused(Exception):
-    """Steps that the language rejects: the nodes of torch's graph, each with the reason."""
-
-    def __init__(self, reasons: Mapping[str, str]) -> None:
-        super().__init__("; ".join(reasons.values()))
-        self.reasons = reasons
 
 
 def built(walked: Walked) -> tuple[Term, tuple[Constant, ...]]:

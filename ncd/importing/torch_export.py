@@ -20,19 +20,16 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from ncd.importing.base.import_values import ImportFailed
 from ncd.importing.base.memory_views import mutates_views
 from ncd.importing.experts import looked_up
-from ncd.importing.norms import replaced, root_mean_squares
 
 
 @dataclass(frozen=True, eq=False)
 class Exported:
     """A module's graph, its inputs as a flat list, and the error with which it stopped.
 
-    ``layers`` are modules that are one layer: norms that are written out. ``traced`` is the module
-    itself, or runs it up to the call that fails.
+    ``traced`` is the module itself, or runs it up to the call that fails.
     """
 
     program: ExportedProgram
-    layers: frozenset[str]
     inputs: tuple[Any, ...]
     failure: str
     module: nn.Module
@@ -74,9 +71,8 @@ class Exported:
 def exported(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> Exported:
     """Returns the functional graph of a module; raises ImportFailed if it cannot be exported."""
     inputs = tuple(tree_leaves((args, dict(named))))
-    norms = root_mean_squares(module)
     traced, failure = module, ""
-    with replaced(norms), looked_up(module), _in_place(module):
+    with looked_up(module), _in_place(module):
         try:
             program = _graph(module, args, named)
         except Exception as error:
@@ -87,7 +83,7 @@ def exported(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any])
             except Exception:
                 raise ImportFailed(failure, where=type(module).__name__) from None
             failure = _cut_off(program, partial.watch.failure or failure)
-    return Exported(program, frozenset(norms), inputs, failure, module, traced, args, named)
+    return Exported(program, inputs, failure, module, traced, args, named)
 
 
 def _cut_off(program: ExportedProgram, failure: str) -> str:

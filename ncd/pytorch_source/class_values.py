@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import nn
 
+from ncd.importing.naming.source_names import METHODS
 from ncd.pytorch_source.attributes import attribute, member
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised
@@ -57,6 +58,9 @@ def class_value(machine: Machine, node: ast.ClassDef, scope: Scope) -> ClassValu
     machine.run(node.body, inner)
     for value in made.names.values():
         _own(value, made)
+    functions = (one for one in made.names.values() if isinstance(one, Function))
+    nodes = {one.name: one.node for one in functions if isinstance(one.node, ast.FunctionDef)}
+    setattr(real, METHODS, nodes)
     if isinstance(forward := made.names.get("forward"), Function) and made.is_module:
         real.forward = forward_of(machine, forward)  # type: ignore[attr-defined]
     return made
@@ -115,9 +119,16 @@ def forward_of(machine: Machine, function: Function) -> Any:
     made = []
     for one, sort in several:
         default = function.defaults.get(one.arg, kind.empty)
-        made.append(kind(one.arg, sort, default=default))
+        text = ast.unparse(one.annotation) if _is_text(one.annotation) else kind.empty
+        made.append(kind(one.arg, sort, default=default, annotation=text))
     forward.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
     return forward
+
+
+def _is_text(annotation: ast.expr | None) -> bool:
+    """Returns whether an annotation holds a text, as ``Float[Tensor, "b t m"]`` does."""
+    parts = ast.walk(annotation) if isinstance(annotation, ast.Subscript) else ()
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
 
 
 def _tensors(machine: Machine, found: Any, depth: int = 0) -> Any:

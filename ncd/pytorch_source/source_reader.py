@@ -42,6 +42,7 @@ from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.top_lines import run_lines
 from ncd.pytorch_source.usual.assumed_call import assumed_call, blank_call
 from ncd.pytorch_source.usual.assumptions import message
+from ncd.pytorch_source.usual.plain_statements import as_class
 from ncd.pytorch_source.usual_parts import share
 from ncd.text.call_form import ModuleCall
 from ncd.text.reading import Reading
@@ -82,7 +83,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     source, shapes = shape_line(text)
     if is_line(text):
         source = LEADING.sub(r"\1", source)
-    tree = _tree(source)
+    tree = as_class(_tree(source))
     machine, scope = new_machine(), Scope()
     machine.text = source
     with _deep():

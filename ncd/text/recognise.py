@@ -11,7 +11,10 @@ from ncd.text.reading import Reading
 from ncd.text.text_errors import TextError
 
 SOURCE = re.compile(
-    r"^(class\s+\w+\s*[(:]|(import|from)\s+(torch|einops)\b|\w+\s*=\s*(torch\.)?nn\.\w+\()", re.M
+    r"^(class\s+\w+\s*[(:]|(import|from)\s+(torch|einops)\b|\w+\s*=\s*(torch\.)?nn\.\w+\("
+    r"|\w+(\s*,\s*\w+)*\s*=\s*torch\.(arange|empty|eye|full|linspace|normal|ones|rand|randint"
+    r"|randn|tensor|zeros)\()",
+    re.M,
 )
 LINE = re.compile(r"\s*(torch\.)?nn\.[\w.]+\(")
 BARE = re.compile(r"(torch\.)?nn\.\w{1,60}")

@@ -30,8 +30,12 @@ MERGED = """class Net(nn.Module):
 LLAMA = """{"model_type": "llama", "num_hidden_layers": 1, "vocab_size": 50, "hidden_size": 32,
 "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64}"""
 TEXTS = {  # a text: its kind, the shapes and the sentence of its answer
-    HEAD + NET + "2x3x8x8": ("source", ((2, 4, 1, 1),), "out: 2 × 4 × 1 × 1 (b, d, 1, 1)"),
-    "nn.Linear(8, 3)(torch.randn(2, 8))": ("line", ((2, 3),), "out: 2 × 3 (b, d)"),
+    HEAD + NET + "2x3x8x8": (
+        "source",
+        ((2, 4, 1, 1),),
+        "out: 2 × 4 × 1 × 1 (batch, channels, 1, 1)",
+    ),
+    "nn.Linear(8, 3)(torch.randn(2, 8))": ("line", ((2, 3),), "out: 2 × 3 (batch, features)"),
     "bhid,bhjd->bhij": ("einsum", ((8, 8, 8, 8),), "out: 8 × 8 × 8 × 8 (b, h, i, j)"),
     'rearrange(x, "b (h w) -> b h w", h=4)\n2x8': ("einops", ((2, 4, 2),), "out: 2 × 4 × 2"),
     'Id("batch:2 classes:9")': ("term", ((2, 9),), "out: 2 × 9 (batch, classes)"),

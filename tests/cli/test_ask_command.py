@@ -23,7 +23,10 @@ def test_a_file_is_answered_and_so_is_standard_input(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "net.py").write_text(RIGHT)
-    assert output(capsys, "ask", str(tmp_path / "net.py")).splitlines()[0] == "out: 2 × 3 (b, d)"
+    assert (
+        output(capsys, "ask", str(tmp_path / "net.py")).splitlines()[0]
+        == "out: 2 × 3 (batch, features)"
+    )
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RIGHT.encode())))
     found = json.loads(output(capsys, "ask", "-", "--json"))
     assert (found["kind"], found["shapes"], found["findings"]) == ("line", [[2, 3]], [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from typing import Any
 
@@ -20,7 +21,9 @@ def defined(source: str) -> dict[str, Any]:
     plain = re.sub(r"^from \.\S* import .*$", "", source, flags=re.M)
     plain = plain.partition("_COMMON_META")[0].replace("_log_api_usage_once(self)", "pass")
     names: dict[str, Any] = {"__name__": __name__, "WeightsEnum": object}
-    code = compile(plain, "source", "exec")
+    file = f"source {len(linecache.cache)}"
+    linecache.cache[file] = (len(plain), None, plain.splitlines(True), file)  # for ``inspect``
+    code = compile(plain, file, "exec")
     exec(code, names)  # written in this folder
     return names
 

@@ -12,6 +12,13 @@ from dataclasses import dataclass, field
 from math import prod
 
 WIDE = 10**9  # a bound of whole numbers of which none is known
+PARTS = {  # names of the two parts of an axis: patches and pixels, groups of heads, pairs
+    "h": ("y", "i"),
+    "heads": ("g", "q"),
+    "w": ("x", "j"),
+    "k": ("p", "r"),
+    **{name: (name, name) for name in ("b", "c", "t", "s")},
+}
 VAGUE = ("", "one", "out", "c", "m", "bound", "whole")  # names that say little of an axis
 
 
@@ -78,10 +85,11 @@ def split(atom: Atom, last: int) -> None:
     """Makes an atom the product of two, of which the second has the size ``last``."""
     if atom.size % last or atom.group or atom.sealed:
         raise CannotSplit(f"{atom.size} into {last}")
-    hint = atom.hint
+    usual = (atom.hint, atom.hint) if atom.hint in VAGUE else ("", "")
+    one, two = PARTS.get(atom.hint, usual)
     atom.parts = (
-        Atom(atom.size // last, hint, set(atom.places)),
-        Atom(last, hint, set(atom.places)),
+        Atom(atom.size // last, one, set(atom.places)),
+        Atom(last, two, set(atom.places)),
     )
 
 
@@ -176,8 +184,8 @@ def regrouped(dims: Dims, shape: Sequence[int]) -> Dims:
                 raise CannotSplit(f"{tuple(shape)}")
             (*rest, atom) = leaves((waiting.pop(),))
             waiting += rest
-            if atom.size == 1 and not dim and found and not found[0]:
-                found[0] = (atom,)
+            if atom.size == 1 and not dim and found:
+                found[0] = (atom, *found[0])
                 continue
             need, left = divmod(wanted, have)
             if left:

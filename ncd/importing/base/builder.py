@@ -39,6 +39,12 @@ class Builder(Recorder):
         if parts and parts[-1].hint in VAGUE:
             parts[-1].hint = hint
 
+    def recall(self, dim: Dim, hint: str) -> None:
+        """Suggests another name for the side of an image that turns out to be none."""
+        for atom in leaves(dim)[-1:]:
+            if atom.hint in ("h", "w") and not atom.group:
+                atom.hint = hint
+
     def renamed(self, x: Value, old: Dim, new: Dim) -> Value:
         """Returns the value with other atoms in place of some."""
         ones = size(old) == 1
@@ -174,7 +180,9 @@ class Builder(Recorder):
             return x
         if not dim:
             return self._unsqueezed(x, [at], alone)
-        new = (Atom(size(dim), dim[0].hint if len(dim) == 1 else "p", sealed=True, alone=alone),)
+        places = "m" if any(atom.hint == "c" for atom in dim) else "p"
+        hint = dim[0].hint if len(dim) == 1 else places
+        new = (Atom(size(dim), hint, sealed=True, alone=alone),)
         dims = (*x.dims[:at], new, *x.dims[at + 1 :])
         rest = tuple(atom for atom in leaves(x.slot.atoms) if atom not in dim)
         slot = x.slot.on((*rest, *new))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,6 +66,14 @@ Path = tuple[tuple[str, str], ...]  # the modules around a step: paths and class
 
 class CannotImport(Exception):
     """A call that has no op of its own here; it becomes a named box."""
+
+
+class Refused(Exception):
+    """Steps that the language rejects: the nodes of torch's graph, each with the reason."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__("; ".join(reasons.values()))
+        self.reasons = reasons
 
 
 @dataclass(eq=False)

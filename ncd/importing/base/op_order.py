@@ -60,6 +60,17 @@ def parameter_name(name: str, path: Path) -> str:
     return identifier(own.removesuffix(".weight").removesuffix("_weight"))
 
 
+def norm_name(name: str, path: Path) -> str:
+    """Returns the name of a norm in its block: that of its module, whatever its factor is called.
+
+    >>> norm_name("h.0.ln.gamma", (("h.0", "Block"),)), norm_name("gain", ())
+    ('ln', 'gain')
+    """
+    module = name.rpartition(".")[0]
+    inside = module and module != (path[-1][0] if path else "")
+    return parameter_name(module if inside else name, path)
+
+
 def identifier(text: str) -> str:
     """Returns a text as a name for a layer."""
     name = re.sub(r"\W+", "_", text).strip("_") or "layer"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import NoReturn
@@ -52,6 +52,8 @@ class Recorder:
     shape: tuple[int, ...] = ()
     dtype: torch.dtype = torch.float32
     used: frozenset[int] = frozenset()  # which of several results of the current node
+    layer_axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by their weights
+    heads: Mapping[str, int] = field(default_factory=dict)  # of attention, by modules' paths
     summed: dict[Slot, Dim] = field(default_factory=dict)  # over which a product has summed
     _places: int = 0
     _params: dict[str, Value] = field(default_factory=dict)
@@ -117,6 +119,11 @@ class Recorder:
 
         self.step(make, [x], [slot])
         return Value(dims, slot)
+
+    def axis_hint(self, weight: Constant, at: int, usual: str) -> str:
+        """Returns the name that a source gives to a dimension of a layer's weight."""
+        names = self.layer_axes.get(weight.name, ())
+        return names[at] if at < len(names) and names[at] and weight.rows is None else usual
 
     def refuse(self, why: str) -> NoReturn:
         """Raises CannotImport, so that the current node becomes a box."""

@@ -26,11 +26,13 @@ def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
         g.refuse("a table without rows")
     rows = g.single(rows, 0)
     (vocabulary,) = leaves(rows.dims[0])
-    vocabulary.hint = vocabulary.hint or "v"
+    learned = isinstance(table, Constant)
+    usual = "v" if not isinstance(places, Constant) else "p"  # a table of positions
+    vocabulary.hint = vocabulary.hint or (g.axis_hint(table, 0, usual) if learned else usual)
     vocabulary.sealed = True
     depth = rows.dims[1:]
     for atom in every(depth)[-1:]:
-        atom.hint = atom.hint or "m"
+        atom.hint = atom.hint or (g.axis_hint(table, 1, "m") if learned else "m")
     at = g.solid(g.value(places))
     if at.slot.kind == "real":
         g.refuse("places that are real numbers")

@@ -11,7 +11,7 @@ import torch
 from ncd.importing.base.atoms import Dim, every, group_of, leaves, regrouped
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
-from ncd.importing.base.op_order import in_order, parameter_name
+from ncd.importing.base.op_order import in_order, norm_name, parameter_name
 from ncd.importing.calls.formulas import broadcast, mapped
 from ncd.importing.calls.product_calls import own
 from ncd.importing.calls.reduction_calls import along, reduced
@@ -37,7 +37,7 @@ def layer_norm(
         g.refuse("a norm of one number")
     given = [one for one in (weight, bias) if one is not None]
     if all(own(g, one) for one in given) and given != [bias]:
-        name = parameter_name(weight.layer, g.path) if given else "norm"
+        name = norm_name(weight.layer, g.path) if given else "norm"
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             term = LayerNorm(axes(atoms), name, eps, bias is not None or not given, bool(given))
@@ -116,7 +116,7 @@ def rms_norm(
         squares = along("mean", g, mapped(g, value, "$1 ** 2"), atoms)
         found = broadcast(g, value, squares, f"$1 / sqrt($2 + {eps!r})", "normalise")
         return found if weight is None else broadcast(g, found, weight, "$1 * $2")
-    name = parameter_name(weight.layer, g.path)
+    name = norm_name(weight.layer, g.path)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return in_order(arrays[0], axes(atoms), RMSNorm(axes(atoms), name, eps))

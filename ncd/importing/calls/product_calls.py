@@ -30,7 +30,7 @@ def linear(g: Builder, x: Operand, weight: Any, bias: Any = None) -> Value:
         return found if bias is None else broadcast(g, found, bias, "$1 + $2")
     value = g.solid(value)
     before = value.dims[-1]
-    after = fresh(weight.tensor.shape[0], "out")
+    after = fresh(weight.tensor.shape[0], g.axis_hint(weight, 0, "out"))
     if not before:
         value = g.single(value, len(value.dims) - 1)
         before = value.dims[-1]
@@ -95,12 +95,11 @@ def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
     if size(x.dims[-1]) != size(y.dims[along]):
         g.refuse("an axis of size 1 that is repeated")
     if x.dims[-1] or y.dims[along]:
+        _as_rows(x.dims[-1], y.dims[along])
         y = g.same(y, y.dims[along], x.dims[-1])
     summed = leaves(x.dims[-1])
     if len(x.dims) > 3:
-        g.call(x.dims[-3], "h")
-        g.call(x.dims[-1], "k")
-        g.call(y.dims[free], "k")
+        _name_heads(g, x, y.dims[free])
     for value in (x, y):
         if set(summed) - {*leaves(value.slot.atoms)}:
             x, y = g.solid(x), g.solid(y)
@@ -115,6 +114,22 @@ def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
     g.step(make, [x, y], [slot], also=every(dims))
     g.summed[slot] = summed
     return Value(dims, slot)
+
+
+def _name_heads(g: Builder, x: Value, free: Dim) -> None:
+    """Suggests names for the axes of a product that is done for each of several heads."""
+    scores = all(atom.hint in ("k", "w") for atom in leaves(x.dims[-1]))  # of queries and keys
+    for dim, hint in ((x.dims[-2], "t"), (x.dims[-1], "k"), (free, "s" if scores else "k")):
+        g.recall(dim, hint)
+    for dim, hint in ((x.dims[-3], "heads"), (x.dims[-1], "k"), (free, "k")):
+        g.call(dim, hint)
+
+
+def _as_rows(features: Dim, rows: Dim) -> None:
+    """Renames the rows of a matrix that were taken for a batch, and meet features."""
+    one, two = leaves(features), leaves(rows)
+    if len(one) == len(two) == 1 and two[0].hint == "b" != one[0].hint:
+        two[0].hint = one[0].hint
 
 
 def _without(x: Value, ones: set[Atom]) -> Value:

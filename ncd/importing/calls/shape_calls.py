@@ -18,7 +18,18 @@ def view(g: Builder, x: Operand, *shape: Any) -> Operand:
         g.refuse("bits that are read as numbers of another kind")
     if isinstance(x, Constant) and not x.name:
         return Constant(x.tensor.reshape(g.shape))
-    return _weight(g, x) or view_as(g, g.value(x), g.shape)
+    return _weight(g, x) or _in_heads(g, view_as(g, g.value(x), g.shape))
+
+
+def _in_heads(g: Builder, x: Value) -> Value:
+    """Names the dimension of a view that is as long as its module has heads."""
+    module = g.path[-1][0].partition("@")[0] if g.path else ""
+    heads = (i for i, dim in enumerate(x.dims) if size(dim) == g.heads.get(module))
+    if (at := next(heads, None)) is not None and len(x.dims[at]) == 1:
+        g.call(x.dims[at], "heads")
+        if len(x.dims) == at + 2:
+            g.call(x.dims[-1], "k")
+    return x
 
 
 def _weight(g: Builder, x: Operand) -> Constant | None:

@@ -122,7 +122,8 @@ def windowed(
     if not same and n > 1:
         make_group(new)
     before = leaves(value.dims[at]) if channels is not None else ()
-    after = (Atom(channels, "c"),) if channels is not None else ()
+    hint = g.axis_hint(weights[0], 0, "c") if weights else "c"
+    after = (Atom(channels, hint if hint == "classes" else "c"),) if channels is not None else ()
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         one = Array((*axes(before), *axes(old)))

@@ -13,7 +13,7 @@ import torch
 
 from ncd.answers.cost_sentence import cost_sentence, memory_sentences
 from ncd.answers.default_sizes import with_usual_sizes
-from ncd.answers.result_sentence import result_sentence
+from ncd.answers.result_sentence import LETTERS, result_sentence
 from ncd.drawing import drawn_wires
 from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
 from ncd.lang.errors import LimitError, NCDError, UnknownNameError, unknown
@@ -108,7 +108,7 @@ def own(text: str) -> Own:
     if found.failure is not None:
         sentence = ""
     elif least:
-        sentence = result_sentence(found.term.cod, found.shapes)
+        sentence = result_sentence(found.term.cod, found.shapes, LETTERS)
     else:
         sentence = _sentence(entry)
     costs = cost_sentence(found.term) if least and found.failure is None else ""

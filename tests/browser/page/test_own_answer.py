@@ -13,7 +13,7 @@ from tests.browser.page.test_own_page import READY, write
 
 pytestmark = pytest.mark.browser
 WRONG = OPENING.replace("16 * 16 * 16", "16 * 8 * 8")
-OUT = "out: 8 × 10 (b, f)"
+OUT = "out: 8 × 10 (batch, classes)"
 
 
 def test_a_failing_text_is_cured_by_a_press_and_the_press_is_undone(

@@ -50,7 +50,7 @@ def test_it_opens_on_pytorch() -> None:
     app = opened("pages/yours.py")
     fine(app)
     assert app.session_state["text"] == OPENING == next(iter(EXAMPLES.values()))
-    assert editor(app)["sentence"] == "out: 8 × 10 (b, f)"
+    assert editor(app)["sentence"] == "out: 8 × 10 (batch, classes)"
     assert dict(editor(app)["beside"]) == {7: "8×16×16×16", 8: "8×10"}
 
 

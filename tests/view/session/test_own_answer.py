@@ -34,7 +34,7 @@ SIZE = Finding("size", 0, "", "Any batch works.")
 
 def test_a_text_that_runs_says_what_comes_out_and_the_shapes_beside_its_lines() -> None:
     said = own_answer.said(own(RIGHT))
-    assert (said.sentence, said.wrong) == ("out: 3 × 2 (b, f)", False)
+    assert (said.sentence, said.wrong) == ("out: 3 × 2 (batch, features)", False)
     assert said.words == ("10 parameters · 48 FLOP (24 multiply–adds)\nRead as PyTorch source.")
     assert said.beside == ((6, "2 of 3×4"), (7, "3×4"), (8, "3×2"))
 

@@ -12,13 +12,14 @@ from ncd.lang.types.axes import Array, Axis
 SEQUENCES = ("t", "s")
 # Names to choose from, by the hint of an atom; then they are numbered.
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "": ("n", "p", "r", "u", "w"),
+    "": ("n", "p", "r", "q", "j", "i", "o", "y", "z"),
     "bit": ("2",),
     "bound": ("p", "o"),
     "c": ("c", "d", "e", "f", "g"),
-    "m": ("m", "d", "e"),
+    "heads": ("h", "g", "q"),
+    "m": ("m", "d", "e", "f", "g", "l"),
     "one": ("u", "w"),
-    "out": ("d", "f", "k", "l", "n"),
+    "out": ("d", "f", "k", "l", "n", "e", "g", "a", "q", "r"),
     "whole": ("i",),
 }
 

@@ -1,0 +1,1 @@
+"""Norms, activations and softmax that a module writes out step by step."""

@@ -1,0 +1,1 @@
+"""Names for the axes of an imported module."""
