@@ -33,7 +33,7 @@ def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
     total = sum(size(value.dims[at]) for value in ready)
     hints = [leaves(value.dims[at])[0].hint for value in ready]
     hint = next((hint for hint in hints if hint != "one"), "")
-    added = "one" in hints and hint in ("", "p")  # a token before or behind others
+    added = len({*hints}) == 2 and "one" in hints and hint in ("", "p")  # a token beside others
     whole = (Atom(total, "t" if added else hint),)
     ends = [leaves(value.dims[at]) for value in ready]
     rest = tuple(a for a in leaves(first.slot.atoms) if a not in ends[0])

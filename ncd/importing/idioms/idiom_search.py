@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, fx
 from torch.export import ExportedProgram
+from torch.nn import functional as F
 
 from ncd.importing.base.memory_views import in_place, source
 from ncd.importing.idioms.forms import matches
@@ -25,6 +25,7 @@ from ncd.importing.idioms.graph_forms import (
 from ncd.importing.idioms.patterns import ANCHORS, patterns
 
 ENDS = ("add", "div", "mul", "reciprocal")  # the last calls of all patterns
+FEW = 3  # of equal rows on which a function is tried
 NEAR = 40  # calls before the last one that are looked at
 
 
@@ -143,11 +144,13 @@ def agrees(idiom: Idiom, learned: Mapping[str, Tensor]) -> bool:
     """Returns whether an idiom's calls give what torch's function gives for random numbers."""
     random = torch.Generator().manual_seed(0)
 
-    def drawn(like: Any) -> Tensor:
-        return torch.randn(tuple(like.shape), generator=random)
+    def drawn(shape: Iterable[int]) -> Tensor:
+        return torch.randn([*shape], generator=random)
 
+    shape = enumerate(idiom.x.meta["val"].shape)
+    few = (n if i in idiom.dims else min(n, FEW) for i, n in shape)  # rows are all alike
     rows = idiom.learned.values()
-    values = {idiom.x: drawn(idiom.x.meta["val"])} | {row: drawn(row.meta["val"]) for row in rows}
+    values = {idiom.x: drawn(few)} | {row: drawn(row.meta["val"].shape) for row in rows}
     expected = torch_result(
         idiom, values[idiom.x], {name: values[node] for name, node in idiom.learned.items()}
     )
@@ -163,8 +166,6 @@ def agrees(idiom: Idiom, learned: Mapping[str, Tensor]) -> bool:
 
 def torch_result(idiom: Idiom, x: Tensor, learned: Mapping[str, Tensor]) -> Tensor:
     """Returns what torch's own function gives."""
-    from torch.nn import functional as F
-
     rows = {name: row.reshape([x.shape[i] for i in idiom.dims]) for name, row in learned.items()}
     match idiom.name:
         case "silu":
