@@ -218,7 +218,7 @@ def test_the_difference_is_infinite_for_another_shape() -> None:
 
 SHAPES: dict[str, tuple[Function, str]] = {
     "kept by a mean": (lambda x: F.adaptive_avg_pool2d(x, 1), "b:2 c:3 u:1 u_2:1"),
-    "merged": (lambda x: x.mean(-1).transpose(1, 2).reshape(2, 12), "b:2 p:12"),
+    "merged": (lambda x: x.mean(-1).transpose(1, 2).reshape(2, 12), "b:2 m:12"),
     "one example": (lambda x: x[:1].sum((-1, -2)), "u:1 c:3"),
     "sides of a picture": (lambda x: F.max_pool2d(x, 2), "b:2 c:3 x_2:2x2"),
     "one side of it": (lambda x: F.max_pool2d(x, 2).transpose(-1, -2)[..., 0], "b:2 c:3 w:2"),
@@ -226,11 +226,11 @@ SHAPES: dict[str, tuple[Function, str]] = {
     "sides that are merged": (lambda x: F.max_pool2d(x, 2).flatten(2), "b:2 c:3 p:4"),
     "windows": (
         lambda x: x.view(2, 3, 2, 2, 2, 2).permute(0, 2, 4, 1, 3, 5) * 2,
-        "b:2 h_2:2 w_2:2 c:3 h_3:2 w_3:2",
+        "b:2 y:2 x:2 c:3 i:2 j:2",
     ),
     "the same twice": (
         lambda x: (x, x.view(2, 3, 2, 2, 4)),
-        "b:2 c:3 p:4 w:4, b:2 c:3 h_2:2 h_3:2 w:4",
+        "b:2 c:3 p:4 w:4, b:2 c:3 y:2 i:2 w:4",
     ),
 }
 

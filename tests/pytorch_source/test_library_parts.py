@@ -57,7 +57,7 @@ def test_a_lazy_layer_fits_the_first_input(end: str, shape: str) -> None:
 
 
 def test_a_model_of_a_training_library_has_its_settings() -> None:
-    assert "Linear('m:12 -> d:3', 'layer', True)" in repr(read_source(TRAINED).term)
+    assert "Linear('m:12 -> classes:3', 'layer', True)" in repr(read_source(TRAINED).term)
 
 
 def test_what_a_library_has_besides_is_a_box() -> None:

@@ -65,20 +65,24 @@ ROW = "(torch.randn(1, 64))"
 @pytest.mark.parametrize(
     ("source", "drawn", "said"),
     [
-        (SIZES, "m:64 -> d:10", f"Net(dim=64, num_classes=10){ROW}"),
+        (SIZES, "m:64 -> classes:10", f"Net(dim=64, num_classes=10){ROW}"),
         (
             SETTINGS.format("vocab_size"),
-            "m:64 -> d:1000",
+            "m:64 -> v:1000",
             "from types import SimpleNamespace\n"
             f"Net(config=SimpleNamespace(n_embd=64, vocab_size=1000)){ROW}",
         ),
         (
             FIELDS + SETTINGS.format("vocab_size"),
-            "m:64 -> d:1000",
+            "m:64 -> v:1000",
             f"Net(config=Args(n_embd=64, vocab_size=1000)){ROW}",
         ),
-        (PARTS, "m:64 -> d:5", "make(d_model=64)(torch.randn(1, 64), torch.randn(1, 64), None)"),
-        (PARTS + TRIAL, "m:8 -> d:5", ""),
+        (
+            PARTS,
+            "m:64 -> classes:5",
+            "make(d_model=64)(torch.randn(1, 64), torch.randn(1, 64), None)",
+        ),
+        (PARTS + TRIAL, "m:8 -> classes:5", ""),
     ],
 )
 def test_a_model_is_made_with_the_sizes_that_are_usual_for_its_arguments(

@@ -7,7 +7,16 @@ from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import Atom, CannotSplit, every, fresh, regrouped, size
+from ncd.importing.base.atoms import (
+    VAGUE,
+    Atom,
+    CannotSplit,
+    every,
+    fresh,
+    leaves,
+    regrouped,
+    size,
+)
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Constant, Handler, Operand, Value
 
@@ -18,18 +27,25 @@ def view(g: Builder, x: Operand, *shape: Any) -> Operand:
         g.refuse("bits that are read as numbers of another kind")
     if isinstance(x, Constant) and not x.name:
         return Constant(x.tensor.reshape(g.shape))
-    return _weight(g, x) or _in_heads(g, view_as(g, g.value(x), g.shape))
+    if (weight := _weight(g, x)) is not None:
+        return weight
+    value = g.value(x)
+    found = view_as(g, value, g.shape)
+    if len(found.dims) > len(value.dims):
+        _name_heads(g, found)
+    return found
 
 
-def _in_heads(g: Builder, x: Value) -> Value:
-    """Names the dimension of a view that is as long as its module has heads."""
+def _name_heads(g: Builder, x: Value) -> None:
+    """Names the dimension of a view that is as long as its module has heads, and what follows."""
     module = g.path[-1][0].partition("@")[0] if g.path else ""
-    heads = (i for i, dim in enumerate(x.dims) if size(dim) == g.heads.get(module))
-    if (at := next(heads, None)) is not None and len(x.dims[at]) == 1:
-        g.call(x.dims[at], "heads")
-        if len(x.dims) == at + 2:
-            g.call(x.dims[-1], "k")
-    return x
+    for at, dim in enumerate(x.dims):
+        parts = leaves(dim)
+        if len(parts) == 1 and parts[0].size == g.heads.get(module) and parts[0].hint in VAGUE:
+            g.call(dim, "heads")
+            if len(x.dims) == at + 2:
+                g.call(x.dims[-1], "k")
+            return
 
 
 def _weight(g: Builder, x: Operand) -> Constant | None:
