@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ncd.answers.answer import Answer
 from ncd.answers.joined_files import File, joined, of_text
 from ncd.answers.plain_answer import answer_of, completed, config_answer, reading_of, refused
-from ncd.findings.finding import Finding
+from ncd.findings.finding import LATE, Finding
 from ncd.jobs.source_reading import reader
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.arguments import check_text
@@ -53,8 +54,15 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
 
 
 def _findings(text: str) -> tuple[Finding, ...]:
-    """Returns what is found in a source; nothing if that takes too long."""
-    try:
-        return reader().findings(text) if has_calls(text) else ()
-    except NCDError:
+    """Returns what is found in a source; where that takes too long, that it does."""
+    if not has_calls(text):
         return ()
+    try:
+        found = reader().findings(text)
+    except NCDError:
+        return (LATE,)
+    if any(each.kind == "failure" for each in found):
+        return found
+    with suppress(NCDError):
+        found += reader().sizes(text)
+    return found

@@ -12,7 +12,7 @@ from ncd.answers.plain_answer import sentence_of
 from ncd.answers.result_sentence import shape_words
 from ncd.findings.finding import Cure, Finding, edited
 
-KINDS = {"failure": "fails", "silent": "hardly meant", "size": "sizes"}
+KINDS = {"failure": "fails", "silent": "hardly meant"}
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:
@@ -29,7 +29,9 @@ def answer_lines(answer: Answer, text: str) -> Iterator[str]:
     """Yields the lines of an answer: its sentence, findings, and cures as diffs of the text."""
     yield answer.sentence
     yield from (*answer.costs, *answer.assumed)
-    for finding in answer.findings:
+    for before, finding in zip((None, *answer.findings), answer.findings, strict=False):
+        if finding.kind == "size" and (before is None or before.kind != "size"):
+            yield ""  # one list, below all else
         lines = finding_lines(finding, text)
         if sentence_of(finding) == answer.sentence:
             next(lines)
@@ -38,7 +40,8 @@ def answer_lines(answer: Answer, text: str) -> Iterator[str]:
 
 def finding_lines(finding: Finding, text: str) -> Iterator[str]:
     """Yields the lines of a finding: what is wrong, and its cures as diffs of the text."""
-    yield f"\n{KINDS[finding.kind]}, {sentence_of(finding)}"
+    head = "" if finding.kind == "size" else f"\n{KINDS[finding.kind]}, "
+    yield f"{head}{sentence_of(finding)}"
     for number, cure in enumerate(finding.cures, 1):
         yield from _cure(number, cure, text)
 

@@ -71,6 +71,9 @@ class Finding:
     cures: tuple[Cure, ...] = ()
 
 
+LATE = Finding("size", 0, "", "The time for reasons ran out.")  # a search that was ended
+
+
 def failure_of(error: NCDError) -> Finding:
     """Returns the finding about an error, with the line of it that is known.
 

@@ -9,16 +9,18 @@ from ncd.findings.cures.number_edits import working_sizes
 from ncd.findings.cures.trying import cures
 from ncd.findings.failures.explanation import explanation
 from ncd.findings.failures.failure import Failure, failure_of
-from ncd.findings.finding import Finding
+from ncd.findings.finding import LATE, Finding
 from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.silent import silent
+from ncd.findings.sizes.sizes import sizes
 
 SECONDS = 9.0  # of computing, for everything; the process has 16
 SYMBOLS = 0.6  # of it for the reading with symbols
+LEFT = Finding("size", 0, "", "The time for silent faults ran out: not all were looked for.")
 
 
 def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
-    """Returns what is found about a source of PyTorch; it is read, and never executed.
+    """Returns what is wrong with a source of PyTorch; it is read, and never executed.
 
     Args:
         text: The source, or a line of it.
@@ -34,21 +36,45 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     """
     deadline = time.process_time() + seconds
     plain = plain_reading(text, deadline)
-    failure = _failure(plain, deadline)
-    if failure is None:
-        seen = plain.refusal is None
-        return tuple(silent(text, deadline - time.process_time(), plain)) if seen else ()
-    words = f"{explanation(failure)} {working_sizes(failure)}".strip()
-    return (Finding("failure", failure.line, failure.path, words, cures(failure, deadline)),)
+    failure, in_time = _failure(plain, deadline)
+    if failure is not None:
+        edits = cures(failure, deadline)
+        late = not in_time or (not edits and time.process_time() > deadline)
+        words = filter(None, (explanation(failure), working_sizes(failure), LATE.says * late))
+        return (Finding("failure", failure.line, failure.path, " ".join(words), edits),)
+    if plain.refusal is not None:
+        return ()
+    faults = silent(text, deadline - time.process_time(), plain)
+    return (*faults, LEFT) if time.process_time() > deadline else tuple(faults)
 
 
-def _failure(plain: Trace, deadline: float) -> Failure | None:
-    """Returns the failure of a reading, with symbols if these stop at the same place."""
+def size_findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
+    """Returns for which sizes a source works; nothing for one that fails.
+
+    >>> head = "class N(nn.Module):\\n  def __init__(self, d=8):\\n    super().__init__()\\n"
+    >>> body = "    self.fc = nn.Linear(d, 2)\\n  def forward(self, x):\\n    return self.fc(x)\\n"
+    >>> [found.says for found in size_findings(f"{head}{body}3x8")]
+    ['Batch is free.', 'Features must be 8.', '`d` is free.']
+    """
+    deadline = time.process_time() + seconds
+    plain = plain_reading(text, deadline)
+    if plain.error is not None or plain.refusal is not None or plain.unsure:
+        return ()
+    return tuple(sizes(text, plain, deadline - time.process_time()))
+
+
+def _failure(plain: Trace, deadline: float) -> tuple[Failure | None, bool]:
+    """Returns the failure of a reading, with symbols if these stop at the same place.
+
+    Also returns whether the time for symbols was enough.
+    """
     found = failure_of(plain)
     if found is None:
-        return None
+        return None, True
     now = time.process_time()
     end = now + SYMBOLS * (deadline - now)
     shapes = plain.assumed or plain.shapes
     symbolic = failure_of(Trace(plain.text, True, end, shapes).read())
-    return symbolic if symbolic is not None and symbolic.line == found.line else found
+    in_time = time.process_time() < end
+    same = symbolic is not None and symbolic.line == found.line
+    return symbolic if same else found, in_time

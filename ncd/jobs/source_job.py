@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ncd.findings.search import findings as found_in
+from ncd.findings.search import size_findings
 from ncd.jobs import finding_data
 from ncd.jobs.worker_channel import Line
 from ncd.lang.errors import NCDError
@@ -17,7 +18,7 @@ from ncd.serial import LONGEST, to_json
 from ncd.text.reader import TextError
 
 BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
-FINDING = 16  # seconds of computing at most to find what is wrong; the search itself ends sooner
+FINDING = 16  # seconds of computing at most for findings; the search itself ends sooner
 MEMORY = 200_000_000  # bytes, besides those of the process as it begins
 WARM = (
     """
@@ -87,6 +88,13 @@ def findings(line: Line, text: str) -> None:
     _limit_memory()
     _limit_time(FINDING)
     line.give(finding_data.written(found_in(text)))
+
+
+def sizes(line: Line, text: str) -> None:
+    """Finds for which sizes a source works, and sends the findings as JSON."""
+    _limit_memory()
+    _limit_time(FINDING)
+    line.give(finding_data.written(size_findings(text)))
 
 
 def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:

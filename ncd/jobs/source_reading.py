@@ -41,6 +41,7 @@ class Reader:
             "source": Turns(max(1, (os.cpu_count() or 2) // 2)),
             "findings": Turns(max(1, (os.cpu_count() or 2) // 4)),
         }
+        self.turns["sizes"] = self.turns["findings"]
         self._kept: LRUCache[tuple[str, str], Any] = LRUCache(KEPT)
         self._lock = Lock()
         self._texts: dict[tuple[str, str], Lock] = {}  # being read
@@ -55,11 +56,19 @@ class Reader:
         return found
 
     def findings(self, text: str, visitor: str = "") -> tuple[Finding, ...]:
-        """Returns the failures, silent faults and sizes of a source, in this order.
+        """Returns the failure of a source, or its silent faults.
 
         Raises TextError for a source for which this takes too long.
         """
         found: tuple[Finding, ...] = self._once("findings", text, visitor)
+        return found
+
+    def sizes(self, text: str, visitor: str = "") -> tuple[Finding, ...]:
+        """Returns for which sizes a source works; nothing for one that fails.
+
+        Raises TextError for a source for which this takes too long.
+        """
+        found: tuple[Finding, ...] = self._once("sizes", text, visitor)
         return found
 
     def _once(self, kind: str, text: str, visitor: str) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from ncd.jobs.forward_job import forward
-from ncd.jobs.source_job import findings, source, warm_up
+from ncd.jobs.source_job import findings, sizes, source, warm_up
 from ncd.jobs.training_job import train
 from ncd.jobs.worker_channel import Line
 from ncd.run.base.device import exact
@@ -20,6 +20,7 @@ AFTER = 10  # added niceness of workers, so that pages come first; at most 19
 FIRST = 500  # of 1000: if memory runs out, the kernel kills a worker, not the server
 KINDS: Mapping[str, Callable[..., None]] = {
     "findings": findings,
+    "sizes": sizes,
     "forward": forward,
     "source": source,
     "train": train,

@@ -20,11 +20,11 @@ def number_names(tree: ast.AST) -> dict[Spot, str]:
     names: dict[Spot, str] = {}
     classes = {one.name: one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)}
     for node in ast.walk(tree):
-        for value, name in (*_defaults(node), *_assigned(node)):
+        for value, name in (*defaults(node), *assigned(node)):
             _mark(names, value, name)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            for value, name in _arguments(node, classes):
+            for value, name in arguments(node, classes):
                 _mark(names, value, name)
     return names
 
@@ -34,7 +34,7 @@ def _mark(names: dict[Spot, str], node: ast.AST, name: str) -> None:
         names.setdefault((node.lineno, node.col_offset), name)
 
 
-def _defaults(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def defaults(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """Yields the defaults of a function's arguments."""
     if not isinstance(node, ast.FunctionDef | ast.Lambda):
         return
@@ -47,7 +47,7 @@ def _defaults(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield default, argument.arg
 
 
-def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def assigned(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """Yields the values of plain names and attributes."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target, value = node.targets[0], node.value
@@ -61,7 +61,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         yield node.value, node.target.id
 
 
-def _arguments(node: ast.Call, classes: dict[str, ast.ClassDef]) -> Iterator[tuple[ast.AST, str]]:
+def arguments(node: ast.Call, classes: dict[str, ast.ClassDef]) -> Iterator[tuple[ast.AST, str]]:
     """Yields the arguments of a layer, or of a class of the text, with their names."""
     for word in node.keywords:
         if word.arg:

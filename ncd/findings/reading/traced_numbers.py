@@ -147,8 +147,9 @@ def _operator(name: str, plain: type, combine: Any, reflected: bool) -> Callable
         numbers = (_plain(other), plain(self)) if reflected else (plain(self), _plain(other))
         value = _VALUES[name](*numbers)
         sides = (self.expr, expression(other, self.table))
-        try:
-            expr = combine(*(sides[::-1] if reflected else sides))
+        left, right = sides[::-1] if reflected else sides
+        try:  # an exponent is no size: its value counts, wherever it stands in the text
+            expr = combine(left, expression(numbers[1], None) if name == "pow" else right)
         except (ArithmeticError, TypeError, ValueError, AssertionError):
             return value
         if isinstance(value, int):

@@ -70,11 +70,22 @@ def line_of(node: Any) -> int:
 def recorded(
     recorder: Recorder, model: nn.Module, args: Any, named: Any, training: bool = False
 ) -> Run | None:
-    """Returns the run of a model on arrays without numbers; None if it stops with an error.
+    """Returns the run of a model on arrays without numbers; None if it stops with an error."""
+    try:
+        return run_of(recorder, model, args, named, training)
+    except (Exception, OutOfTime):  # a failure, which is told of elsewhere
+        return None
+    finally:
+        recorder.machine.failure = None
+
+
+def run_of(
+    recorder: Recorder, model: nn.Module, args: Any, named: Any, training: bool = False
+) -> Run:
+    """Returns the run of a model on arrays without numbers; raises the error with which it stops.
 
     Of the inputs only the shapes and the kinds of numbers are taken.
     """
-    machine = recorder.machine
     modes = {part: part.training for part in model.modules()}
     recorder.calls, recorder.makers, recorder.kept = [], {}, []
     try:
@@ -85,10 +96,7 @@ def recorded(
                 inputs = shapes(tuple(arrays_of((args, named))))
                 model.train(training)
                 output = model(*args, **named)
-    except (Exception, OutOfTime):  # a failure, which is told of elsewhere
-        return None
     finally:
-        machine.failure = None
         for part, before in modes.items():
             part.training = before
     return Run(recorder.calls, recorder.makers, recorder.kept, inputs, layers, output)

@@ -60,7 +60,7 @@ class Source:
         self.assumed = bool(trace.assumed)
         self.why = trace.error or trace.refusal or ("unsure" if trace.unsure else None)
         self.readable = self.why is None
-        self.model, self.args, self.named = _model(trace.ran)
+        self.model, self.args, self.named = model_among(trace.ran)
         self.script = Run(trace.recorder.calls, trace.recorder.makers, trace.recorder.kept)
         self._runs: dict[int | str, Run | None] = {}
 
@@ -122,7 +122,7 @@ class Source:
                 yield path, part
 
 
-def _model(given: list[Any]) -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]]:
+def model_among(given: list[Any]) -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]]:
     """Returns the model of a text among the modules that it calls, and what it is called on."""
     losses = (one for one in given if not type(one[0]).__name__.endswith("Loss"))
     every = sorted(losses, key=lambda one: sum(1 for _ in one[0].parameters()))

@@ -159,7 +159,7 @@ def _editor(opened: str, say: Callable[[Sequence[Finding]], text_editor.Said]) -
     What is found in a source comes later: then the page is shown again.
     """
     text = str(st.session_state.setdefault(TEXT, opened))  # where a link leaves it out
-    findings = pasted_findings.findings(text) if has_calls(text) else ()
+    findings, complete = pasted_findings.findings(text) if has_calls(text) else ((), True)
     with st.container(key="editor"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.pills(
@@ -170,15 +170,15 @@ def _editor(opened: str, say: Callable[[Sequence[Finding]], text_editor.Said]) -
                 label_visibility="collapsed",
             )
             _opener()
-        text_editor.show("Your text", text, say(findings or ()), _take, FIELD)
+        text_editor.show("Your text", text, say(findings), _take, FIELD)
         _saver(text)
-        if findings is None:
-            st.fragment(_searching, run_every=EVERY)(text)
+        if not complete:
+            st.fragment(_searching, run_every=EVERY)(text, findings)
 
 
-def _searching(text: str) -> None:
-    """Shows the page again when all that is found in a text has come."""
-    if pasted_findings.findings(text) is not None:
+def _searching(text: str, shown: Sequence[Finding]) -> None:
+    """Shows the page again when more is found in a text than it shows, or all has come."""
+    if pasted_findings.findings(text) != (shown, False):
         st.rerun()
 
 

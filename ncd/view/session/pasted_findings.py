@@ -6,7 +6,7 @@ from threading import Lock, Thread
 
 from cachetools import LRUCache
 
-from ncd.findings.finding import Finding
+from ncd.findings.finding import LATE, Finding
 from ncd.jobs.source_reading import reader
 from ncd.lang.errors import NCDError
 from ncd.view.runtime import streamlit_internals
@@ -15,29 +15,37 @@ KEPT = 200  # texts
 
 _lock = Lock()  # guards what follows
 _found: LRUCache[str, tuple[Finding, ...]] = LRUCache(KEPT)
-_running: dict[str, Thread] = {}  # by visitor: each has one search at a time
+_running: dict[str, str] = {}  # by visitor: each has one search at a time
 
 
-def findings(text: str) -> tuple[Finding, ...] | None:
-    """Returns what is found in a source; None while it is searched, or while another one is."""
+def findings(text: str) -> tuple[tuple[Finding, ...], bool]:
+    """Returns what is found in a source so far, and whether that is all.
+
+    Sizes come last. While another text is searched for the visitor, nothing is found.
+    """
     visitor = streamlit_internals.session_id()
     with _lock:
-        found = _found.get(text)
-        if found is None and visitor not in _running:
-            search = Thread(target=_search, args=(text, visitor), daemon=True)
-            _running[visitor] = search
-            search.start()
-        return found
+        if text not in _found and visitor not in _running:
+            _running[visitor] = text
+            Thread(target=_search, args=(text, visitor), daemon=True).start()
+        return _found.get(text, ()), text in _found and _running.get(visitor) != text
 
 
 def _search(text: str, visitor: str) -> None:
-    """Searches a source; one that takes too long has no findings."""
-    found: tuple[Finding, ...] = ()
+    """Searches a source: first what is wrong, then the sizes of one that does not fail."""
     try:
         found = reader().findings(text, visitor)
+        _keep(text, found)
+        if not any(each.kind == "failure" for each in found):
+            _keep(text, (*found, *reader().sizes(text, visitor)))
     except NCDError:
-        pass
+        _keep(text, _found.get(text, (LATE,)))
     finally:
         with _lock:
-            _found[text] = found
+            _found.setdefault(text, ())
             del _running[visitor]
+
+
+def _keep(text: str, found: tuple[Finding, ...]) -> None:
+    with _lock:
+        _found[text] = found

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from ncd.findings.finding import Cure, Edit, Finding, edited
+from ncd.findings.finding import LATE, Cure, Edit, Finding, edited
 from ncd.lang.errors import NCDError
 from ncd.text import TextError
 from ncd.view.editor.text_editor import Fault, Remark, Remedy
@@ -100,14 +100,19 @@ class Slow:
     """A reader whose searches wait until they are let go."""
 
     def __init__(self) -> None:
-        self.go, self.asked = Event(), list[str]()
+        self.go, self.measured, self.asked = Event(), Event(), list[str]()
 
     def findings(self, text: str, visitor: str) -> tuple[Finding, ...]:
         self.asked.append(text)
         assert self.go.wait(60)
         if text == "late":
             raise TextError("it takes too long", 1, 1)
-        return (SILENT,)
+        return (FAILURE,) if text == "fails" else (SILENT,)
+
+    def sizes(self, text: str, visitor: str) -> tuple[Finding, ...]:
+        assert text != "fails"
+        assert self.measured.wait(60)
+        return (SIZE,)
 
 
 def test_a_visitor_has_one_search_at_a_time_and_nobody_waits(
@@ -117,11 +122,16 @@ def test_a_visitor_has_one_search_at_a_time_and_nobody_waits(
     monkeypatch.setattr(pasted_findings, "reader", lambda: slow)
     monkeypatch.setattr(pasted_findings, "_found", {})
     monkeypatch.setattr(streamlit_internals, "session_id", lambda: visitor[0])
-    assert [pasted_findings.findings(text) for text in ("one", "two", "one")] == [None] * 3
+    found = [pasted_findings.findings(text) for text in ("one", "two", "one")]
+    assert found == [((), False)] * 3
     until(lambda: slow.asked == ["one"])
     visitor[0] = "b"
-    assert pasted_findings.findings("late") is None
+    assert pasted_findings.findings("late") == ((), False)
     until(lambda: slow.asked == ["one", "late"])
     slow.go.set()
-    until(lambda: pasted_findings.findings("late") == ())
-    until(lambda: pasted_findings.findings("one") == (SILENT,))
+    until(lambda: pasted_findings.findings("late") == ((LATE,), True))
+    until(lambda: pasted_findings.findings("fails") == ((FAILURE,), True))
+    visitor[0] = "a"
+    until(lambda: pasted_findings.findings("one") == ((SILENT,), False))  # sizes come last
+    slow.measured.set()
+    until(lambda: pasted_findings.findings("one") == ((SILENT, SIZE), True))

@@ -1,0 +1,82 @@
+"""Edits that put one name of a source in the place of another, where both are sizes."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ncd.findings.cures.candidate import replaced
+from ncd.findings.finding import Cure, Edit, edited
+from ncd.findings.sizes.probe import Edits, Outcome, Probe, Shapes
+
+TRIES = 14  # edits that are tried
+
+
+def swap_cure(
+    probe: Probe, edits: Iterable[Edit], broken: tuple[Shapes, Edits]
+) -> tuple[Cure, ...]:
+    """Returns the first edit with which a source runs, also with the numbers that broke it."""
+    for edit, _ in zip(edits, range(TRIES), strict=False):
+        shapes, numbers = broken
+        if probe.works(shapes, (*numbers, edit)) and (plain := probe.outcome(None, (edit,))).works:
+            return (Cure((edit,), edited(probe.text, (edit,)), "model", plain.results),)
+    return ()
+
+
+def name_swaps(text: str, tree: ast.AST, failure: Outcome, names: Iterable[str]) -> list[Edit]:
+    """Returns the edits that put one of the names for another, nearest to a failure first.
+
+    In ``h * h`` the second one comes first, as height comes before width.
+    The last place at which a name is used is left alone, as nothing would depend on it.
+
+    >>> text = "a = h * h\\nb = w"
+    >>> name_swaps(text, ast.parse(text), Outcome(False, 1), ("h", "w"))
+    [Edit(line=1, start=8, end=9, new='w'), Edit(line=1, start=4, end=5, new='w')]
+    """
+    names = [*dict.fromkeys(names)]
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
+    uses = [node for node in uses if _name(node) in names and isinstance(node.ctx, ast.Load)]
+    lines = [line for line in (failure.line, failure.call) if line] or [0]
+    uses.sort(key=lambda n: (min(abs(n.lineno - line) for line in lines), -n.col_offset))
+    counts = Counter(map(_name, uses))
+    found = []
+    for node in uses:
+        for other in names:
+            if other != _name(node) and counts[_name(node)] > 1:
+                new = ast.unparse(node).removesuffix(_name(node)) + other
+                found.append(replaced(text, node, new))
+    return [edit for edit in found if edit is not None]
+
+
+def size_names(function: ast.AST) -> list[str]:
+    """Returns the names that a function gives to sizes of its arrays.
+
+    >>> size_names(ast.parse("b, t, _ = x.shape\\ns = y.size(1)\\nz = x.sum()"))
+    ['b', 't', 's']
+    """
+    return [*_sizes(function)]
+
+
+def stored_names(tree: ast.AST) -> list[str]:
+    """Returns the names of attributes that a source sets.
+
+    >>> stored_names(ast.parse("self.heads, self.d = 8, 64"))
+    ['heads', 'd']
+    """
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return [*dict.fromkeys(node.attr for node in nodes if isinstance(node.ctx, ast.Store))]
+
+
+def _sizes(function: ast.AST) -> Iterator[str]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and {"shape", "size"} & {
+            getattr(part, "attr", "") for part in ast.walk(node.value)
+        }:
+            for part in ast.walk(node.targets[0]):
+                if isinstance(part, ast.Name) and part.id.strip("_"):
+                    yield part.id
+
+
+def _name(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr

@@ -1,0 +1,1 @@
+"""Tests of the sizes for which a source works."""
