@@ -31,8 +31,7 @@ class InputRules:
         """Returns a finding for each rule; what is free comes first."""
 
         def rule(group: Group) -> tuple[object, ...]:
-            batch = all(axis.is_batch for axis in group.axes)
-            return not group.range.is_free, len(group.axes) > 1, batch, repr(group.range)
+            return not group.range.is_free, _is_tied(group), repr(group.range)
 
         ordered = sorted(groups, key=rule)
         return [self._finding([*same]) for _, same in groupby(ordered, key=rule)]
@@ -40,7 +39,7 @@ class InputRules:
     def _finding(self, groups: list[Group]) -> Finding:
         axes = [axis for group in groups for axis in group.axes]
         failure = next((one.failure for one in groups if one.failure.line), Outcome(True))
-        if len(groups[0].axes) > 1 and not all(axis.is_batch for axis in axes):
+        if _is_tied(groups[0]):
             return self._tied(groups, failure)
         rule, names = (
             groups[0].range,
@@ -132,6 +131,11 @@ class InputRules:
             shapes = moved(shapes, group.axes, sizes[-1])
         fits = not rule.high or max(sizes) <= rule.high
         return f": {sizes[0]} × {sizes[1]} works" if fits and self.probe.works(shapes) else ""
+
+
+def _is_tied(group: Group) -> bool:
+    """Returns whether axes have to be equal that are not the batch of several inputs."""
+    return len(group.axes) > 1 and not all(axis.is_batch for axis in group.axes)
 
 
 def _function(tree: ast.AST, line: int) -> ast.FunctionDef | None:

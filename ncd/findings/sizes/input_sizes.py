@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from ncd.findings.sizes.input_axes import InputAxis
@@ -32,7 +32,13 @@ def groups(probe: Probe, axes: list[InputAxis], hints: list[int]) -> Iterator[Gr
         size = axis.size
         works = _works(probe, together)
         if (found := working_range(works, size, hints)) is not None:
-            yield Group(together, found, _failure(probe, together, found))
+            named = together if found.is_free else tuple(map(_without_role, together))
+            yield Group(named, found, _failure(probe, together, found))
+
+
+def _without_role(axis: InputAxis) -> InputAxis:
+    """Returns an axis that is no batch, as it is not free: it may be a sequence without one."""
+    return replace(axis, plain="axis 0") if axis.is_batch else axis
 
 
 def moved(shapes: Shapes, axes: Sequence[InputAxis], size: int) -> Shapes:

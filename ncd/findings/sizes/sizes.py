@@ -17,6 +17,7 @@ from ncd.findings.sizes.input_sizes import groups
 from ncd.findings.sizes.parameter_sizes import ParameterSizes
 from ncd.findings.sizes.probe import Probe
 from ncd.findings.sizes.traced_sizes import TracedSizes
+from ncd.pytorch_source.base.source_values import Interpreted
 
 SECONDS = 20.0
 SYMBOLS = 0.5  # of the time that is left, for the reading with symbols
@@ -47,8 +48,8 @@ def sizes(text: str, plain: Trace, seconds: float = SECONDS) -> list[Finding]:
 def _found(text: str, plain: Trace, deadline: float) -> Iterator[Iterable[Finding]]:
     probe = Probe(text, plain, deadline)
     run = recorded(plain.recorder, probe.model, probe.args, probe.named)
-    if run is None or len(run.layers) < 2:  # a single layer says it itself
-        return
+    if run is None or (len(run.layers) < 2 and not isinstance(probe.model, Interpreted)):
+        return  # a single layer says it itself
     axes = [*groups(probe, input_axes(probe, run, plain.tree), _numbers(plain.tree))]
     traced, in_time = _traced(text, plain, deadline)
     yield InputRules(probe, plain.tree, traced).findings(axes)

@@ -129,10 +129,14 @@ def parameter_names(text: str, tree: ast.Module) -> dict[tuple[int, int], str]:
     inner = {part for kind in classes.values() for part in ast.walk(kind)}
     for node in ast.walk(tree):
         pairs = [*defaults(node), *assigned(node)]
-        if isinstance(node, ast.Call) and node not in inner:
+        if isinstance(node, ast.Call) and node not in inner and _called(node) in classes:
             pairs += arguments(node, classes)
         for value, name in pairs:
             if isinstance(value, ast.Constant) and type(value.value) is int:
                 start = len(rows[value.lineno - 1].encode()[: value.col_offset].decode())
                 found[value.lineno, start] = name
     return found
+
+
+def _called(node: ast.Call) -> str:
+    return getattr(node.func, "id", "")

@@ -279,8 +279,8 @@ SIZES: dict[str, tuple[str, list[tuple[int, str]]]] = {
     ),
 }
 
-# Numbers that are equal by luck: the line, the sentence, the cured line, and what to replace so that
-# they differ: then the cured source runs, and the one before does not.
+# Numbers that are equal by luck: the line, the sentence, the cured line, and what to replace
+# so that they differ: then the cured source runs, and the one before does not.
 LUCK: dict[str, tuple[str, int, str, str, dict[str, str]]] = {
     "d_in for d_hidden": (
         WRONG_WIDTH,
