@@ -54,7 +54,7 @@ def size_findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     >>> head = "class N(nn.Module):\\n  def __init__(self, d=8):\\n    super().__init__()\\n"
     >>> body = "    self.fc = nn.Linear(d, 2)\\n  def forward(self, x):\\n    return self.fc(x)\\n"
     >>> [found.says for found in size_findings(f"{head}{body}3x8")]
-    ['Batch is free.', 'Features must be 8.', '`d` is free.']
+    ['Batch is free.', 'Features must be 8, as `d` is 8.', '`d` is free.']
     """
     deadline = time.process_time() + seconds
     plain = plain_reading(text, deadline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -10,8 +11,10 @@ from torch import nn
 
 import ncd
 from ncd.answers.plain_answer import answer_of, completed, sentence_of
-from ncd.findings.finding import Cure, Edit, Finding
+from ncd.findings.finding import LATE, Cure, Edit, Finding
+from ncd.jobs.source_reading import reader
 from ncd.text.reading import Reading
+from ncd.text.text_errors import TextError
 
 HEAD = "import torch\nfrom torch import nn\n"
 NET = """class Net(nn.Module):
@@ -46,7 +49,8 @@ TEXTS = {  # a text: its kind, the shapes and the sentence of its answer
 def test_the_kind_the_shapes_and_the_sentence(text: str) -> None:
     kind, shapes, sentence = TEXTS[text]
     answer = ncd.ask(text)
-    assert (answer.kind, answer.shapes, answer.findings) == (kind, shapes, ())
+    assert (answer.kind, answer.shapes) == (kind, shapes)
+    assert {each.kind for each in answer.findings} <= {"size"}
     assert answer.sentence.startswith(sentence)
     assert answer.term is not None
 
@@ -181,3 +185,22 @@ def test_a_bare_call_has_its_reason_and_its_cure(text: str, reason: str, cured: 
 def test_an_array_of_einops_may_be_made_in_its_call() -> None:
     text = 'rearrange(torch.randn(16, 12, 7), "b (r h) l -> b l h r", r=2)'
     assert ncd.ask(text).shapes == ((16, 7, 6, 2),)
+
+
+def test_sizes_come_after_all_else_and_a_search_that_is_ended_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A text that fails has none, and a search for reasons that takes too long is no secret."""
+    head = "class Net(nn.Module):\n    def __init__(self, d=8):\n        super().__init__()\n"
+    body = (
+        "        self.fc = nn.Linear(d, 2)\n    def forward(self, x):\n        return self.fc(x)\n"
+    )
+    said = [(each.kind, each.says) for each in ncd.ask(f"{head}{body}3x8").findings]
+    assert said == [
+        ("size", "Batch is free."),
+        ("size", "Features must be 8, as `d` is 8."),
+        ("size", "`d` is free."),
+    ]
+    assert [each.kind for each in ncd.ask(f"{head}{body}3x9").findings] == ["failure"]
+    monkeypatch.setattr(reader(), "findings", Mock(side_effect=TextError("it takes", 1, 1)))
+    assert ncd.ask(f"{head}{body}4x9").findings[1:] == (LATE,)

@@ -10,7 +10,7 @@ from sympy import divisors
 from ncd.findings.finding import Cure, Edit, Finding
 from ncd.findings.sizes.name_swaps import name_swaps, stored_names, swap_cure
 from ncd.findings.sizes.probe import Probe
-from ncd.findings.sizes.traced_sizes import Parameter, TracedSizes
+from ncd.findings.sizes.size_symbols import Parameter, TracedSizes
 
 MOST = 8  # parameters that are tried
 

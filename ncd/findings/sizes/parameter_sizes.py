@@ -9,8 +9,8 @@ from sympy import divisors
 
 from ncd.findings.finding import Finding
 from ncd.findings.sizes.probe import Probe
-from ncd.findings.sizes.size_words import listed
-from ncd.findings.sizes.traced_sizes import Parameter, TracedSizes
+from ncd.findings.sizes.range_words import listed
+from ncd.findings.sizes.size_symbols import Parameter, TracedSizes
 
 MOST = 10  # parameters that are tried
 

@@ -28,7 +28,7 @@ Edits = tuple[Edit, ...]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run comes to.
+    """The end of a run: whether it works, and where it fails.
 
     ``works`` is None where it depends on what no reading knows, or takes too long. ``line`` and
     ``layer`` say where it fails, and ``call`` in which line; ``results`` are the shapes that come

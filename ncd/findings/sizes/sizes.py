@@ -16,7 +16,7 @@ from ncd.findings.sizes.input_rules import InputRules
 from ncd.findings.sizes.input_sizes import groups
 from ncd.findings.sizes.parameter_sizes import ParameterSizes
 from ncd.findings.sizes.probe import Probe
-from ncd.findings.sizes.traced_sizes import TracedSizes
+from ncd.findings.sizes.size_symbols import TracedSizes
 from ncd.pytorch_source.base.source_values import Interpreted
 
 SECONDS = 20.0
