@@ -121,7 +121,7 @@ def parameter_names(text: str, tree: ast.Module) -> dict[tuple[int, int], str]:
 
     >>> text = "class N:\\n  def __init__(self, d=8):\\n    nn.Linear(d, 9)\\nN(7)"
     >>> parameter_names(text, ast.parse(text))
-    {(2, 22): 'd', (4, 2): 'd'}
+    {(2, 23): 'd', (4, 2): 'd'}
     """
     rows = text.split("\n")
     classes = {one.name: one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)}
