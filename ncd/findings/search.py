@@ -44,6 +44,8 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
         return (Finding("failure", failure.line, failure.path, " ".join(words), edits),)
     if plain.refusal is not None:
         return ()
+    if plain.unsure:
+        return (LATE,) if time.process_time() > deadline else ()
     faults = silent(text, deadline - time.process_time(), plain)
     return (*faults, LEFT) if time.process_time() > deadline else tuple(faults)
 

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from torch.utils._pytree import tree_iter
 
 import ncd
-from ncd.findings.finding import Finding
+from ncd.findings.finding import LATE, Finding
 from ncd.findings.search import findings
 from ncd.importing.module_files import example_tensors
 from ncd.text.shape_lines import shape_line
@@ -94,4 +94,4 @@ def test_the_source_of_a_system_has_no_failure(name: str) -> None:
 def test_nothing_is_executed_and_no_time_is_lost() -> None:
     body = "    def forward(self, x):\n        while True:\n            x = x + 1"
     hostile = f"class Net(nn.Module):\n{body}\n2x3"
-    assert findings(hostile, 5.0) == ()
+    assert findings(hostile, 5.0) == (LATE,)

@@ -47,7 +47,8 @@ class InputRules:
         )
         words = listed(names)
         source = None if rule.is_free else self._source(groups)
-        if source is not None and len(axes) == 2 and (luck := self._square(axes, source)):
+        sides = len(axes) == 2 and axes[0].array == axes[1].array
+        if source is not None and sides and (luck := self._square(axes, source)):
             return luck
         if rule.is_free:
             says = f"{words} {'are' if len(names) > 1 else 'is'} free"
@@ -80,10 +81,11 @@ class InputRules:
         return moved(shapes, axes, size), edits
 
     def _square(self, axes: list[InputAxis], source: Parameter) -> Finding | None:
-        """Returns the finding that height has to be width, where an edit sets them apart."""
+        """Returns the finding that height has to be width, where an unused name is meant."""
         assert self.traced is not None
         now = source.place.value
-        names = {one.name for one in self.traced.named if one.place.value == now} - {source.name}
+        unused = [one for one in self.traced.named if one not in self.traced.parameters]
+        names = {one.name for one in unused if one.place.value == now}
         for axis, other in (axes, axes[::-1]) if names else ():
             broken = self._doubled(source, [axis], [other])
             failure = self.probe.outcome(*broken)
