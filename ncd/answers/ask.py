@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from ncd.answers.answer import Answer
 from ncd.answers.joined_files import File, joined, of_text
 from ncd.answers.plain_answer import answer_of, completed, config_answer, reading_of, refused
-from ncd.findings.finding import LATE, Finding
+from ncd.findings.finding import LATE, LATE_SIZES, Finding
 from ncd.jobs.source_reading import reader
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.arguments import check_text
@@ -63,6 +62,7 @@ def _findings(text: str) -> tuple[Finding, ...]:
         return (LATE,)
     if any(each.kind == "failure" for each in found):
         return found
-    with suppress(NCDError):
-        found += reader().sizes(text)
-    return found
+    try:
+        return found + reader().sizes(text)
+    except NCDError:
+        return (*found, LATE_SIZES)

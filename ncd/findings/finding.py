@@ -72,6 +72,7 @@ class Finding:
 
 
 LATE = Finding("size", 0, "", "The time for reasons ran out.")  # a search that was ended
+LATE_SIZES = Finding("size", 0, "", "The time for sizes ran out: others were not tried.")
 
 
 def failure_of(error: NCDError) -> Finding:

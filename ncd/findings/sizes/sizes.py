@@ -6,7 +6,7 @@ import ast
 import time
 from collections.abc import Iterable, Iterator
 
-from ncd.findings.finding import Finding
+from ncd.findings.finding import LATE_SIZES, Finding
 from ncd.findings.reading.size_table import OutOfTime
 from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.model_runs import recorded
@@ -22,7 +22,6 @@ from ncd.pytorch_source.base.source_values import Interpreted
 SECONDS = 20.0
 SYMBOLS = 0.5  # of the time that is left, for the reading with symbols
 LARGEST = 2**17  # of the numbers that may be a largest size
-OUT = "The time for sizes ran out: others were not tried."
 
 
 def sizes(text: str, plain: Trace, seconds: float = SECONDS) -> list[Finding]:
@@ -41,7 +40,7 @@ def sizes(text: str, plain: Trace, seconds: float = SECONDS) -> list[Finding]:
         for some in _found(text, plain, deadline):
             found += some
     except OutOfTime:
-        found.append(Finding("size", 0, "", OUT))
+        found.append(LATE_SIZES)
     return found
 
 

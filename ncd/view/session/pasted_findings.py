@@ -6,7 +6,7 @@ from threading import Lock, Thread
 
 from cachetools import LRUCache
 
-from ncd.findings.finding import LATE, Finding
+from ncd.findings.finding import LATE, LATE_SIZES, Finding
 from ncd.jobs.source_reading import reader
 from ncd.lang.errors import NCDError
 from ncd.view.runtime import streamlit_internals
@@ -33,13 +33,16 @@ def findings(text: str) -> tuple[tuple[Finding, ...], bool]:
 
 def _search(text: str, visitor: str) -> None:
     """Searches a source: first what is wrong, then the sizes of one that does not fail."""
+    found: tuple[Finding, ...] = ()
+    late = LATE
     try:
         found = reader().findings(text, visitor)
         _keep(text, found)
         if not any(each.kind == "failure" for each in found):
+            late = LATE_SIZES
             _keep(text, (*found, *reader().sizes(text, visitor)))
     except NCDError:
-        _keep(text, _found.get(text, (LATE,)))
+        _keep(text, (*found, late))
     finally:
         with _lock:
             _found.setdefault(text, ())

@@ -7,9 +7,8 @@ import re
 import pytest
 
 from ncd.findings.assumed_inputs import plain_reading
-from ncd.findings.finding import Finding, edited
+from ncd.findings.finding import LATE_SIZES, Finding, edited
 from ncd.findings.search import size_findings
-from ncd.findings.sizes import sizes as size_search
 from ncd.findings.sizes.ranges import Range, working_range
 from ncd.findings.sizes.sizes import sizes
 from tests.findings.sizes.sized_sources import FLATTENED, LUCK, SIZES, U_NET
@@ -91,7 +90,7 @@ def test_a_range_is_found_by_trying(
 def test_it_says_when_the_time_runs_out() -> None:
     text = SIZES["LSTM"][0]
     found = sizes(text, plain_reading(text, float("inf")), 0.0)
-    assert [each.says for each in found] == [size_search.OUT]
+    assert found == [LATE_SIZES]
 
 
 @pytest.mark.parametrize("text", ["nn.Linear(8, 3)(torch.randn(5, 6))", "nn.Linear(8, 3)\n2x8"])

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from ncd.findings.finding import LATE, Cure, Edit, Finding, edited
+from ncd.findings.finding import LATE, LATE_SIZES, Cure, Edit, Finding, edited
 from ncd.lang.errors import NCDError
 from ncd.text import TextError
 from ncd.view.editor.text_editor import Fault, Remark, Remedy
@@ -112,6 +112,8 @@ class Slow:
     def sizes(self, text: str, visitor: str) -> tuple[Finding, ...]:
         assert text != "fails"
         assert self.measured.wait(60)
+        if text == "two":
+            raise TextError("it takes too long", 1, 1)
         return (SIZE,)
 
 
@@ -135,3 +137,4 @@ def test_a_visitor_has_one_search_at_a_time_and_nobody_waits(
     until(lambda: pasted_findings.findings("one") == ((SILENT,), False))  # sizes come last
     slow.measured.set()
     until(lambda: pasted_findings.findings("one") == ((SILENT, SIZE), True))
+    until(lambda: pasted_findings.findings("two") == ((SILENT, LATE_SIZES), True))
