@@ -129,7 +129,8 @@ class Local:
         """Returns the axis around the block that a local one stands for, with its size."""
         unsized = self.names[axis.name]
         found = self.outer.placed.axis(unsized)
-        if axis.size not in (None, found.size) or (unsized.sequence and not found.sequence):
+        sequence = axis.sequence or unsized.sequence
+        if axis.size not in (None, found.size) or (sequence and not found.sequence):
             raise SizeError(f"the size of {axis.name} must be solved for")
         return found
 

@@ -180,3 +180,16 @@ def test_an_op_that_is_used_again_and_again_forgets_where_it_stood() -> None:
     for n in range(1, 700):
         Axes(m=n)(Id("m") >> op)
     assert len(op.__dict__["_sites"]) <= 256
+
+
+@pytest.mark.parametrize("inner", ("y:3 f", "~y f", "~y:3 f", "y f:4"))
+@pytest.mark.parametrize("t", (3, 7, seq(3), seq(7)))
+def test_a_local_name_with_a_size_or_kind_of_its_own_is_as_if_it_was_solved(
+    inner: str, t: object
+) -> None:
+    sketch = Id("t m") >> Block(Id(inner) >> Linear("f -> k", "Q"), "Part", local=True)
+    forget()
+    for first in (3, seq(3)):
+        outcome(sketch, {"t": first, "m": 4, "k": 5})
+        sizes = {"t": t, "m": 4, "k": 5}
+        assert outcome(sketch, sizes) == outcome(sketch, sizes, solved=True)
