@@ -21,7 +21,7 @@ from ncd.view.panels.learning import (
 )
 from ncd.view.panels.learning.norm_statistics import STEPS, TALL, WIDE
 from ncd.view.panels.learning.segmentation import Masks
-from tests.view.panels.views import bars, images, inside, scene, shown, tags, text
+from tests.view.panels.views import bars, check_columns, images, inside, scene, shown, tags, text
 
 
 def three(x: float) -> str:
@@ -138,6 +138,7 @@ def test_gradients_of_examples_have_their_mean_in_the_batch() -> None:
     still = per_sample_gradients._summed(answers, found, torch.zeros(3, 2), torch.zeros(2))
     assert still.shares == (0, 0, 0)
     html = per_sample_gradients._table(own)
+    check_columns(html)
     rows = [[text(cell) for cell in inside(row, "td")] for row in inside(html, "tr")][1:]
     assert [row[:4] for row in rows] == [
         ["0", "1.000", "0.500", "0.250"],
