@@ -202,6 +202,15 @@ def test_what_only_looks_like_it_stays_as_it_is_written(name: str) -> None:
     check_values(module, found)
 
 
+def test_a_product_by_letters_is_scaled_by_the_size_over_which_it_sums() -> None:
+    def attention(x: Tensor) -> Tensor:
+        scores = torch.einsum("b i d, b j d -> b i j", x, x) * 8**-0.5
+        return torch.einsum("b i j, b j d -> b i d", scores.softmax(-1), x)
+
+    found = from_torch(Written(attention, *NONE), torch.randn(SHAPE))
+    assert ops(found) == ["Scale", "Softmax"] and found.difference < 1e-6
+
+
 def test_what_changes_in_place_is_no_idiom() -> None:
     def changed(x: Tensor) -> Tensor:
         y = x + 1

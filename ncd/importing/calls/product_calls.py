@@ -209,7 +209,10 @@ def einsum(g: Builder, pattern: str, given: Sequence[Operand], **more: Any) -> V
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return Einsum(Signature(Type(arrays), Type((axes(every(dims)),))))
 
-    return g.op(make, values, dims)
+    found = g.op(make, values, dims)
+    summed = [known[letter] for letter in known if letter not in right]
+    g.summed |= {found.slot: leaves(summed[0])} if len(summed) == 1 else {}
+    return found
 
 
 def bilinear(g: Builder, x: Operand, y: Operand, weight: Operand, bias: Any = None) -> Value:
