@@ -109,7 +109,8 @@ def completed(plain: Answer, findings: Sequence[Finding]) -> Answer:
     failures = [each for each in findings if each.kind == "failure"]
     own = plain.findings if not failures else ()  # the reading fails, so that something is wrong
     sentence = sentence_of(failures[0]) if failures else plain.sentence
-    return replace(plain, sentence=sentence, findings=(*own, *findings))
+    costs = plain.costs if not failures else ()
+    return replace(plain, sentence=sentence, findings=(*own, *findings), costs=costs)
 
 
 def _of_term(kind: Kind, term: Term) -> Answer:

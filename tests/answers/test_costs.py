@@ -48,6 +48,11 @@ def test_tied_words_are_counted_once(scores: str, said: str) -> None:
     assert ncd.ask(WORDS.format(scores)).costs == (said,)
 
 
+def test_a_text_that_fails_has_no_costs() -> None:
+    failing = ncd.ask(NET.replace("nn.Linear(8, 10)", "nn.Linear(9, 10)"))
+    assert failing.findings[0].kind == "failure" and failing.costs == ()
+
+
 def _memory(config: dict[str, object]) -> ModelMemory:
     model = read_config(json.dumps(config))
     return model_memory(ncd.elaborate(model.system(**model.sizes)), model.cached)
