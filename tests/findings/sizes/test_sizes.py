@@ -6,11 +6,13 @@ import re
 
 import pytest
 
+import ncd
 from ncd.findings.assumed_inputs import plain_reading
 from ncd.findings.finding import LATE_SIZES, Finding, edited
 from ncd.findings.search import size_findings
 from ncd.findings.sizes.ranges import Range, working_range
 from ncd.findings.sizes.sizes import sizes
+from tests.findings.silent.test_right_sources import with_inputs
 from tests.findings.sizes.sized_sources import FLATTENED, LUCK, SIZES, U_NET
 from tests.findings.test_search import ran
 
@@ -96,3 +98,10 @@ def test_it_says_when_the_time_runs_out() -> None:
 @pytest.mark.parametrize("text", ["nn.Linear(8, 3)(torch.randn(5, 6))", "nn.Linear(8, 3)\n2x8"])
 def test_a_failure_and_a_single_layer_have_no_sizes(text: str) -> None:
     assert size_findings(text) == ()
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", ["torch-multihead-attention", "merged-qkv", "lenet"])
+def test_nothing_in_the_source_of_a_system_is_equal_by_luck(name: str) -> None:
+    found = found_in(with_inputs(ncd.catalogue[name].build()))
+    assert found and not [each for each in found if each.cures]
