@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,7 @@ from ncd.run.base.limits import GIGA, Limits, operations, weight
 CLOSE = 1e-4  # of the largest number
 SMALL = Limits(bytes=GIGA, flops=5 * GIGA)  # of a run that is hardly noticed
 MODES = {"train": False, "training": False, "dropout_p": 0.0}  # arguments in evaluation mode
+BATCH_NORM = re.compile(r"aten\.\w*batch_norm")
 EVALUATED = (
     "Its batch norms are in evaluation mode: they use the statistics that they keep, not those of "
     "the batch."
@@ -178,7 +180,7 @@ def _counts(weights: Sequence[Constant], module: nn.Module) -> Iterator[str]:
 
 def _modes(made: Exported) -> Iterator[str]:
     """Yields that batch norms use the statistics that they keep, if some do."""
-    norms = (node for node in made.program.graph.nodes if "batch_norm" in str(node.target))
+    norms = (node for node in made.program.graph.nodes if BATCH_NORM.match(str(node.target)))
     if not made.module.training and any(node.args[3] is not None for node in norms):
         yield EVALUATED
 

@@ -219,7 +219,7 @@ def _of_module(machine: Machine, value: nn.Module, name: str) -> Any:
         return module_method(machine, value, name)
     if isinstance(value, Elsewhere):
         _, made_of, _, named = value.__dict__["made_of"]
-        return named[name] if name in named else unknown_attribute(machine, made_of, name)
+        return named[name] if name in named else unknown_attribute(machine, made_of, name, True)
     return MISSING
 
 

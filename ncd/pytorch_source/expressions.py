@@ -39,10 +39,7 @@ def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
     if node.id in machine.names:
         return machine.names[node.id]
     if machine.starred:
-        fact = (
-            f"{shown(node.id)} is not known: it may come from {machine.starred}, which is not read"
-        )
-        raise machine.refuse(fact, "the text of that file above this one")
+        return Unknown(node.id, f"it may come from {machine.starred}, which is not read")
     known = [*scope.names, *scope.top.names, *machine.names]
     cure = nearest_name(node.id, known, "a name that is set above")
     raise machine.refuse(f"there is nothing called {shown(node.id)}", cure)
@@ -254,7 +251,11 @@ def _unpack(machine: Machine, target: ast.Tuple | ast.List, value: Any, scope: S
         for part in target.elts:
             assign(machine, part.value if isinstance(part, ast.Starred) else part, value, scope)
         return
-    found, parts = machine.items(value), target.elts
+    parts = target.elts
+    one_of_several = any(value is one for one in machine.box_results)
+    if one_of_several and len(value) != len(parts):  # each is assumed to be like the input
+        value = [value] * len(parts)
+    found = machine.items(value)
     star = next((i for i, part in enumerate(parts) if isinstance(part, ast.Starred)), None)
     if star is not None:
         after = len(parts) - star - 1

@@ -16,6 +16,7 @@ from ncd.pytorch_source.base.source_values import (
     Native,
     Unknown,
 )
+from ncd.pytorch_source.listed.elsewhere import Elsewhere
 
 TYPES = {
     "int": int,
@@ -43,6 +44,9 @@ def is_instance(machine: Machine, value: Any, kinds: Any) -> bool:
 def _is(value: Any, kind: Any) -> bool:
     if isinstance(kind, ClassValue):
         return isinstance(value, kind.real)
+    if isinstance(kind, Unknown):  # a class of another file, of which this is an object
+        made = isinstance(value, Unknown) and value.name == f"{kind.name}(…)"
+        return made or (isinstance(value, Elsewhere) and value.title == kind.name)
     if isinstance(kind, tuple):
         return any(_is(value, one) for one in kind)
     if isinstance(kind, Native):

@@ -21,8 +21,11 @@ from ncd.pytorch_source.base.source_values import (
     Scope,
 )
 from ncd.pytorch_source.class_values import forward_of
+from ncd.pytorch_source.listed.layer_building import deep_copy
 from ncd.pytorch_source.usual.activations import PARALLEL
+from ncd.pytorch_source.usual.vision_heads import HEADS
 from ncd.pytorch_source.usual.vision_layers import VISION
+from ncd.pytorch_source.usual.vision_models import MODELS
 
 COURSE = """
 class Module(nn.Module):
@@ -99,6 +102,13 @@ class SimpleNamespace:
 """
 FILES = re.compile(r"\.+(\w+\.)*(layers?|_builder|_registry|_manipulate|_features)(\.\w+)*")
 OURS = ("layer_summary", "apply_init")
+COPIES = """
+def subsequent_mask(length):
+    return torch.tril(torch.ones(length, length)).bool().unsqueeze(-1)
+
+def clone_module_list(module, n):
+    return nn.ModuleList([deepcopy(module) for _ in range(n)])
+"""
 VERSIONS = """
 class version:
     @staticmethod
@@ -113,10 +123,12 @@ SOURCES = {
     "lightning": TRAINING,
     "argparse": ARGUMENTS,
     "packaging": VERSIONS,
-    "timm": VISION,
+    "timm": VISION + HEADS,
+    "torchvision": MODELS,
     "fairscale": PARALLEL,
     "megatron": PARALLEL,
     "types": SETTINGS_OBJECT,
+    "labml_nn": COPIES,
 }
 
 
@@ -162,6 +174,7 @@ def _read(machine: Machine, source: str) -> dict[str, Any]:
         **machine.shared,
         "settings_of": Native("settings_of", _settings_of),
         "add": Native("add", _add),
+        "deepcopy": Native("deepcopy", deep_copy),
     }
     scope, steps = Scope(names=dict(inner)), machine.steps
     machine.run(tree.body, scope)

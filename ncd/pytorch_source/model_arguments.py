@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ast
+import inspect
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
-
-from torch import nn
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, ClassValue, Function, Scope, parameters
 from ncd.pytorch_source.class_values import Missing, every_field
+from ncd.pytorch_source.usual.module_arguments import as_hinted, is_part, part
 from ncd.pytorch_source.usual.size_by_use import size_of
 from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
 
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
-BARE = (nn.Linear, nn.Conv2d, nn.LayerNorm, nn.Embedding, nn.BatchNorm2d)  # they need sizes
+CHANNELS = ("channels", "in_channels", "out_channels", "num_channels")
+WIDE = 64
+SEVERAL = ("depth", "depths", "num_blocks", "layers")  # that may be one for each stage
 UNSET = -1  # a size that is "defined later"
 
 
@@ -32,7 +35,7 @@ def arguments(
     """
     first = first_step(machine, value)
     if first is None:
-        return {} if not issubclass(value.real, BARE) else None
+        return None if _needs_sizes(value.real) else {}
     given: dict[str, Any] = {}
     assumed: dict[str, Any] = {}
     for name in parameters(first)[1]:
@@ -44,8 +47,12 @@ def arguments(
         elif usual_too and name in CONFIGS:
             given[name] = Assumed(name)
             machine.taken[name] = given[name].own
+        elif usual_too and is_part(machine, first, name, scope):
+            if not machine.partly:
+                return None
+            given[name] = part(machine, first, name, scope)
         elif usual_too and (size := usual_size(machine, first, name, scope)) is not UNKNOWN:
-            given[name] = assumed[name] = size
+            given[name] = assumed[name] = as_hinted(first, name, size)
         else:
             return None
     if assumed:
@@ -56,6 +63,22 @@ def arguments(
 def usual_size(machine: Machine, first: Function, name: str, scope: Scope) -> Any:
     """Returns the usual value of an argument of an ``__init__``, or UNKNOWN."""
     return size_of(name, first, scope, partial(first_step, machine))
+
+
+def _needs_sizes(real: type) -> bool:
+    """Returns whether the layer of torch that a class extends cannot be made without arguments."""
+    takes = list(inspect.signature(real).parameters.values())
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(one.default is one.empty and one.kind in plain for one in takes)
+
+
+def changed_sizes(given: dict[str, Any], change: str) -> Iterator[tuple[str, Any]]:
+    """Yields other values for assumed sizes: one for each stage, or channels that groups divide."""
+    for name, value in given.items():
+        if change == "several" and name in SEVERAL:
+            yield name, (value,) * 4
+        if change == "wide" and name in CHANNELS and value < WIDE:
+            yield name, WIDE
 
 
 def needed(machine: Machine, value: ClassValue) -> list[str]:

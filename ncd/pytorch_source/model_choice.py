@@ -21,13 +21,17 @@ from ncd.pytorch_source.base.source_values import (
     Scope,
     parameters,
 )
-from ncd.pytorch_source.model_arguments import arguments, first_step, needed, usual_size
+from ncd.pytorch_source.model_arguments import (
+    arguments,
+    changed_sizes,
+    first_step,
+    needed,
+    usual_size,
+)
 from ncd.pytorch_source.usual.assumed_call import call_of
 from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual, written
 from ncd.text.call_form import ModuleCall
 from ncd.text.reader import TextError
-
-SEVERAL = ("depth", "depths", "num_blocks", "layers")  # that may be one for each stage
 
 
 def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
@@ -80,8 +84,7 @@ def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassVal
         if not usual_too and (made := _ready(machine, tree, scope, alone, False, failures)):
             return made
         for function in _builders(tree, scope):
-            found = _result(machine, function, usual_too, alone, failures)
-            if found is not None:
+            if (found := _result(machine, function, usual_too, alone, failures)) is not None:
                 return found
         wrong = next((x for x in failures if not isinstance(x, NotKnown)), None)
         if wrong is not None and not usual_too:
@@ -89,8 +92,9 @@ def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassVal
         if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
             return made
     inner = [one for one in _modules(machine, scope) if one not in alone]
-    if made := _ready(machine, tree, scope, _by_completeness(tree, inner), True, failures):
-        return made
+    for machine.partly, classes in ((False, _by_completeness(tree, inner)), (True, alone)):
+        if made := _ready(machine, tree, scope, classes, True, failures):
+            return made
     raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])
 
 
@@ -106,16 +110,16 @@ def _ready(
 
     ``failures`` gets such errors, and those of what comes from other files.
     """
-    for each, several in product(classes, (False, True)):
+    for each, change in product(classes, ("", "several", "wide")):
         before = dict(machine.taken)
         given = arguments(machine, each, scope, usual_too)
-        changed = {n: (v,) * 4 for n, v in (given or {}).items() if n in SEVERAL and several}
-        if given is None or (several and not changed):
+        changed = dict(changed_sizes(given or {}, change))
+        if given is None or (change and not changed):
             machine.taken = before
             continue
         if failures and any(isinstance(x, Assumed) for x in given.values()):
             continue
-        if several:
+        if change:
             machine.taken[each.name] = given = {**given, **changed}
         try:
             made = _built(machine, tree, each, given)
@@ -288,8 +292,7 @@ def _lacks(machine: Machine, tree: ast.Module, scope: Scope, value: ClassValue) 
     known = {n: usual_size(machine, first, n, scope) if first else usual(n) for n in names}
     words = ", ".join(f"{n}={'…' if v is UNKNOWN else repr(v)}" for n, v in known.items())
     fact = f"{shown(value.name).strip(chr(39))} needs {', '.join(names)}"
-    place = _place(tree, value.name)
-    line = getattr(place, "lineno", 1)
+    line = getattr(_place(tree, value.name), "lineno", 1)
     spot = ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=6 + len(value.name))
     error = error_at(spot, fact, f"a last line model = {value.name}({words})")
     given = {name: ... if each is UNKNOWN else each for name, each in known.items()}

@@ -32,6 +32,7 @@ from ncd.pytorch_source.model_inputs import (
     accepted,
     given_inputs,
     guessed,
+    in_format,
     in_range,
     required,
     steps_first,
@@ -83,10 +84,10 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     source, shapes = shape_line(text)
     if is_line(text):
         source = LEADING.sub(r"\1", source)
-    tree = as_class(_tree(source))
+    tree = as_class(syntax_tree(source))
     machine, scope = new_machine(), Scope()
     machine.text = source
-    with _deep():
+    with deep():
         try:
             if is_line(text):
                 check_line(tree)
@@ -142,7 +143,7 @@ def new_machine() -> Machine:
     return machine
 
 
-def _tree(text: str) -> ast.Module:
+def syntax_tree(text: str) -> ast.Module:
     """Returns the syntax tree of a source of bounded size."""
     if len(text) > LONGEST:
         raise TextError(f"it has {len(text):,} letters, at most {LONGEST:,} are read", 1, 1)
@@ -161,7 +162,7 @@ def _tree(text: str) -> ast.Module:
 
 
 @contextmanager
-def _deep() -> Iterator[None]:
+def deep() -> Iterator[None]:
     """Raises Python's recursion limit to what the interpreter needs."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEEP))
@@ -213,7 +214,7 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
     first = guessed(machine, model)
     assert first is not None
     try:
-        found: Imported | None = _imported(machine, model, first[0], {})
+        found: Imported | None = _imported(machine, model, in_format(model, first[0]), {})
         assert found is not None
         if not found.failure or not first[1]:
             return found, first[1]
@@ -223,7 +224,7 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
     machine.failure = None
     second = guessed(machine, model, failed=first[1])
     if second is not None:
-        return _imported(machine, model, second[0], {}), second[1]
+        return _imported(machine, model, in_format(model, second[0]), {}), second[1]
     if found is None:
         raise failure
     machine.failure = failure
@@ -240,6 +241,7 @@ def _imported(
         accepted(machine, model, inputs, named)
         settle(model)
     machine.boxes.clear()
+    machine.box_results.clear()
     machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:
         found = from_torch(model, *inputs, axes=steps_first(model, inputs), **named)

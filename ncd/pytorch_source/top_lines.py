@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+from collections.abc import Iterator
 
 from torch import nn
 
@@ -13,19 +14,19 @@ from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
 from ncd.pytorch_source.function_values import Left, Returned
 from ncd.text.text_errors import TextError
 
+MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
 ASIDE = 100_000  # steps of a line that defines nothing
 
 
 def run_lines(machine: Machine, tree: ast.Module, scope: Scope) -> None:
     """Interprets the whole text; unsupported lines outside classes are skipped."""
     first: Exception | None = None
-    for node in tree.body:
+    for node in lines_of(tree):
         ran = len(machine.ran)
         try:
             _line(machine, node, scope)
         except (Raised, TextError) as error:
-            aside = isinstance(node, ast.Expr | ast.If) and isinstance(error, Stopped | NotKnown)
-            if not aside and (isinstance(error, Stopped) or getattr(error, "inside", False)):
+            if not stands_apart(node, error):
                 raise
             first = first or error.with_traceback(None)  # else it would hold all values
             machine.left_out.append(node.lineno)
@@ -37,6 +38,24 @@ def run_lines(machine: Machine, tree: ast.Module, scope: Scope) -> None:
             gc.collect()  # those that the line has made
     if first is not None and not machine.ran and not _has_class(scope):
         raise first
+
+
+def lines_of(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yields the statements of a text, also those that it runs only as a script.
+
+    >>> tree = ast.parse("a = 1\\nif __name__ == '__main__':\\n    b = 2\\n    c = 3")
+    >>> [ast.unparse(each) for each in lines_of(tree)]
+    ['a = 1', 'b = 2', 'c = 3']
+    """
+    for node in tree.body:
+        script = isinstance(node, ast.If) and ast.unparse(node.test) in MAIN
+        yield from node.body if script else (node,)  # type: ignore[attr-defined]
+
+
+def stands_apart(node: ast.stmt, error: Raised | TextError) -> bool:
+    """Returns whether a text may go on without a line that fails: it makes no module."""
+    aside = isinstance(node, ast.Expr | ast.If) and isinstance(error, Stopped | NotKnown)
+    return aside or not (isinstance(error, Stopped) or getattr(error, "inside", False))
 
 
 def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:

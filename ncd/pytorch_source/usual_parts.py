@@ -54,7 +54,7 @@ def drop_path(x, *args, **named):
 def stochastic_depth(input, *args, **named):
     return input
 
-def _make_divisible(v, divisor, min_value=None):
+def _make_divisible(v, divisor=8, min_value=None):
     near = max(min_value or divisor, int(v + divisor / 2) // divisor * divisor)
     return near + divisor if near < 0.9 * v else near
 

@@ -109,9 +109,12 @@ def test_a_class_that_needs_arguments_says_which_line_to_add() -> None:
             "line 1, column 16: unmatched ')'. Try nn.Linear(3, 4)(torch.randn(2, 3)).",
         ),
         ("import torch\nx = 1", "line 1, column 1: there is no module in it. Try class Net(nn"),
-        ("class N(nn.Module):\n  def forward(self, x): return x", "line 1, column 1: no shape of"),
         (
-            "class N(nn.Module):\n  def forward(self, x, y): return x",
+            "class N(nn.Module):\n  def forward(self, x): return x.view(7, 11)",
+            "line 1, column 1: no shape of",
+        ),
+        (
+            "class N(nn.Module):\n  def forward(self, x, y): return x.view(7, 11)",
             "line 1, column 1: N takes inputs (x, y), of which no shape is given. Try a last line",
         ),
         (

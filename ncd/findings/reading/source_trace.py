@@ -21,7 +21,7 @@ from ncd.findings.reading.traced_numbers import Place
 from ncd.importing.torch_export import quiet
 from ncd.pytorch_source import source_reader, top_lines
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped
+from ncd.pytorch_source.base.source_errors import Raised, Stopped
 from ncd.pytorch_source.base.source_values import Scope, Unknown
 from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
@@ -89,7 +89,7 @@ class Trace:
         """Reads the source, and returns itself."""
         source, given = shape_line(self.text)
         try:
-            self.tree = source_reader._tree(source)
+            self.tree = source_reader.syntax_tree(source)
             with self._modes():
                 self._read(source, given)
         except OutOfTime:
@@ -104,7 +104,7 @@ class Trace:
 
     @contextmanager
     def _modes(self) -> Iterator[None]:
-        with warnings.catch_warnings(), quiet(), source_reader._deep(), self.recorder:
+        with warnings.catch_warnings(), quiet(), source_reader.deep(), self.recorder:
             warnings.simplefilter("ignore")
             yield
 
@@ -134,7 +134,7 @@ class Trace:
 
     def _lines(self, scope: Scope) -> None:
         """Interprets the text; lines that are not understood are left out, as the reader does."""
-        for node in self.tree.body:
+        for node in top_lines.lines_of(self.tree):
             self.machine.node = node
             try:
                 value = self._line(node, scope)
@@ -142,11 +142,7 @@ class Trace:
             except (Raised, TextError) as error:
                 if isinstance(error, Raised) and self._counts(error):
                     raise
-                aside = isinstance(error, Stopped | NotKnown) and isinstance(
-                    node, ast.Expr | ast.If
-                )
-                inside = isinstance(error, Stopped) or getattr(error, "inside", False)
-                if inside and not aside:
+                if not top_lines.stands_apart(node, error):
                     raise
                 top_lines.forget(node, scope)
                 self.left_out += range(node.lineno, (node.end_lineno or node.lineno) + 1)

@@ -89,7 +89,7 @@ def run_of(
     modes = {part: part.training for part in model.modules()}
     recorder.calls, recorder.makers, recorder.kept = [], {}, []
     try:
-        with quiet(), warnings.catch_warnings(), source_reader._deep(), recorder:
+        with quiet(), warnings.catch_warnings(), source_reader.deep(), recorder:
             warnings.simplefilter("ignore")
             with recorder.running(model), _layers(model) as layers:
                 args, named = tree_map_only(Tensor, _without_numbers, (args, dict(named)))

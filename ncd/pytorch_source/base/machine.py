@@ -66,9 +66,11 @@ class Machine:
     line_shapes: dict[int, tuple[tuple[int, ...], ...]] = field(
         default_factory=dict
     )  # shapes, by lines
+    partly: bool = False  # whether modules that are to be given become boxes
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
     plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
     boxes: dict[str, tuple[Unknown, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
+    box_results: list[Any] = field(default_factory=list)
     instead: dict[str, str] = field(default_factory=dict)  # why more complete classes are not drawn
     skipped: set[type] = field(default_factory=set)  # classes of which no input is known
 

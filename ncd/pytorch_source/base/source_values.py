@@ -10,7 +10,11 @@ from typing import Any
 
 from torch import nn
 
-SUBMODULES = ("torch", "pytorch")  # of d2l and lightning, with the same names
+SUBMODULES = (
+    "torch",
+    "pytorch",
+    "models",
+)  # of libraries, with the same names
 
 
 class _Whole:

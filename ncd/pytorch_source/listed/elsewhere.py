@@ -45,6 +45,12 @@ class Elsewhere(nn.Module):
         self.__dict__["made_of"] = (machine, value, tuple(args), dict(named or {}))
         self.__dict__["place"] = machine.node
 
+    @property
+    def title(self) -> str:
+        """The name of its class in the source."""
+        value: Unknown = self.__dict__["made_of"][1]
+        return value.name
+
     def forward(self, *args: Any, **named: Any) -> Any:
         machine, value, made, words = self.__dict__["made_of"]
         place = self.__dict__["place"]
@@ -88,7 +94,9 @@ def box(
         raise machine.unknown(value)
     machine.boxes.setdefault(value.name, (value, place or machine.node))
     shape = _shape(arrays, *made)
-    return getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
+    result = getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
+    machine.box_results.append(result)
+    return result
 
 
 def _shape(arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]) -> list[int]:
@@ -102,7 +110,8 @@ def _shape(arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]) -> 
     sizes = [n for n in args if type(n) is int][:2]
     words = [next((named[n] for n in names if type(named.get(n)) is int), 0) for names in WIDTHS]
     taken, given = (sizes + words[len(sizes) :])[:2]
-    places = [d for d in (len(shape) - 1, 1) if 0 <= d < len(shape) and shape[d] == taken]
+    order = (1, len(shape) - 1) if len(shape) > 3 else (len(shape) - 1, 1)
+    places = [d for d in order if 0 <= d < len(shape) and shape[d] == taken]
     if places and given > 0:
         shape[places[0]] = given
     return shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, signature
@@ -44,7 +45,7 @@ def begin(
     """Initialises an object as the ``__init__`` of a class of torch does."""
     machine.step(machine.node, 20)
     if issubclass(real, nn.Sequential | nn.ModuleList | nn.ModuleDict):
-        args = tuple(_parts(machine, one) for one in args)
+        args = tuple(as_parts(machine, one) for one in args)
     if unknown := [one for one in (*args, *named.values()) if isinstance(one, Unknown)]:
         raise machine.unknown(unknown[0])
     with _copies(), torch.device("meta"), warnings.catch_warnings():
@@ -54,13 +55,14 @@ def begin(
         _fill(part)
 
 
-def _parts(machine: Machine, given: Any) -> Any:
+def as_parts(machine: Machine, given: Any) -> Any:
     """Returns what a container is given, with boxes for what is not known."""
     if isinstance(given, Unknown):
         return Elsewhere(machine, given)
     if isinstance(given, dict):
-        return {name: _parts(machine, one) for name, one in given.items()}
-    return [_parts(machine, one) for one in given] if isinstance(given, list | tuple) else given
+        named = {name: as_parts(machine, one) for name, one in given.items()}
+        return OrderedDict(named) if isinstance(given, OrderedDict) else named  # a list of layers
+    return [as_parts(machine, one) for one in given] if isinstance(given, list | tuple) else given
 
 
 def layer(

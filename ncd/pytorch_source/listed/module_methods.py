@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Interpreted, Method, Unknown
+from ncd.pytorch_source.listed.elsewhere import Elsewhere
+from ncd.pytorch_source.listed.layer_building import as_parts, placeholder
 
 SAME = (  # they change numbers, or where they lie, and return the module
-    *("to", "cpu", "cuda", "double", "float", "half", "bfloat16", "type", "requires_grad_"),
+    *("cpu", "cuda", "float", "half", "bfloat16", "type", "requires_grad_"),
     *("zero_grad", "load_state_dict", "reset_parameters", "_reset_parameters"),
     "flatten_parameters",
 )
@@ -19,9 +22,13 @@ LISTED = (  # what they give is gone through
     *("children", "named_children", "items", "keys", "values"),
 )
 
+HOLDING = ("append", "extend", "insert", "add_module", "register_module", "update")  # of parts
+
 
 def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
     """Returns a listed method of a module."""
+    if name == "double" or name == "to":
+        return Method(name, lambda *args, **named: _converted(value, name, args, named))
     if name in SAME:
         return Method(name, lambda *args, **named: value)
     if name == "state_dict":
@@ -32,9 +39,34 @@ def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
         return Method(name, lambda function: _applied(machine, value, function))
     if name == "register_buffer":
         return Method(name, lambda *args, **named: _buffer(machine, value, *args, **named))
+    if name in HOLDING:
+        return Method(
+            name,
+            lambda *args, **named: machine.attempt(
+                getattr(value, name), *(as_parts(machine, one) for one in args), **named
+            ),
+        )
     return Method(
         name, lambda *args, **named: machine.attempt(getattr(value, name), *args, **named)
     )
+
+
+def _converted(
+    value: nn.Module, name: str, args: tuple[Any, ...], named: dict[str, Any]
+) -> nn.Module:
+    """Returns a module of which the weights have 64 bits if it is moved to them.
+
+    Their other formats are where numbers lie: what is drawn, and its sizes, do not depend on them.
+    """
+    if name == "double" or torch.float64 in (*args, *named.values()):
+        for part in value.modules():
+            for key, own in [*part._parameters.items()]:
+                if own is not None and own.is_floating_point():
+                    setattr(part, key, placeholder(own.shape, torch.float64, own.requires_grad))
+            for key, kept in [*part._buffers.items()]:
+                if kept is not None and kept.is_floating_point():
+                    part._buffers[key] = kept.double()
+    return value
 
 
 def _applied(machine: Machine, value: nn.Module, function: Any) -> nn.Module:
@@ -47,6 +79,8 @@ def _listed(
 ) -> Any:
     found = machine.attempt(lambda: list(getattr(value, name)(*args, **named)))
     machine.step(machine.node, len(found))
+    if name == "parameters" and isinstance(value, Elsewhere):
+        found = [placeholder((1,))]  # of which a source asks where it lies
     return iter(found) if name not in ("items", "keys", "values") else found
 
 

@@ -215,6 +215,7 @@ TORCH = Namespace(
         "jit": JIT,
         "utils": UTILS,
         "backends": BACKENDS,
+        "onnx": Namespace("torch.onnx", native(is_in_onnx_export=_no)),
         "amp": Namespace("torch.amp", native(autocast=_quiet, custom_fwd=_quiet)),
         "profiler": PROFILER,
         "autograd": Namespace(

@@ -6,12 +6,16 @@ from typing import Any
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, Unknown
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, VALUES, usual
+from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
 
 
-def unknown_attribute(machine: Machine, value: Unknown, name: str) -> Any:
-    """Returns an attribute of an unknown value: a size that is usual for its name is assumed."""
-    if type(size := VALUES.get(name)) is int:
+def unknown_attribute(machine: Machine, value: Unknown, name: str, module: bool = False) -> Any:
+    """Returns an attribute of an unknown value: a size that is usual for its name is assumed.
+
+    A ``module`` may also have a choice, such as ``use_bias``, and a width called ``size``.
+    """
+    size = usual("dim" if module and name == "size" else name)
+    if type(size) is int or (module and type(size) is bool):
         machine.taken.setdefault(value.name, {})[name] = size
         return size
     return Unknown(f"{value.name}.{name}"[:80], value.why)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from ncd.pytorch_source.base.source_values import SETTINGS, own_names
 
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names; {} is a size
     (r".*mask.*|.*padding", ("None", "mask")),
+    (r"mems?|memories|(kv_)?cache|past.*", ("None",)),
     (
         r"t|times?|timesteps?|time_?steps?|noise_(level|label|cond|variance)s?|sigmas?|log_snr|gamma",
         ("1", "1#1000", "1x1"),
@@ -26,7 +29,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
         ("1#10", "{same}", "1x{dim}"),
     ),
     (r"edge_index|edges|adj_t?", ("2x20#10",)),
-    (r"edge_(attr|weight)|edge_features?", ("20x{dim}", "20")),
+    (r"edge_(attr|weight)|edge_features?", ("20x{dim}", "20", "20#4")),
     (r"batch|batch_index|index", ("10#1", "{same}")),
     (r"pos|positions|coords", ("10x3", "1x16x3", "{same}")),
     (r"h|hidden|hx|state|h_?0|prev_hidden|c|cell", ("1x{dim}", "1x1x{dim}", "{same}")),
@@ -83,6 +86,18 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
     return list(dict.fromkeys(way.format(same=shape, dim=dim) for way in found))
 
 
+def optional(model: nn.Module) -> Iterator[list[str]]:
+    """Yields the next inputs of a module that have a default, one more each time.
+
+    Of two that are both optional the source may ask for one, such as the labels of its classes.
+    """
+    kinds = inspect.Parameter
+    given = inspect.signature(model.forward).parameters.values()
+    plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    names = [one.name for one in given if one.default is not kinds.empty and one.kind in plain]
+    yield from (names[: n + 1] for n in range(min(2, len(names))))
+
+
 def width_of(settings: dict[str, Any]) -> int:
     """Returns the width with which a module is made; 0 if it has none."""
     names = ("d_model", "dim", "embed_dim", "hidden_size", "hidden_dim", "context_dim")
@@ -102,6 +117,27 @@ def _input(way: str, shape: str) -> Tensor | None:
 def settings_of(model: nn.Module) -> dict[str, Any]:
     """Returns the arguments with which a module is made, and the sizes that it keeps."""
     return {**own_names(model), **model.__dict__, **model.__dict__.get(SETTINGS, {})}
+
+
+def keyed(forward: ast.AST, name: str, shape: str, settings: dict[str, Any]) -> Guess | None:
+    """Returns a dictionary for an input of which a ``forward`` reads keys; None if it reads none.
+
+    >>> tree = ast.parse("def forward(self, x): return x['low'] + x['high']")
+    >>> keyed(tree, "x", "1x8x4x4", {"low_channels": 3}).words
+    'low 1x3x4x4, high 1x8x4x4'
+    """
+    read = (one for one in ast.walk(forward) if isinstance(one, ast.Subscript))
+    own = (one.slice for one in read if isinstance(one.value, ast.Name) and one.value.id == name)
+    keys = [one.value for one in own if isinstance(one, ast.Constant)]
+    shapes = {}
+    for key in (one for one in keys if isinstance(one, str)):
+        width = settings.get(f"{key}_channels")
+        first, _, rest = shape.partition("x")
+        rest = f"{width}x{rest.partition('x')[2]}" if type(width) is int else rest
+        shapes[key] = f"{first}x{rest}"
+    found = {key: example_tensors(each)[0] for key, each in shapes.items()}
+    words = ", ".join(f"{key} {each}" for key, each in shapes.items())
+    return Guess((found,), words) if found else None
 
 
 def lists(names: list[str], settings: dict[str, Any]) -> Guess | None:

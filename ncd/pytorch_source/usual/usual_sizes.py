@@ -12,7 +12,8 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         image_size img_size imsize dim d_model model_dim embed_dim embedding_dim emb_dim emb_size
         embed_size hidden_dim hidden_size hid_dim hidden_channels num_hiddens n_hidden nhid ninp
         n_embd n_embed width features feature_dim feat_dim in_features input_dim input_size
-        in_planes inplanes planes d_word_vec query_dim context_dim latent_dim
+        in_planes inplanes planes d_word_vec query_dim context_dim latent_dim num_features
+        num_node_features
         """,
     ),
     (
@@ -77,7 +78,10 @@ _NAMES: tuple[tuple[Any, str], ...] = (
     (None, "model_type"),  # a choice of sizes by a name
 )
 _PARTS: tuple[tuple[str, Any], ...] = (  # what a name begins or ends with; the first one counts
-    (r"(use|with|is|has|no|add|return|apply|learned|learnable|share|shared)_.*", False),
+    (
+        r"(use|with|is|has|no|add|return|apply|learned|learnable|shared?|disable|self)_.*",
+        False,
+    ),
     (r".*_(dropout|drop|rate|prob|p)|dropout_.*", 0.0),
     (r".*_(eps|epsilon)", 1e-5),
     (r".*_ids?x", 0),
@@ -100,6 +104,8 @@ _LISTS: dict[str, Any] = {  # of names for sizes that come one after the other
     "layers": (2, 2, 2, 2),
     "num_block": (2, 2, 2, 2),
     "dims": (64, 128, 256, 512),
+    "channel_multipliers": (1, 2, 4),
+    "attention_levels": (1, 2),
     "encoder_depth": 5,
     "output_stride": 16,
     "block_config": (2, 2, 2, 2),

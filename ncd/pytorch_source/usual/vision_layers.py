@@ -218,6 +218,7 @@ class ClassifierHead(nn.Module):
     def __init__(self, in_features, num_classes, pool_type="avg", drop_rate=0.0, use_conv=False,
                  **named):
         super().__init__()
+        self.in_features = self.num_features = in_features
         self.global_pool, self.fc = create_classifier(in_features, num_classes, pool_type, use_conv)
         self.drop = nn.Dropout(drop_rate)
         self.flatten = nn.Flatten(1) if use_conv and pool_type else nn.Identity()

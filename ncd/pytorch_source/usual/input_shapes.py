@@ -1,0 +1,92 @@
+"""Shapes that a module may accept, by the names of its sizes and by its first layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+
+from ncd.pytorch_source.usual.several_inputs import FRAMES, of_pattern, settings_of
+
+WIDEST = 5000  # features of an input
+NAMED = ("input_shape", "image_size", "img_size", "input_size", "image_resolution", "resolution")
+CHANNELS = ("channels", "input_channels")
+STEPS = ("seq_len", "length")
+WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
+
+
+def of_names(model: nn.Module, settings: dict[str, Any]) -> Iterator[str]:
+    """Yields shapes by the pattern of a first ``Rearrange``, and by the settings of a picture."""
+    sides = sides_of(model)
+    if shape := of_pattern(model, settings, (*sides, 64)[0]):
+        yield shape
+    channels = next((n for name in CHANNELS if type(n := settings.get(name)) is int), 0)
+    length = next((n for name in STEPS if type(n := settings.get(name)) is int), 0)
+    frames = next((n for name in FRAMES if type(n := settings.get(name)) is int), 0)
+    if 0 < channels < WIDEST and sides:
+        yield f"1x{channels}x{f'{frames}x' * bool(frames)}{sides[0]}x{sides[0]}"
+    elif 0 < channels < WIDEST and length:
+        yield f"1x{channels}x{length}"
+
+
+def of_settings(settings: dict[str, Any]) -> Iterator[str]:
+    """Yields shapes for a module without layers of torch: the width is that of its settings."""
+    if type(n := settings.get("n_channels", settings.get("in_chans"))) is int and 0 < n < WIDEST:
+        yield f"1x{n}x64x64"
+    names = ("in_channels", "num_features", "in_features", "in_dim", "dim", "d_model", "input_dim")
+    for n in (settings.get(name) for name in names):
+        if type(n) is int and 0 < n < WIDEST:
+            yield from (f"10x{n}", f"1x16x{n}", f"1x{n}x32x32")
+            return
+
+
+def sequences_first(model: nn.Module) -> Iterator[str]:
+    """Yields the shape for a layer whose first dimension is the steps of a sequence."""
+    for part in model.modules():
+        if isinstance(part, nn.RNNBase | nn.MultiheadAttention):
+            n = part.input_size if isinstance(part, nn.RNNBase) else part.embed_dim
+            yield f"2x16x{n}" if part.batch_first else f"16x2x{n}"
+
+
+def of_layer(layer: nn.Module) -> Iterator[str]:
+    """Yields shapes that a layer of torch accepts, by its settings and by its name."""
+    own = next((n for name in WIDTHS if (n := getattr(layer, name, None))), None)
+    sides = int(found[1]) if (found := re.search(r"([123])d$", type(layer).__name__)) else 0
+    if isinstance(layer, nn.EmbeddingBag):
+        yield f"4x8#{layer.num_embeddings}"
+    if isinstance(layer, nn.RMSNorm | nn.LayerNorm):
+        yield "x".join(map(str, (8, *layer.normalized_shape)))
+    if sides or isinstance(layer, nn.GroupNorm):
+        yield "x".join(map(str, (1, own or 16, *[32 if sides < 3 else 16] * (sides or 2))))
+    yield from (f"8x{own or 16}", f"1x{own or 16}x32", f"1x{own or 16}x32x32")
+
+
+def sides_of(model: nn.Module) -> list[int]:
+    """Returns the side of a picture given in the settings of a module."""
+    found = []
+    settings = settings_of(model)
+    for name in NAMED:
+        value = settings.get(name)
+        value = value[0] if isinstance(value, tuple | list) and value else value
+        if type(value) is int and 0 < value < 2000:
+            found.append(value)
+    return found
+
+
+def of_last_dimension(model: nn.Module, first: Any) -> Iterator[str]:
+    """Yields shapes for a layer that works on the last dimension."""
+    n = getattr(first, "in_features", getattr(first, "input_size", 0))
+    n = n or (first.normalized_shape[-1] if isinstance(first, nn.LayerNorm) else 784)
+    if (own := sides_of(model)) and own[0] != n:  # else it is the width itself
+        yield f"1x3x{own[0]}x{own[0]}"
+    if not isinstance(first, nn.RNNBase):
+        yield f"1x{n}"
+    yield f"1x16x{n}"
+    for side, channels in ((28, 1), (32, 3)):  # a picture that is flattened first
+        if side * side * channels == n:
+            yield f"1x{channels}x{side}x{side}"
+    if isinstance(first, nn.RNNBase):  # the rows of a picture, one after the other
+        yield from (f"1x{n}x{n}", f"1x1x{n}x{n}")
+    yield from (f"1x3x{n}x{n}" for n in (224, 256, 32, 64))
