@@ -25,7 +25,7 @@ from ncd.lang.terms.field_spelling import (
     number,
     whole,
 )
-from ncd.lang.terms.field_values import TERM, TERMS
+from ncd.lang.terms.field_values import KEPT, TERM, TERMS, kept
 
 OVER = number("a number over 1", lambda value: value > 1, "1.5")
 
@@ -117,3 +117,19 @@ def test_a_text_of_a_term_names_a_field_only_where_it_differs_from_the_usual() -
     assert repr(LayerNorm("m", eps=0.5)) == "LayerNorm('m', 'norm', 0.5)"
     assert repr(Linear("m -> k", bias=True)) == "Linear('m -> k', 'L', True)"
     assert repr(Repeat((Id("m"),), shared=True)) == "Repeat((Id('m'),), 'layers', True)"
+
+
+def test_an_object_remembers_so_many_values_and_no_more() -> None:
+    class Owner:
+        pass
+
+    owner, computed = Owner(), list[int]()
+
+    def compute(key: int) -> int:
+        computed.append(key)
+        return key
+
+    for key in range(KEPT + 1):
+        assert kept(owner, "_known", key, compute) == kept(owner, "_known", key, compute) == key
+        assert len(owner.__dict__["_known"]) == (key + 1 if key < KEPT else 1)
+    assert computed == [*range(KEPT + 1)]
