@@ -153,3 +153,10 @@ def test_a_power_of_millions_of_digits_is_refused_before_it_is_computed(formula:
         Axes(m=formula)(Id("m"))
     inner = "(1 / 9 ** 63) ** 63" if "1/" in formula else "(9 ** 63) ** 63"
     assert str(caught.value).endswith(f": {inner} has more than 4,000 bits. Try a smaller power.")
+
+
+def test_a_formula_that_no_whole_number_solves_binds_none() -> None:
+    for formula, value in (("2 * k", 7), ("k + 8", 8), ("k / 3 + 9", 8)):
+        with pytest.raises(SizeError) as caught:
+            Axes(m=8, d=formula)(Id("m k") >> Linear(f"m -> d:{value}"))
+        assert "axis k has no size" in str(caught.value)
