@@ -63,8 +63,10 @@ def answer_of(text: str, reading: Reading) -> Answer:
     'out: 8 × 8 × 8 (b, i, j)'
     """
     kind, assumed = kind_of(text, reading), tuple(filter(None, SENTENCE.split(reading.note)))
-    if line := reading.call.line:
+    if reading.call.assumed:
+        line = reading.call.line
         assumed = (f"The text leaves sizes open; with them it ends in `{line}`.", *assumed)
+    assumed = (*assumed, *filter(None, (reading.call.modes,)))
     if reading.failure is not None:
         found = failure_of(reading.failure)
         return Answer(kind, reading.term, (), sentence_of(found), assumed, (found,))

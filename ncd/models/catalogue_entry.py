@@ -161,6 +161,8 @@ class Entry:
         text: The text that it was read from, if it is none of the catalogue.
         cached: The names of the ops whose results are kept of every position while a text is
             written, such as keys and values; ``decoder.k`` is every k in a block ``decoder``.
+        training: Whether it runs as while it learns; else its batch norms use the statistics that
+            they keep.
 
     Raises:
         UnknownNameError: By :meth:`build` and :meth:`preset`, for an unknown knob or preset.
@@ -193,6 +195,7 @@ class Entry:
     listing: bool = False
     text: str = ""
     cached: tuple[str, ...] = ()
+    training: bool = True
 
     @property
     def key(self) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_map_only
 
 from ncd.importing.module_files import example_tensors
@@ -111,7 +112,8 @@ def guessed(
         return features.inputs, features.words
     if len(names) > 1:
         return _several(machine, model, names) if not failed else None
-    candidates = [one for one in dict.fromkeys(_candidates(machine, model)) if one != failed]
+    usual = dict.fromkeys((*_candidates(machine, model), *_larger_batches(machine, model)))
+    candidates = [one for one in usual if one != failed]
     forward = (
         machine.classes[type(model)].names.get("forward")
         if type(model) in machine.classes
@@ -133,6 +135,12 @@ def guessed(
         if accepted(machine, model, inputs, {}):
             return inputs, shape
     return None if failed else (example_tensors(candidates[0]), candidates[0])
+
+
+def _larger_batches(machine: Machine, model: nn.Module) -> Iterator[str]:
+    """Yields shapes of two examples for a batch norm, which may get one number of each."""
+    if any(isinstance(part, _BatchNorm) and part.training for part in model.modules()):
+        yield from (f"2{one[1:]}" for one in _candidates(machine, model) if one.startswith("1x"))
 
 
 def _several(machine: Machine, model: nn.Module, names: list[str]) -> tuple[tuple[Any, ...], str]:

@@ -43,6 +43,7 @@ from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.top_lines import run_lines
 from ncd.pytorch_source.usual.assumed_call import assumed_call, blank_call
 from ncd.pytorch_source.usual.assumptions import message
+from ncd.pytorch_source.usual.modes import mode_words
 from ncd.pytorch_source.usual.plain_statements import as_class
 from ncd.pytorch_source.usual_parts import share
 from ncd.text.call_form import ModuleCall
@@ -57,10 +58,6 @@ DEEP = 12_000  # frames of Python that the interpreter may use
 EXAMPLE = "class Net(nn.Module): …"
 LINE = "nn.Linear(3, 4)(torch.randn(2, 3))"  # an example of a text of one line
 LEADING = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before a line are no indentation
-BATCHES = (  # as the term of a text is run by itself, without the statistics of a module
-    "Its batch norms run as while it learns: they use the statistics of the batch, not those that "
-    "they keep."
-)
 
 
 def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
@@ -102,7 +99,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
         except RecursionError:
             raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
     kind = LINES if is_line(text) else SOURCES
-    notes = (BATCHES if each == EVALUATED else each for each in found.notes)
+    notes = (each for each in found.notes if each != EVALUATED)  # the mode is told
     call = _call(machine, found, tree, scope, words, shapes)
     note = " ".join((message(machine, words, call.line), *notes)).strip()
     failure = _failure(machine, found)
@@ -120,14 +117,14 @@ def _call(
     model = found.exported.module
     inputs = tuple(inspect.signature(model.forward).parameters)
     sizes = tuple(name for given in machine.taken.values() for name in given)
-    line = ""
-    if words or sizes:
+    line, modes = "", mode_words(model, tree)
+    if words or sizes or (shapes and modes):
         given = (*found.exported.args, *found.exported.named.values())
         line = assumed_call(machine, model, given, words or shapes, tree, scope)
     asked = inputs[: len(found.exported.args)]
     assumed = (*sizes, *(asked if words else ())) if line else ()
     classes = candidates(machine, tree, scope)
-    return ModuleCall(line, assumed, inputs, type(model).__name__, classes)
+    return ModuleCall(line, assumed, inputs, type(model).__name__, classes, model.training, modes)
 
 
 def new_machine() -> Machine:
@@ -234,8 +231,38 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
 def _imported(
     machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Imported:
-    """Returns the module as a term; raises its error if nothing can be drawn."""
+    """Returns the module as a term; raises its error if nothing can be drawn.
+
+    What training alone does may not be understood: then it is read in evaluation.
+    """
+    try:
+        found = _in_its_mode(machine, model, inputs, named)
+        refusal = machine.failure
+    except TextError as error:
+        found, refusal = None, error
+    if not isinstance(refusal, TextError) or isinstance(refusal, NoInput) or not model.training:
+        assert found is not None
+        return found
     model.eval()
+    machine.failure = None
+    try:
+        other = _in_its_mode(machine, model, inputs, named)
+    except (TextError, Raised):
+        other = None
+    if other is not None and not other.failure:
+        machine.evaluated = refusal.fact
+        return other
+    model.train()
+    machine.failure = refusal
+    if found is None:
+        raise refusal
+    return found
+
+
+def _in_its_mode(
+    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> Imported:
+    """Returns the module as a term, in the mode in which it is."""
     _check_names(model)
     if lazy_parts(model):
         accepted(machine, model, inputs, named)

@@ -11,7 +11,7 @@ from ncd.text.shape_lines import shape_line
 
 MAKERS = ("randn", "rand", "zeros", "ones", "empty")  # of arrays, whose arguments are their sizes
 BLANK = "..."  # stands for a value that is not known
-Kind = Literal["value", "shape", "line"]  # a line is a shape such as 1x16#50257
+Kind = Literal["value", "shape", "line", "mode"]  # a line is a shape such as 1x16#50257
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class ModuleCall:
         inputs: The names of the inputs, in their order.
         drawn: The class of the module.
         classes: The classes that could be drawn, the most complete one first.
+        training: The mode that the source leaves the module in.
+        modes: What its mode means for this module, in a sentence; empty if nothing.
 
     Source: this project's own, for the form beside the answer to a source.
     """
@@ -34,6 +36,8 @@ class ModuleCall:
     inputs: tuple[str, ...] = ()
     drawn: str = ""
     classes: tuple[str, ...] = ()
+    training: bool = True
+    modes: str = ""
 
 
 def call_of(data: Mapping[str, Any]) -> ModuleCall:
@@ -100,7 +104,7 @@ def call_form(text: str, call: ModuleCall) -> CallForm:
     if shapes and not call.line:
         places = [_Place(0, len(line), ", ".join(call.inputs), "line")]
     else:
-        places = list(_places(line, call.inputs))
+        places = list(_places(line, call))
     if not places and own.strip() not in call.classes:
         return CallForm(*_behind(source))
     return CallForm(first, last, tuple(_parts(line, places, call.assumed)))
@@ -132,7 +136,7 @@ def _last_line(source: str, call: ModuleCall) -> tuple[int, int, str]:
     return (first, last, own) if alone and continued else behind
 
 
-def _places(line: str, inputs: tuple[str, ...]) -> Iterator[_Place]:
+def _places(line: str, call: ModuleCall) -> Iterator[_Place]:
     """Yields the places of the fields in a line, in their order."""
     try:
         tree = ast.parse(line.strip())
@@ -144,11 +148,12 @@ def _places(line: str, inputs: tuple[str, ...]) -> Iterator[_Place]:
         key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
     )
     found = []
-    count = 0
+    inputs = iter((*call.inputs, *("input",) * len(calls)))
     for node in calls:
+        if call.modes and (own := _mode(node, call.classes)) is not None:
+            found.append(_Place(offset.end(own[0]), offset.end(own[1]), "mode", "mode"))
         if (sizes := _sizes(node)) is not None:
-            name = inputs[count] if count < len(inputs) else f"input {count + 1}"
-            count += 1
+            name = next(inputs)
             if sizes:
                 start, end = offset.start(sizes[0]), offset.end(sizes[-1])
                 end += line[end : end + 1] == "," and len(sizes) == 1  # of a tuple
@@ -159,6 +164,20 @@ def _places(line: str, inputs: tuple[str, ...]) -> Iterator[_Place]:
                     start, end = offset.start(word.value), offset.end(word.value)
                     found.append(_Place(start, end, word.arg, "value"))
     yield from sorted(found)
+
+
+def _mode(node: ast.Call, classes: tuple[str, ...]) -> tuple[ast.expr, ast.expr] | None:
+    """Returns the module that is called, alone and with ``.eval()``; None for another call."""
+    module = node.func
+    if not node.args or not isinstance(module, ast.Call | ast.Name):
+        return None
+    if isinstance(module, ast.Name):
+        outside = module.id in (*classes, "print") or not module.id.islower()
+        return None if outside else (module, module)
+    inner = module.func
+    if isinstance(inner, ast.Attribute) and inner.attr in ("eval", "train") and not module.args:
+        return inner.value, module
+    return module, module
 
 
 class _Offsets:

@@ -198,7 +198,6 @@ class Trace:
 
     def _drawn(self, model: nn.Module, shapes: str, places: list[list[Place]]) -> None:
         """Runs the module that is drawn, on the inputs of a line of shapes, or on assumed ones."""
-        model.eval()  # the text does not call it; the reader draws it so
         if shapes or self.shapes:
             args = self._arrays(shapes or self.shapes, places if shapes else [])
         else:

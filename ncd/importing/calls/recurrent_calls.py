@@ -10,6 +10,7 @@ from ncd.importing.base.atoms import Atom, Dim, leaves
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
 from ncd.importing.base.op_order import parameter_name, reordered
+from ncd.importing.calls.activation_calls import dropout as dropped
 from ncd.importing.calls.concat_calls import concatenate, stack
 from ncd.importing.calls.order_calls import flip
 from ncd.importing.calls.product_calls import own
@@ -104,8 +105,8 @@ def recurrent(
     batch_first: bool = False,
 ) -> tuple[Value, ...]:
     """Adds a recurrent layer for each of ``layers``; returns its outputs and last states."""
-    if (train and dropout) or not all(own(g, each) for each in weights):
-        g.refuse("a layer that drops numbers, or shares weights")
+    if not all(own(g, each) for each in weights):
+        g.refuse("a layer that shares weights")
     value = g.solid(g.value(x))
     at = 1 if batch_first and len(value.dims) == 3 else 0
     begin = [first] if isinstance(first, Value | Constant) else list(first)
@@ -123,6 +124,7 @@ def recurrent(
             for some, end in zip(last, ends, strict=True):
                 some.append(end)
         value = g.value(concatenate(g, found, len(value.dims) - 1) if both_ways else found[0])
+        value = dropped(g, value, dropout, train and i < layers - 1)
     return (value, *(g.value(stack(g, some, 0)) for some in last))
 
 

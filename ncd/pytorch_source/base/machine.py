@@ -72,6 +72,7 @@ class Machine:
     boxes: dict[str, tuple[Unknown, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
     box_results: list[Any] = field(default_factory=list)
     instead: dict[str, str] = field(default_factory=dict)  # why more complete classes are not drawn
+    evaluated: str = ""  # why a module is read in evaluation, though it is in training
     skipped: set[type] = field(default_factory=set)  # classes of which no input is known
 
     @property

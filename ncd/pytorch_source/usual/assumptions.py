@@ -18,6 +18,8 @@ def message(machine: Machine, inputs: str, call: str) -> str:
     note = ""
     if inputs and not call:
         note = f"No input is given, so {inputs} is taken. A last line with a shape changes it."
+    if machine.evaluated:
+        note += f" It is read in evaluation, as in training {machine.evaluated}."
     for name, fact in machine.instead.items():
         note += f" {name} is not drawn: {fact}."
     written_there = {machine.maker[1], *machine.maker[2]} if call and machine.maker else set()

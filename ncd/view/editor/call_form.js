@@ -15,13 +15,13 @@ function fillForm(host, { form, drawn, classes }) {
   host.formed = key;
   const focused = place.getRootNode().activeElement?.closest(".form [name]")?.name;
   const fields = form?.parts.filter((part) => typeof part !== "string") ?? [];
-  const made = fields.map((part) => sizeField(host, part, form));
+  const made = fields.map((part) => (part.kind === "mode" ? modeField : sizeField)(host, part, form));
   host.fields = made.map(({ lastChild }) => lastChild);
   const part = (title, wanted) => titled(title, made.filter((_, i) => wanted(fields[i])));
   place.replaceChildren(
     ...classField(host, drawn, classes, form),
-    ...part("", ({ value, assumed }) => value && !assumed),
-    ...part("Missing:", ({ value }) => !value),
+    ...part("", ({ kind, value, assumed }) => kind === "mode" || (value && !assumed)),
+    ...part("Missing:", ({ kind, value }) => kind !== "mode" && !value),
     ...part("Assumed:", ({ value, assumed }) => value && assumed),
   );
   place.hidden = !place.childElementCount;
@@ -53,6 +53,17 @@ function sizeField(host, { name, kind, value, assumed }, form) {
   return labelled(name, field, HINTS[field.className]);
 }
 
+// The mode of the module: what its class leaves it in, or what the line says.
+function modeField(host, { value }, form) {
+  const field = document.createElement("select");
+  field.name = "mode";
+  const training = value === ".eval()" ? "" : value;
+  field.append(new Option("training", training), new Option("evaluation", ".eval()"));
+  field.value = value;
+  field.onchange = () => writeForm(host, form);
+  return labelled("mode", field, "What train() and eval() change is said below");
+}
+
 // The class to draw, where there are several: its name becomes the last line.
 function classField(host, drawn, classes, form) {
   if (!classes.length) return [];
@@ -72,6 +83,7 @@ function writeForm(host, form) {
 // The text of a field in the line; null while it is not known, or is none.
 function written({ kind, value }, field) {
   const typed = field.value.trim();
+  if (kind === "mode") return typed;
   if (kind !== "shape") return typed || null;
   if (typed && !SIZES.test(typed)) {
     field.setCustomValidity("Sizes are whole numbers, such as 1 × 3 × 224 × 224.");

@@ -32,7 +32,8 @@ def said(found: Own, findings: Sequence[Finding] = ()) -> Said:
     if found.failure is not None:
         plain = Said(f"{STOPS}\n{found.failure}", True, faults(found.failure), beside=beside)
     else:
-        told = f"{found.costs}\nRead as {found.kind}. {found.note}".strip()
+        read = " ".join(filter(None, (f"Read as {found.kind}.", found.call.modes, found.note)))
+        told = f"{found.costs}\n{read}".strip()
         plain = Said(told, sentence=found.sentence, beside=beside)
     plain = _with_form(plain, found.entry.text, found.call)
     return _with(plain, found.entry.text, findings)

@@ -104,6 +104,7 @@ def own(text: str) -> Own:
     term = _closed(found.term) if least else found.term  # a source names no op by itself
     _check_parts(term)
     entry = _entry(term, NAME, "Yours", "Your own text", text, least)
+    entry = replace(entry, training=found.call.training)
     _check_wires(entry)
     if found.failure is not None:
         sentence = ""

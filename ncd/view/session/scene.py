@@ -143,7 +143,7 @@ class Scene:
     def weights(self) -> tuple[Hashable, ...]:
         """Returns everything that the module depends on, apart from the term."""
         trained = self.learned.key if self.learned else ""
-        return self.seed, self.device, trained, self.formats
+        return self.seed, self.device, trained, self.formats, self.entry.training
 
     @property
     def numbers(self) -> tuple[Hashable, ...]:
@@ -163,11 +163,12 @@ class Scene:
     def _compiled(self) -> CircuitModule:
         if not self.learned and self.formats.plain and self.device == "cpu":
             check(self.circuit)
-            return CircuitModule(self.circuit, self.seed, shared=True)
+            module = CircuitModule(self.circuit, self.seed, shared=True)
+            return module.train(self.entry.training)
         module = ncd.compile(self.term, self.seed, self.device)
         if self.learned:
             read_weights(module, self.learned.weights, finite=False)
-        return in_formats(module, self.formats)
+        return in_formats(module, self.formats).train(self.entry.training)
 
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:
