@@ -67,6 +67,8 @@ class Imported:
         notes: Where the term is not the module, in sentences: outputs of another shape or kind, or
             that are not close, as both were run once; parameters that it lacks; norms that use
             the statistics that they keep.
+        nodes: The node of torch's graph for which each op of the term was made, in their order;
+            empty for wires.
 
     Source: ``torch.export``, whose graph is read.
 
@@ -81,6 +83,7 @@ class Imported:
     exported: Exported
     weights: tuple[Constant, ...]
     notes: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
 
     def module(self) -> CircuitModule:
         """Returns the compiled term with the weights of the module, in its mode."""
@@ -160,7 +163,7 @@ def from_torch(
         walked = walk(made, forced, names, written_out)
         check_input_names(axes or {}, walked.inputs)
         try:
-            term, weights = built(walked)
+            term, weights, nodes = built(walked)
         except Refused as error:
             if dropped := error.reasons.keys() & written_out:
                 for node in dropped:
@@ -175,5 +178,5 @@ def from_torch(
         builder = walked.builder
         notes, failure = compared(term, weights, made, [*builder.boxes, *builder.drawn])
         notes += (DRAWN,) if builder.drawn else ()
-        return Imported(term, tuple(boxes), failure, made, weights, notes)
+        return Imported(term, tuple(boxes), failure, made, weights, notes, nodes)
     raise ImportFailed("too many of its calls have no op", cure="a smaller module")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ncd.importing.base.import_values import Constant, Path, Slot
@@ -10,6 +10,7 @@ from ncd.importing.base.op_order import identifier
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.op import Op
 from ncd.lang.terms.step_wires import Step, alive, wired
 from ncd.lang.terms.terms import Term, Then
 from ncd.lang.types.axes import Array
@@ -26,6 +27,7 @@ class Item(Step):
 
     path: Path = ()
     name: str = ""  # of the module that it is, such as ``layers.0``
+    node: str = ""  # of torch's graph
     weights: tuple[Constant, ...] = ()
 
     @property
@@ -42,6 +44,26 @@ class Item(Step):
 def assembled(items: Sequence[Item], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
     """Returns the term of all steps, in blocks for the modules."""
     return wired(_blocks(late(alive(items, outputs)), "", outputs, arrays), inputs, outputs, arrays)
+
+
+def origins(items: Sequence[Item], term: Term) -> tuple[str, ...]:
+    """Returns the node of torch's graph for each op of a term, in order; empty for its wires."""
+    waiting = [(op, item.node) for item in items for op in ops(item.term)]
+    found = []
+    at = 0
+    for op in ops(term):
+        same = at < len(waiting) and waiting[at][0] == op
+        found.append(waiting[at][1] if same else "")
+        at += same
+    return tuple(found)
+
+
+def ops(term: Term) -> Iterator[Op]:
+    """Yields the ops of a term, in the order in which its circuit numbers them."""
+    if isinstance(term, Op):
+        yield term
+    for part in term.children:
+        yield from ops(part)
 
 
 def late(items: Sequence[Item]) -> list[Item]:

@@ -9,15 +9,18 @@ from ncd.importing.base.import_values import Constant, Refused, Slot, Step
 from ncd.importing.base.op_order import reordered
 from ncd.importing.graph_calls import fact
 from ncd.importing.graph_reader import Walked
-from ncd.importing.module_blocks import Item, alive, assembled, late
+from ncd.importing.module_blocks import Item, alive, assembled, late, origins
 from ncd.importing.naming.axis_names import AxisNames, PartOfGroup
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axes import Array, Type
 
 
-def built(walked: Walked) -> tuple[Term, tuple[Constant, ...]]:
-    """Returns the term of the steps and its weights; raises Refused for those that do not fit."""
+def built(walked: Walked) -> tuple[Term, tuple[Constant, ...], tuple[str, ...]]:
+    """Returns the term of the steps, its weights, and the node of torch's graph of each op.
+
+    Raises Refused for steps that do not fit.
+    """
     steps = walked.builder.steps
     axes = AxisNames([slot.atoms for slot in walked.inputs.values()], steps, walked.called)
     arrays: dict[Slot, Array] = {}
@@ -33,7 +36,8 @@ def built(walked: Walked) -> tuple[Term, tuple[Constant, ...]]:
     ready = late(alive(items, tuple(outputs)))
     weights = tuple(weight for item in ready for weight in item.weights)
     inputs = tuple(walked.inputs.values())
-    return assembled(ready, inputs, tuple(outputs), arrays), weights
+    term = assembled(ready, inputs, tuple(outputs), arrays)
+    return term, weights, origins(ready, term)
 
 
 def _items(steps: Iterable[Step], axes: AxisNames, arrays: dict[Slot, Array]) -> list[Item]:
@@ -71,7 +75,7 @@ def _item(step: Step, axes: AxisNames, arrays: dict[Slot, Array]) -> Item:
         raise Refused({step.node: str(error)}) from None
     except Exception as error:  # whatever an op raises for what nobody has thought of
         raise Refused({step.node: f"it has no op here ({fact(error)})"}) from None
-    return Item(term, step.takes, step.gives, step.path, weights=step.weights)
+    return Item(term, step.takes, step.gives, step.path, weights=step.weights, node=step.node)
 
 
 def _together(atoms: Iterable[Atom]) -> Dim:

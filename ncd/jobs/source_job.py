@@ -117,6 +117,7 @@ def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
         return {"error": _spelled(TextError(fact, 1, 1, cure="fewer lines"))}
     failure = _spelled(found.failure) if found.failure else None
     shapes = {"shapes": found.shapes, "lines": [*found.lines.items()], "call": asdict(found.call)}
+    shapes["ops"] = [*found.ops.items()]
     return {"term": term, "kind": found.kind, "note": found.note, "failure": failure, **shapes}
 
 

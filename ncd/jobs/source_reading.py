@@ -128,7 +128,8 @@ def _read(result: bytes) -> Reading | TextError:
     failure = _error(said["failure"]) if said["failure"] else None
     lines = {line: _shapes(shapes) for line, shapes in said["lines"]}
     shapes, call = _shapes(said["shapes"]), call_of(said["call"])
-    return Reading(term, said["kind"], said["note"], failure, shapes, lines, call)
+    note, ops = said["note"], dict(said["ops"])
+    return Reading(term, said["kind"], note, failure, shapes, lines, call, ops)
 
 
 def _shapes(said: list[list[int]]) -> tuple[tuple[int, ...], ...]:

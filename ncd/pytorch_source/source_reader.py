@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
+from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import tree_leaves
 
 from ncd.importing import from_torch
 from ncd.importing.comparison import EVALUATED
 from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
+from ncd.pytorch_source.base.line_ops import line_ops
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
 from ncd.pytorch_source.base.source_values import PART, Interpreted, Scope, Unknown
@@ -104,7 +106,8 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     note = " ".join((message(machine, words, call.line), *notes)).strip()
     failure = _failure(machine, found)
     shown = found.exported.shapes
-    return Reading(found.term, kind, note, failure, shown, machine.line_shapes, call)
+    places = line_ops(machine, found)
+    return Reading(found.term, kind, note, failure, shown, machine.line_shapes, call, places)
 
 
 def _call(
@@ -271,7 +274,8 @@ def _in_its_mode(
     machine.box_results.clear()
     machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:
-        found = from_torch(model, *inputs, axes=steps_first(model, inputs), **named)
+        with preserve_node_meta():  # the lines that make them
+            found = from_torch(model, *inputs, axes=steps_first(model, inputs), **named)
     except NCDError as error:
         wrong = TextError(str(error).rstrip("."), 1, 1)
         raise _stopped(machine, model, inputs, named) or wrong from None

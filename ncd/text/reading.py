@@ -22,6 +22,7 @@ class Reading:
         shapes: The shapes of the module's results, as torch has them.
         lines: The shapes of the arrays that a line of the source makes, by its number.
         call: How the module of a source is made and called.
+        ops: The ids of the ops that a line of the source makes, such as ``n1 n2``, by its number.
 
     Source: this project's own, for the caption of a visitor's text.
 
@@ -37,3 +38,4 @@ class Reading:
     shapes: tuple[tuple[int, ...], ...] = ()
     lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     call: ModuleCall = field(default_factory=ModuleCall)
+    ops: Mapping[int, str] = field(default_factory=dict)

@@ -7,12 +7,13 @@ import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState, StateEffect, StateField, Transaction } from "@codemirror/state";
-import { drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { Decoration, drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 
 // Returns an editor of `text` in `parent`. `changed(text)` is called after each change made by its
-// reader, `complete(line, word, inText)` returns the completions of a word behind part of a line.
-export function codeEditor({ parent, text, label, changed, complete, finished }) {
+// reader, `complete(line, word, inText)` returns the completions of a word behind part of a line,
+// `moved(line)` is called when the cursor is moved to a line.
+export function codeEditor({ parent, text, label, changed, complete, finished, moved }) {
   const language = new Compartment();
   const view = new EditorView({
     parent,
@@ -25,6 +26,7 @@ export function codeEditor({ parent, text, label, changed, complete, finished })
         syntaxHighlighting(classHighlighter),
         language.of(languageOf(text)),
         margin,
+        litLines,
         autocompletion({ override: [(context) => completions(context, complete)], icons: false }),
         // Tab leaves the editor, so that a keyboard is never trapped; it only takes a completion.
         keymap.of([
@@ -36,6 +38,8 @@ export function codeEditor({ parent, text, label, changed, complete, finished })
         EditorView.updateListener.of((update) => {
           const typed = update.transactions.some((each) => !each.annotation(Transaction.remote));
           if (update.docChanged && typed) changed(view.state.doc.toString());
+          if (update.selectionSet && !update.docChanged)
+            moved(update.state.doc.lineAt(update.state.selection.main.head).number);
         }),
       ],
     }),
@@ -60,6 +64,9 @@ export function codeEditor({ parent, text, label, changed, complete, finished })
     text: () => view.state.doc.toString(),
     mark: (faults) => mark(view, faults),
     beside: (words) => view.dispatch({ effects: beside.of(words) }),
+    light: (lines) => view.dispatch({ effects: lit.of(lines) }),
+    lineAt: (y) => view.state.doc.lineAt(view.lineBlockAtHeight(y - view.documentTop).from).number,
+    show: (line) => view.dispatch({ effects: EditorView.scrollIntoView(view.state.doc.line(line).from) }),
   };
 }
 
@@ -77,17 +84,22 @@ function difference(text, next) {
 const beside = StateEffect.define();
 
 class Words extends GutterMarker {
-  constructor(words) {
+  constructor(words, names) {
     super();
     this.words = words;
+    this.names = names;
   }
 
   eq(other) {
-    return this.words === other.words;
+    return this.words === other.words && this.names === other.names;
   }
 
   toDOM() {
-    return document.createTextNode(this.words);
+    const made = document.createElement("span");
+    const names = document.createElement("i");
+    made.title = names.textContent = this.names ?? "";
+    made.append(this.words, names);
+    return made;
   }
 }
 
@@ -97,7 +109,7 @@ const places = StateField.define({
     const given = effects.find((each) => each.is(beside));
     if (given) {
       const known = given.value.filter(([line]) => line >= 1 && line <= newDoc.lines);
-      return known.map(([line, words]) => ({ at: newDoc.line(line).from, words: new Words(words) }));
+      return known.map(([line, ...words]) => ({ at: newDoc.line(line).from, words: new Words(...words) }));
     }
     return docChanged ? value.map(({ at, words }) => ({ at: changes.mapPos(at), words })) : value;
   },
@@ -113,6 +125,21 @@ const margin = [
     lineMarkerChange: (update) => update.startState.field(places) !== update.state.field(places),
   }),
 ];
+
+// Lines that are lit, as their ops are elsewhere on the page.
+const lit = StateEffect.define();
+const LIT = Decoration.line({ class: "cm-lit" });
+
+const litLines = StateField.define({
+  create: () => Decoration.none,
+  update(value, { state, changes, effects }) {
+    const given = effects.find((each) => each.is(lit));
+    if (!given) return value.map(changes);
+    const known = given.value.filter((line) => line >= 1 && line <= state.doc.lines);
+    return Decoration.set(known.map((line) => LIT.range(state.doc.line(line).from)), true);
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
 
 const languageOf = (text) => (/^\s*\{/.test(text) ? json() : pythonLanguage);
 

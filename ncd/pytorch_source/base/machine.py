@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch import nn
+from torch.fx.traceback import annotate
 
 from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at
 from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
@@ -21,6 +22,7 @@ ITEMS = 100_000  # of a list
 LETTERS = 20_000  # of a text that is computed
 BITS = 256  # of a whole number
 NODE = ast.Pass()
+LINES = "source lines"  # what is noted on the nodes of torch's graph
 
 Reader = Callable[["Machine", Any, Scope], Any]
 
@@ -67,6 +69,7 @@ class Machine:
         default_factory=dict
     )  # shapes, by lines
     partly: bool = False  # whether modules that are to be given become boxes
+    lines: list[int] = field(default_factory=list)  # being interpreted, the outer ones first
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
     plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
     boxes: dict[str, tuple[Unknown, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
@@ -97,12 +100,25 @@ class Machine:
         self.nested += 1
         before, self.node = self.node, node
         try:
+            if self.tracing and isinstance(node, ast.stmt):
+                with self._line(node):
+                    return reader(self, node, scope)
             return reader(self, node, scope)
         except MemoryError:
             raise error_at(node, "it needs too much memory", "smaller sizes", Stopped) from None
         finally:
             self.nested -= 1
             self.node = before
+
+    @contextmanager
+    def _line(self, node: ast.stmt) -> Iterator[None]:
+        """Lets the calls of torch that a line makes know it, and the lines that called it."""
+        self.lines.append(node.lineno)
+        try:
+            with annotate({LINES: tuple(dict.fromkeys(self.lines))}):
+                yield
+        finally:
+            self.lines.pop()
 
     def step(self, node: ast.AST, count: int = 1) -> None:
         """Counts steps; raises Stopped for too many of them."""

@@ -43,12 +43,14 @@ async function upgrade(host, data) {
     label: data.label,
     changed: () => changed(host),
     finished: () => send(host),
+    moved: (line) => host.view && lightLine(host, line),
     complete: (before, inText, whole) => completions(KNOWN, before, inText, whole),
   });
   field.remove();
   if (focused) host.root.querySelector(".cm-content").focus();
   host.view.mark(host.faults);
   host.view.beside(host.beside);
+  linkLines(host);
 }
 
 function completions(known, before, inText, whole) {
@@ -96,11 +98,13 @@ function tell(host, data) {
   fillForm(host, data);
   told.hidden = data.wrong && data.sentence !== ""; // the reason is said in its place
   cures.replaceChildren(...data.cures.map((cure) => remedy(host, cure)), ...undo(host, data.text));
+  host.ops = data.ops;
   findings.replaceChildren(...data.remarks.map((each) => remark(host, each)));
   findings.hidden = !data.remarks.length;
-  [host.faults, host.beside] = [data.faults, data.beside];
+  [host.faults, host.beside, host.ops] = [data.faults, data.beside, data.ops];
   host.view?.mark(host.faults);
   host.view?.beside(host.beside);
+  if (host.view) lightLines(host);
 }
 
 // The parts of a text; those between backticks are code.
@@ -110,10 +114,11 @@ function spelled(text) {
   return parts.map((part, i) => (i % 2 ? Object.assign(document.createElement("code"), { textContent: part }) : part));
 }
 
-function remark(host, { kind, words, cures }) {
+function remark(host, { kind, words, line, cures }) {
   const item = document.createElement("li");
   item.className = kind;
-  item.append(...spelled(words), ...cures.map((cure) => remedy(host, cure)));
+  const shown = host.ops[line] ? [button("Show it", "lights what the line makes", () => showLine(host, line), "link")] : [];
+  item.append(...spelled(words), ...shown, ...cures.map((cure) => remedy(host, cure)));
   return item;
 }
 

@@ -7,8 +7,9 @@ come, and where it cannot come, there is a plain text field.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import NamedTuple
 
 import streamlit as st
@@ -37,7 +38,7 @@ _editor = st.components.v2.component(
 <div class="editor"><textarea spellcheck="false"></textarea></div>
 <ul class="findings" aria-live="polite" aria-label="Findings" tabindex="0" hidden></ul></div>""",
     css=static("editor/editor.css"),
-    js=static("editor/editor.js", "editor/call_form.js"),
+    js=static("editor/editor.js", "editor/call_form.js", "editor/lit_lines.js"),
 )
 
 
@@ -63,20 +64,22 @@ class Remedy(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """Something that is found in a text: its kind, the words, and the buttons beside it."""
+    """Something that is found in a text: its kind, the words, the buttons beside it, its line."""
 
     kind: str
     words: str
     remedies: tuple[Remedy, ...] = ()
+    line: int = 0
 
 
 class Said(NamedTuple):
     """The answer to a text, and all that is said around it.
 
     ``sentence`` is the answer, with buttons that cure what fails, and ``words`` is the message
-    below it. ``faults`` are underlined, ``remarks`` stand below the text, and ``beside`` are the
-    words in the margin of a line. ``form`` is the last line with its sizes as fields, ``drawn`` the
-    class that is drawn, and ``classes`` those that could be.
+    below it. ``faults`` are underlined, and ``remarks`` stand below the text. ``beside`` are the
+    words in the margin of a line and the names of axes, ``ops`` the ids of the ops that it makes.
+    ``form`` is the last line with its sizes as fields, ``drawn`` the class that is drawn, and
+    ``classes`` are those that could be.
     """
 
     words: str
@@ -85,10 +88,11 @@ class Said(NamedTuple):
     sentence: str = ""
     remedies: tuple[Remedy, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    beside: tuple[tuple[int, str], ...] = ()
+    beside: tuple[tuple[int, str, str], ...] = ()
     form: CallForm | None = None
     drawn: str = ""
     classes: tuple[str, ...] = ()
+    ops: Mapping[int, str] = MappingProxyType({})
 
 
 def faults(error: NCDError) -> tuple[Fault, ...]:
@@ -134,10 +138,11 @@ def show(
         "sentence": said.sentence,
         "cures": [each._asdict() for each in said.remedies],
         "remarks": [
-            {"kind": kind, "words": words, "cures": [each._asdict() for each in remedies]}
-            for kind, words, remedies in said.remarks
+            {**each._asdict(), "cures": [cure._asdict() for cure in each.remedies]}
+            for each in said.remarks
         ],
         "beside": said.beside,
+        "ops": {str(line): ids for line, ids in said.ops.items()},
         "form": asdict(said.form) if said.form else None,
         "drawn": said.drawn,
         "classes": said.classes,

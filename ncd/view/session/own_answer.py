@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ncd.answers.plain_answer import sentence_of
-from ncd.answers.result_sentence import shape_words
+from ncd.answers.result_sentence import dimension_names, shape_words
 from ncd.findings.finding import Cure, Finding
+from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
 from ncd.text.call_form import ModuleCall, call_form
 from ncd.text.text_errors import TextError
@@ -26,8 +27,10 @@ MARGIN = 2  # arrays beside a line
 def said(found: Own, findings: Sequence[Finding] = ()) -> Said:
     """Returns what is said about a text that could be read, with what is found in it."""
     stops = found.failure.line if found.failure else 0
+    names = _names(found)
     beside = tuple(
-        (line, _beside(shapes) + FAILS * (line == stops)) for line, shapes in found.lines.items()
+        (line, _beside(shapes) + FAILS * (line == stops), names.get(line, ""))
+        for line, shapes in found.lines.items()
     )
     if found.failure is not None:
         plain = Said(f"{STOPS}\n{found.failure}", True, faults(found.failure), beside=beside)
@@ -35,7 +38,7 @@ def said(found: Own, findings: Sequence[Finding] = ()) -> Said:
         read = " ".join(filter(None, (f"Read as {found.kind}.", found.call.modes, found.note)))
         told = f"{found.costs}\n{read}".strip()
         plain = Said(told, sentence=found.sentence, beside=beside)
-    plain = _with_form(plain, found.entry.text, found.call)
+    plain = _with_form(plain, found.entry.text, found.call)._replace(ops=found.ops)
     return _with(plain, found.entry.text, findings)
 
 
@@ -59,7 +62,9 @@ def _with(plain: Said, text: str, findings: Sequence[Finding]) -> Said:
     first = next((each for each in findings if each.kind == "failure"), None)
     rest = [each for each in findings if each is not first]
     said = plain._replace(
-        remarks=tuple(Remark(each.kind, sentence_of(each), _remedies(each, text)) for each in rest),
+        remarks=tuple(
+            Remark(each.kind, sentence_of(each), _remedies(each, text), each.line) for each in rest
+        ),
         faults=(*plain.faults, *_mild(rest, text)),
     )
     if first is None or not (first.cures or first.layer):  # the message itself says as much
@@ -99,6 +104,21 @@ def _remedy(cure: Cure, text: str) -> Remedy:
     was = old[line - 1].strip() if line <= len(old) else ""
     hint = f"in place of {was}" + (f"; out: {out}" if out else "")
     return Remedy(f"line {line}: {words}{beside}{meant}", cure.text, hint)
+
+
+def _names(found: Own) -> dict[int, str]:
+    """Returns the names of the axes of what each line makes, as of the last op that makes it."""
+    try:
+        circuit = elaborate(found.entry.build())
+    except NCDError:  # is told beside what can be drawn
+        return {}
+    cells = {cell.id: cell for cell in circuit.cells}
+    names = {}
+    for line, shapes in found.lines.items():
+        last = [cells[id] for id in found.ops.get(line, "").split() if id in cells][::-1]
+        every = (dimension_names(value.array, shapes[0]) for cell in last for value in cell.outputs)
+        names[line] = " ".join(next(filter(None, every), ()))
+    return names
 
 
 def _beside(shapes: Sequence[tuple[int, ...]]) -> str:

@@ -58,7 +58,7 @@ class Own:
 
     ``sentence`` says what comes out, ``costs`` what that takes, ``lines`` are the shapes that lines
     of a source make, ``memory`` is whether it is a model whose memory is of interest, ``call`` is
-    how its module is made.
+    how its module is made, ``ops`` are the ids of the ops of its lines.
     """
 
     entry: Entry
@@ -70,6 +70,7 @@ class Own:
     memory: bool = False
     lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     call: ModuleCall = field(default_factory=ModuleCall)
+    ops: Mapping[int, str] = field(default_factory=dict)
 
 
 def own_entry(text: str) -> Entry:
@@ -114,7 +115,7 @@ def own(text: str) -> Own:
         sentence = _sentence(entry)
     costs = cost_sentence(found.term) if least and found.failure is None else ""
     told = found.kind, found.note, found.failure, sentence, costs
-    return Own(entry, *told, lines=found.lines, call=found.call)
+    return Own(entry, *told, lines=found.lines, call=found.call, ops=found.ops)
 
 
 def _sentence(entry: Entry) -> str:
