@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
-import sys
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
@@ -21,7 +17,8 @@ from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
 from ncd.pytorch_source.base.line_ops import line_ops
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
+from ncd.pytorch_source.base.source_errors import Raised, Stopped, told
+from ncd.pytorch_source.base.source_tree import deep, syntax_tree
 from ncd.pytorch_source.base.source_values import PART, Interpreted, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.known_libraries import LIBRARIES
@@ -43,22 +40,16 @@ from ncd.pytorch_source.one_line import check_line, take_shape
 from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.top_lines import run_lines
-from ncd.pytorch_source.usual.assumed_call import assumed_call, blank_call
+from ncd.pytorch_source.usual.assumed_call import blank_call, module_call
 from ncd.pytorch_source.usual.assumptions import message
-from ncd.pytorch_source.usual.modes import mode_words
+from ncd.pytorch_source.usual.mode_words import in_training
 from ncd.pytorch_source.usual.plain_statements import as_class
 from ncd.pytorch_source.usual_parts import share
-from ncd.text.call_form import ModuleCall
 from ncd.text.reading import Reading
 from ncd.text.recognise import LINES, SOURCES, is_line
 from ncd.text.shape_lines import shape_line
-from ncd.text.text_errors import TextError, syntax_error
+from ncd.text.text_errors import TextError
 
-LONGEST = 120_000  # letters of a source
-NODES = 60_000  # of its syntax tree
-DEEP = 12_000  # frames of Python that the interpreter may use
-EXAMPLE = "class Net(nn.Module): …"
-LINE = "nn.Linear(3, 4)(torch.randn(2, 3))"  # an example of a text of one line
 LEADING = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before a line are no indentation
 
 
@@ -102,32 +93,13 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
     kind = LINES if is_line(text) else SOURCES
     notes = (each for each in found.notes if each != EVALUATED)  # the mode is told
-    call = _call(machine, found, tree, scope, words, shapes)
+    classes = candidates(machine, tree, scope)
+    call = module_call(machine, found, tree, scope, words, shapes, classes)
     note = " ".join((message(machine, words, call.line), *notes)).strip()
     failure = _failure(machine, found)
     shown = found.exported.shapes
     places = line_ops(machine, found)
     return Reading(found.term, kind, note, failure, shown, machine.line_shapes, call, places)
-
-
-def _call(
-    machine: Machine, found: Imported, tree: ast.Module, scope: Scope, words: str, shapes: str
-) -> ModuleCall:
-    """Returns how the drawn module is made and called; ``words`` are the inputs that are assumed.
-
-    ``shapes`` are those that the source gives.
-    """
-    model = found.exported.module
-    inputs = tuple(inspect.signature(model.forward).parameters)
-    sizes = tuple(name for given in machine.taken.values() for name in given)
-    line, modes = "", mode_words(model, tree)
-    if words or sizes or (shapes and modes):
-        given = (*found.exported.args, *found.exported.named.values())
-        line = assumed_call(machine, model, given, words or shapes, tree, scope)
-    asked = inputs[: len(found.exported.args)]
-    assumed = (*sizes, *(asked if words else ())) if line else ()
-    classes = candidates(machine, tree, scope)
-    return ModuleCall(line, assumed, inputs, type(model).__name__, classes, model.training, modes)
 
 
 def new_machine() -> Machine:
@@ -141,35 +113,6 @@ def new_machine() -> Machine:
     machine = Machine(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
     share(machine)
     return machine
-
-
-def syntax_tree(text: str) -> ast.Module:
-    """Returns the syntax tree of a source of bounded size."""
-    if len(text) > LONGEST:
-        raise TextError(f"it has {len(text):,} letters, at most {LONGEST:,} are read", 1, 1)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what is odd in a text; to tell, Python reads files
-            tree = ast.parse(text)
-    except SyntaxError as error:
-        raise syntax_error(error, LINE if is_line(text) else EXAMPLE) from None
-    except (ValueError, RecursionError, MemoryError):
-        raise TextError("it is nested too deep, or holds a letter that no text has", 1, 1) from None
-    for count, node in enumerate(ast.walk(tree)):
-        if count > NODES:
-            raise error_at(node, f"it has more than {NODES:,} parts", "a shorter text")
-    return tree
-
-
-@contextmanager
-def deep() -> Iterator[None]:
-    """Raises Python's recursion limit to what the interpreter needs."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, DEEP))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 def _chosen(
@@ -238,12 +181,15 @@ def _imported(
 
     What training alone does may not be understood: then it is read in evaluation.
     """
+    training = in_training(model)
+    for part in model.modules():
+        part.training = in_training(part)
     try:
         found = _in_its_mode(machine, model, inputs, named)
         refusal = machine.failure
     except TextError as error:
         found, refusal = None, error
-    if not isinstance(refusal, TextError) or isinstance(refusal, NoInput) or not model.training:
+    if not isinstance(refusal, TextError) or isinstance(refusal, NoInput) or not training:
         assert found is not None
         return found
     model.eval()

@@ -22,6 +22,7 @@ from ncd.importing.torch_export import quiet
 from ncd.pytorch_source import source_reader, top_lines
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised, Stopped
+from ncd.pytorch_source.base.source_tree import deep, syntax_tree
 from ncd.pytorch_source.base.source_values import Scope, Unknown
 from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
@@ -89,7 +90,7 @@ class Trace:
         """Reads the source, and returns itself."""
         source, given = shape_line(self.text)
         try:
-            self.tree = source_reader.syntax_tree(source)
+            self.tree = syntax_tree(source)
             with self._modes():
                 self._read(source, given)
         except OutOfTime:
@@ -104,7 +105,7 @@ class Trace:
 
     @contextmanager
     def _modes(self) -> Iterator[None]:
-        with warnings.catch_warnings(), quiet(), source_reader.deep(), self.recorder:
+        with warnings.catch_warnings(), quiet(), deep(), self.recorder:
             warnings.simplefilter("ignore")
             yield
 

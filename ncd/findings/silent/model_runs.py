@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from ncd.findings.reading.call_recorder import Call, Layer, Recorder
 from ncd.findings.reading.size_table import OutOfTime
 from ncd.importing.torch_export import quiet
-from ncd.pytorch_source import source_reader
+from ncd.pytorch_source.base.source_tree import deep
 
 Shape = tuple[int, ...]
 
@@ -89,7 +89,7 @@ def run_of(
     modes = {part: part.training for part in model.modules()}
     recorder.calls, recorder.makers, recorder.kept = [], {}, []
     try:
-        with quiet(), warnings.catch_warnings(), source_reader.deep(), recorder:
+        with quiet(), warnings.catch_warnings(), deep(), recorder:
             warnings.simplefilter("ignore")
             with recorder.running(model), _layers(model) as layers:
                 args, named = tree_map_only(Tensor, _without_numbers, (args, dict(named)))

@@ -1,4 +1,4 @@
-"""Which ops of a term each line of its source makes."""
+"""The ops of a term that each line of its source makes."""
 
 from __future__ import annotations
 

@@ -3,19 +3,55 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from torch import Tensor, nn
 
+from ncd.importing.imported import Imported
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, Plain, Scope
+from ncd.pytorch_source.usual.mode_words import in_training, mode_words
 from ncd.pytorch_source.usual.usual_sizes import PLAIN
 from ncd.text.call_form import BLANK, ModuleCall
 
 BELOW = re.compile(r"#(\d+)")  # in the words of an input: its whole numbers are below this one
 NAMESPACE = "from types import SimpleNamespace\n"
+
+
+def module_call(
+    machine: Machine,
+    found: Imported,
+    tree: ast.Module,
+    scope: Scope,
+    words: str,
+    shapes: str,
+    classes: tuple[str, ...],
+) -> ModuleCall:
+    """Returns how the drawn module is made and called.
+
+    Args:
+        machine: The interpretation.
+        found: The module as a term.
+        tree: The source.
+        scope: The names of the source.
+        words: The inputs that are assumed; empty if the source gives them.
+        shapes: The shapes that the source gives.
+        classes: The classes that could be drawn.
+    """
+    model = found.exported.module
+    inputs = tuple(inspect.signature(model.forward).parameters)
+    sizes = tuple(name for given in machine.taken.values() for name in given)
+    line, modes = "", mode_words(model, tree)
+    if words or sizes or (shapes and modes):
+        given = (*found.exported.args, *found.exported.named.values())
+        line = assumed_call(machine, model, given, words or shapes, tree, scope)
+    asked = inputs[: len(found.exported.args)]
+    assumed = (*sizes, *(asked if words else ())) if line else ()
+    drawn, training = type(model).__name__, in_training(model)
+    return ModuleCall(line, assumed, inputs, drawn, classes, training, modes)
 
 
 def assumed_call(

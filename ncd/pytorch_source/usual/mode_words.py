@@ -1,4 +1,4 @@
-"""What the mode of a module changes, in words: ``train()`` or ``eval()``."""
+"""The sentence about the mode of a module, ``train()`` or ``eval()``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from torch.nn.modules.dropout import _DropoutNd
 CALLS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
 
+def in_training(model: nn.Module) -> bool:
+    """Returns the mode of a module, whatever a source has set in its place."""
+    return model.__dict__.get("training") is not False
+
+
 def mode_words(model: nn.Module, tree: ast.Module) -> str:
     """Returns a sentence about what the mode of a module means for it; empty if nothing.
 
@@ -22,7 +27,7 @@ def mode_words(model: nn.Module, tree: ast.Module) -> str:
     if not words:
         return ""
     listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-    return f"In {'training' if model.training else 'evaluation'} {listed}."
+    return f"In {'training' if in_training(model) else 'evaluation'} {listed}."
 
 
 def _norm(model: nn.Module) -> Iterator[str]:
@@ -30,7 +35,7 @@ def _norm(model: nn.Module) -> Iterator[str]:
     if any(part.track_running_stats for part in norms):
         yield (
             "batch norm takes the mean and the variance of this batch"
-            if model.training
+            if in_training(model)
             else "batch norm takes the mean and the variance that it has kept (0 and 1 at first)"
         )
 
@@ -48,11 +53,11 @@ def _dropped(model: nn.Module, tree: ast.Module) -> Iterator[str]:
     if not found and not any(isinstance(f, ast.Attribute) and f.attr in CALLS for f in calls):
         return
     share = f"{found[0]:.0%} of the numbers" if len(found) == 1 else "some of the numbers"
-    yield f"dropout sets {share} to 0" if model.training else "dropout changes nothing"
+    yield f"dropout sets {share} to 0" if in_training(model) else "dropout changes nothing"
 
 
 def _asked(model: nn.Module, tree: ast.Module) -> Iterator[str]:
     """Yields what becomes of lines that ask for the mode themselves."""
     names = (node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     if "training" in names:
-        yield f"self.training is {model.training}"
+        yield f"self.training is {in_training(model)}"
