@@ -51,7 +51,10 @@ def test_it_opens_on_pytorch() -> None:
     fine(app)
     assert app.session_state["text"] == OPENING == next(iter(EXAMPLES.values()))
     assert editor(app)["sentence"] == "out: 8 × 10 (batch, classes)"
-    assert editor(app)["beside"] == [[7, "8×16×16×16", "b d height width"], [8, "8×10", "b f"]]
+    assert editor(app)["beside"] == [
+        [7, "8×16×16×16", "b d height width"],
+        [8, "8×10", "b classes"],
+    ]
 
 
 def test_a_link_without_a_text_opens_what_it_always_has() -> None:
