@@ -223,7 +223,6 @@ def accepted(
 ) -> bool:
     """Returns whether a module runs on these inputs, computing shapes only."""
     machine.tracing = True
-    model.eval()
     try:
         with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
             given = tree_map_only(Tensor, mode.from_tensor, in_format(model, inputs))
