@@ -114,11 +114,8 @@ def guessed(
         return _several(machine, model, names) if not failed else None
     usual = dict.fromkeys((*_candidates(machine, model), *_larger_batches(machine, model)))
     candidates = [one for one in usual if one != failed]
-    forward = (
-        machine.classes[type(model)].names.get("forward")
-        if type(model) in machine.classes
-        else None
-    )
+    kind = machine.classes.get(type(model))
+    forward = kind.names.get("forward") if kind else None
     if isinstance(forward, Function) and not failed:
         found = keyed(forward.node, names[0], (*candidates, ANY[1])[0], settings)
         if found is not None:
