@@ -95,6 +95,7 @@ y = [i for i in range(10**9)]
 y = {i: i for i in range(10**9)}
 y = sorted(range(10**9))
 y = 5 in list(range(10**9))
+y = 5.5 in range(10**12)
 y = len(range(10**30))
 y = "a".join(["b" * 10000] * 10000)
 y = ("ab" * 5000).replace("a", "b" * 10000)

@@ -113,6 +113,12 @@ KINDS = {
         + "model = Net()\nmodel.double()\n",
         ((1, 2),),
     ),
+    "a function of another file whose name ends like a size": (
+        "from other import modules\n"
+        + net("self.norm = modules.get_norm_layer(8)", "return self.norm(x)")
+        + "1x8",
+        ((1, 8),),
+    ),
     "an assertion about what is not known": (
         "from other import flag\n"
         + net("assert flag.ready()\n        self.fc = nn.Linear(8, 2)", "return self.fc(x)"),

@@ -109,6 +109,8 @@ def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
                 return absorbed(machine, one)
         if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, Tensor):
             raise machine.refuse("whether a tensor holds a number depends on the numbers")
+        if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, range) and type(a) is not int:
+            b = machine.items(b)  # Python goes through all of them
     return machine.attempt(COMPARED[type(kind)], a, b)
 
 

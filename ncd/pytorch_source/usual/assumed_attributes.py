@@ -6,7 +6,7 @@ from typing import Any
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, Unknown
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
+from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, VALUES, usual
 
 
 def unknown_attribute(machine: Machine, value: Unknown, name: str, module: bool = False) -> Any:
@@ -14,7 +14,7 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, module: bool 
 
     A ``module`` may also have a choice, such as ``use_bias``, and a width called ``size``.
     """
-    size = usual("dim" if module and name == "size" else name)
+    size = usual("dim" if name == "size" else name) if module else VALUES.get(name)
     if type(size) is int or (module and type(size) is bool):
         machine.taken.setdefault(value.name, {})[name] = size
         return size
