@@ -99,3 +99,13 @@ def test_sizes_that_a_text_leaves_open_are_fields_that_write_its_last_line(
     expect(sentence).to_have_text(re.compile("^out: 1 × 128"))
     page.get_by_role("button", name="Undo").click()
     expect(sentence).to_have_text(re.compile("^out: 3 × 7 × 5"))
+
+
+def test_a_line_and_its_ops_light_each_other(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    expect(page.locator(".cm-beside")).to_contain_text("8×16×16×16", timeout=READY)
+    lit, lines = page.locator(".drawing .lit[data-node]"), page.locator(".cm-lit")
+    page.locator(".cm-line", has_text="self.conv = ").hover()
+    expect(lit).to_have_attribute("data-node", "n0")
+    page.locator('.drawing [data-node="n0"]').first.hover()
+    expect(lines).to_have_text([re.compile("self.conv = "), re.compile(r"self\.conv\(x\)")])
