@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from ncd.findings.assumed_inputs import plain_reading
-from ncd.findings.cures.number_edits import working_sizes
 from ncd.findings.cures.trying import cures
+from ncd.findings.cures.working_sizes import working_sizes
 from ncd.findings.failures.explanation import explanation
 from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.finding import LATE, Finding
@@ -16,6 +16,7 @@ from ncd.findings.sizes.sizes import sizes
 
 SECONDS = 9.0  # of computing, for everything; the process has 16
 SYMBOLS = 0.6  # of it for the reading with symbols
+SIZES = 0.3  # of what is left for the sizes that would work
 LEFT = Finding("size", 0, "", "The time for silent faults ran out: not all were looked for.")
 
 
@@ -38,9 +39,12 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     plain = plain_reading(text, deadline)
     failure, in_time = _failure(plain, deadline)
     if failure is not None:
+        now = time.process_time()
+        reason = explanation(failure)
+        working = working_sizes(failure, now + SIZES * (deadline - now))
         edits = cures(failure, deadline)
         late = not in_time or (not edits and time.process_time() > deadline)
-        words = filter(None, (explanation(failure), working_sizes(failure), LATE.says * late))
+        words = filter(None, (reason, working, LATE.says * late))
         return (Finding("failure", failure.line, failure.path, " ".join(words), edits),)
     if plain.refusal is not None:
         return ()

@@ -20,6 +20,7 @@ from ncd.text.shape_lines import shape_line
 from tests.findings.asked_questions import QUESTIONS, RIGHT
 from tests.findings.failing_sources import CASES
 from tests.findings.more_failing_sources import MORE
+from tests.findings.usual_mistakes import USUAL
 
 LONG = 300.0  # on a busy machine
 FAKES = ("FakeTensor", "SymInt", "must have same reduction dim", "at non-singleton", "s0")
@@ -54,7 +55,7 @@ def ran(text: str) -> tuple[tuple[int, ...], ...]:
 
 
 @pytest.mark.few(12)
-@pytest.mark.parametrize("case", [*QUESTIONS, *CASES, *MORE], ids=lambda case: case[0])
+@pytest.mark.parametrize("case", [*QUESTIONS, *CASES, *MORE, *USUAL], ids=lambda case: case[0])
 def test_a_failure_has_its_place_its_reason_and_a_cure_that_runs(case: Any) -> None:
     _, text, line, layer, phrase, cured = case
     (found,) = findings(text, LONG)

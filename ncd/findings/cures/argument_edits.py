@@ -9,11 +9,13 @@ from math import prod
 
 from torch import nn
 
-from ncd.findings.cures.candidate import Candidate, inserted, replaced
-from ncd.findings.failures.failure import Failure, flattened
+from ncd.findings.cures.candidate import Candidate, inserted, operands, replaced
+from ncd.findings.failures.call_reasons import PAIRS
+from ncd.findings.failures.failure import TAKES, Failure, flattened
 from ncd.findings.failures.size_words import equation
 
 SHAPED = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
+GIVES = ("out_features", "out_channels", "hidden_size")
 KEPT = ("bias", "inplace", "device", "affine", "elementwise_affine", "track_running_stats")
 
 
@@ -24,16 +26,80 @@ def argument_edits(failure: Failure) -> Iterator[Candidate]:
     shaped = failure.call is not None and failure.call.name in SHAPED
     if isinstance(failure.node, ast.Call) and failure.layer is None and shaped:
         calls.append(failure.node)
-    wanted = _wanted(failure) + ([failure.value(n) for n in found[1:]] if found else [])
+    equal = found is not None and found[0] == "equal"
+    wanted = _wanted(failure) + ([failure.value(n) for n in found[1:]] if found and equal else [])
     for call in calls:
         for argument in (*call.args, *(word.value for word in call.keywords)):
             if not isinstance(argument, ast.Name | ast.BinOp | ast.Attribute):
                 continue
+            twins = _twins(failure, argument)
             for value in dict.fromkeys(wanted):
                 for rank, words in enumerate(_expressions(failure, argument, value)):
                     edit = replaced(text, argument, words)
                     if edit is not None:
-                        yield Candidate((edit,), 0.9 + 0.1 * rank, "argument")
+                        yield Candidate((edit,), 0.9 + 0.1 * rank + failure.turned, "argument")
+                    if len(twins) > 1:
+                        edits = tuple(filter(None, (replaced(text, one, words) for one in twins)))
+                        yield Candidate(edits, 0.85 + 0.1 * rank + failure.turned, "argument")
+
+
+def _twins(failure: Failure, argument: ast.expr) -> list[ast.expr]:
+    """Returns the products of a text that are written as one of its arguments is."""
+    if not isinstance(argument, ast.BinOp):
+        return []
+    words, nodes = ast.unparse(argument), ast.walk(failure.trace.tree)
+    return [node for node in nodes if isinstance(node, ast.BinOp) and ast.unparse(node) == words]
+
+
+def swap_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields the layer with its first two sizes exchanged: ``nn.LSTM(hidden, embedding)``."""
+    made, text = failure.made, failure.trace.text
+    if made is None or failure.layer is None or len(made.args) < 2:
+        return
+    first, second = made.args[:2]
+    words = [ast.get_source_segment(text, one) or "" for one in (first, second)]
+    edits = (replaced(text, first, words[1]), replaced(text, second, words[0]))
+    if words[0] != words[1] and edits[0] is not None and edits[1] is not None:
+        gives = max(int(getattr(failure.layer, name, 0)) for name in GIVES)
+        if gives in failure.values()[1:]:
+            yield Candidate((edits[0], edits[1]), 0.7, "argument")
+
+
+def parameter_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields a parameter that is added to an array with as many rows as this has."""
+    call, text = failure.call, failure.trace.text
+    if call is None or call.name not in PAIRS or len(call.shapes) != 2:
+        return
+    arrays = [*operands(failure)]
+    for node, own, other in zip(arrays, call.shapes, call.shapes[::-1], strict=False):
+        made = _made(failure.trace.tree, ast.unparse(node))
+        if made is None or len(own) != len(made.args) or len(own) != len(other):
+            continue
+        for argument, size, wanted in zip(made.args, own, other, strict=True):
+            has, takes = failure.value(size), failure.value(wanted)
+            if has == takes or 1 in (has, takes):
+                continue
+            source = ast.get_source_segment(text, argument) or ""
+            near = [f"{source} {'+' if takes > has else '-'} {abs(takes - has)}"]
+            for rank, words in enumerate(near * (abs(takes - has) < 3) + [str(takes)]):
+                edit = replaced(text, argument, words)
+                if edit is not None and not isinstance(argument, ast.Constant):
+                    yield Candidate((edit,), 0.7 + 0.1 * rank, "argument")
+
+
+def _made(tree: ast.AST, name: str) -> ast.Call | None:
+    """Returns the call that makes the numbers of a parameter: ``torch.zeros(1, n, d)``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            value = node.value
+            if (
+                isinstance(value, ast.Call)
+                and value.args
+                and "Parameter" in ast.unparse(value.func)
+            ):
+                value = value.args[0]
+            return value if isinstance(value, ast.Call) else None
+    return None
 
 
 def _wanted(failure: Failure) -> list[int]:
@@ -45,6 +111,9 @@ def _wanted(failure: Failure) -> list[int]:
 def _expressions(failure: Failure, argument: ast.expr, value: int) -> list[str]:
     """Returns ways to write a size, the one that says how it comes about first."""
     words = [str(value)]
+    takes = max(int(getattr(failure.layer, name, 0)) for name in TAKES)
+    if takes and value % takes == 0 and isinstance(argument, ast.Name | ast.Attribute):
+        words.insert(0, f"{value // takes} * {ast.unparse(argument)}")
     for array in failure.arrays[:1]:
         flat = flattened(failure, array)
         sizes = flat[0] if flat else failure.values()[1:]
@@ -74,6 +143,12 @@ def switch_edits(failure: Failure) -> Iterator[Candidate]:
     takes = dict(inspect.signature(type(layer).__init__).parameters)
     names = [n for n, p in takes.items() if isinstance(p.default, bool)]
     names += ["batch_first"] if isinstance(layer, nn.RNNBase) else []
+    if isinstance(layer, nn.MultiheadAttention) and len(failure.arrays) > 2:
+        key, value = (failure.values(i)[-1] for i in (1, 2))
+        if (key, value) != (layer.kdim, layer.vdim):
+            end, new = call.end_col_offset - 1, f", kdim={key}, vdim={value}"
+            edit = inserted(text, call.end_lineno or call.lineno, end, new)
+            yield Candidate((edit,), 0.4, "switch")
     for name in names:
         if name in KEPT:
             continue

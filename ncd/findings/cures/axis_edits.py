@@ -1,4 +1,4 @@
-"""Cures at the call itself: axes moved, memory copied, whole numbers, letters of an einsum."""
+"""Cures at the call itself: axes moved, memory copied, sizes left open, letters of an einsum."""
 
 from __future__ import annotations
 
@@ -9,38 +9,11 @@ from itertools import combinations
 
 from torch import nn
 
-from ncd.findings.cures.candidate import Candidate, inserted, replaced
+from ncd.findings.cures.candidate import Candidate, appended, inserted, operands, replaced
 from ncd.findings.failures.call_reasons import PAIRS, is_view
 from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.size_words import equation
 from ncd.findings.finding import Edit
-
-SPACES = ("torch", "F", "nn", "np", "math", "einops")
-
-
-def operands(node: ast.AST) -> list[ast.expr]:
-    """Returns the expressions of a node that may be arrays: arguments, operands, a subject."""
-    if isinstance(node, ast.Call):
-        own = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        lists = [e for a in node.args if isinstance(a, ast.List | ast.Tuple) for e in a.elts]
-        return [*own, *node.args, *lists, *(word.value for word in node.keywords)]
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right]
-    return [node.value] if isinstance(node, ast.AugAssign) else []
-
-
-def _arrays(failure: Failure) -> Iterator[tuple[ast.expr, str]]:
-    """Yields the operands of the failing call, with their source in brackets if needed."""
-    text = failure.trace.text
-    for node in operands(failure.node):
-        source = ast.get_source_segment(text, node) or ""
-        if isinstance(node, ast.Constant | ast.List | ast.Tuple) or source in SPACES:
-            continue
-        layer = isinstance(failure.node, ast.Call) and isinstance(failure.node.func, ast.Attribute)
-        if (layer and source == "self") or "\n" in source or not source:
-            continue
-        brackets = isinstance(node, ast.BinOp | ast.UnaryOp | ast.Lambda | ast.IfExp)
-        yield node, f"({source})" if brackets else source
 
 
 def axis_edits(failure: Failure) -> Iterator[Candidate]:
@@ -50,12 +23,13 @@ def axis_edits(failure: Failure) -> Iterator[Candidate]:
         return
     shapes = [*failure.shapes, *(failure.call.shapes if failure.call else ())]
     ranks = sorted({len(one) for one in shapes if 1 < len(one) < 6})
-    for node, source in _arrays(failure):
+    arrays = [*operands(failure)]
+    for node in arrays:
+        last = 0.05 * (node is not arrays[-1])  # of a product mostly the second is meant
         for rank in ranks:
             for move, cost in _moves(rank, _first(failure)):
-                edit = replaced(failure.trace.text, node, f"{source}{move}")
-                if edit is not None:
-                    yield Candidate((edit,), cost, "axes")
+                edits = appended(failure.trace.text, node, move)
+                yield Candidate(edits, cost + last, "axes")
 
 
 def _first(failure: Failure) -> float:
@@ -67,24 +41,57 @@ def _first(failure: Failure) -> float:
 def _moves(rank: int, first: float) -> Iterator[tuple[str, float]]:
     if rank == 4:
         yield ".permute(0, 3, 1, 2)", 0.6
-        yield ".permute(0, 2, 3, 1)", 1.3
+        yield ".permute(0, 2, 3, 1)", 0.61
     for i, j in combinations(range(rank), 2):
         last = (i, j) == (rank - 2, rank - 1)
         axes = "-2, -1" if last and rank > 2 else f"{i}, {j}"
-        yield f".transpose({axes})", 0.6 + 0.02 * (not last) + first * (i == 0 and rank > 2)
+        turned = rank == 4 and (i, j) == (1, 3)  # a picture would lie on its side
+        cost = 0.6 + 0.02 * (not last) + turned
+        yield f".transpose({axes})", cost + first * (i == 0 and rank > 2)
 
 
 def call_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields other calls in the place of the one that failed."""
     text, node = failure.trace.text, failure.node
-    if is_view(node) and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        end = node.func.end_col_offset or 0
-        line = node.func.end_lineno or 1
+    counts = "is invalid for input" in failure.message  # of numbers that differ, as a copy's would
+    named = node.func if isinstance(node, ast.Call) and is_view(node) else None
+    if isinstance(named, ast.Attribute) and not counts:
+        end = named.end_col_offset or 0
+        line = named.end_lineno or 1
         start = inserted(text, line, end - 4, "").start
         yield Candidate((Edit(line, start, start + 4, "reshape"),), 0.3, "memory")
+    if isinstance(node, ast.Call) and failure.call is not None:
+        yield from _open_sizes(failure, node)
+        yield from _shared_heads(failure, node)
     if failure.call is not None and failure.call.name == "einsum":
         yield from _letters(failure)
     yield from _kinds(failure)
+
+
+def _open_sizes(failure: Failure, node: ast.Call) -> Iterator[Candidate]:
+    """Yields a view with -1 for one of its sizes: ``k.view(B, -1, h, d)``."""
+    call = failure.call
+    if call is None or call.name not in ("view", "reshape") or len(node.args) < 2:
+        return
+    if any(isinstance(size, ast.UnaryOp) for size in node.args):
+        return  # one size is open already
+    for i, size in enumerate(node.args):
+        edit = replaced(failure.trace.text, size, "-1")
+        if edit is not None:
+            written = isinstance(size, ast.Constant)
+            yield Candidate((edit,), 0.7 + 0.6 * (i != 1) + 0.5 * written, "view")
+
+
+def _shared_heads(failure: Failure, node: ast.Call) -> Iterator[Candidate]:
+    """Yields an attention whose groups of queries share keys and values."""
+    call = failure.call
+    if call is None or call.name != "scaled_dot_product_attention" or len(call.shapes) < 2:
+        return
+    query, key = (failure.value(one[-3]) if len(one) > 3 else 0 for one in call.shapes[:2])
+    if key and query != key and query % key == 0 and node.end_col_offset:
+        line, end = node.end_lineno or node.lineno, node.end_col_offset - 1
+        edit = inserted(failure.trace.text, line, end, ", enable_gqa=True")
+        yield Candidate((edit,), 0.3, "switch")
 
 
 def _letters(failure: Failure) -> Iterator[Candidate]:
@@ -119,11 +126,9 @@ def _kinds(failure: Failure) -> Iterator[Candidate]:
         count = int(failure.layer.num_embeddings)
         edit = Edit(len(rows), len(last), len(last), f"#{count}")
         yield Candidate((edit,), 0.4, "kind", "input")
-    for node, source in _arrays(failure):
+    for node in operands(failure):
         for kind, cost in ((".long()", 0.8), (".float()", 0.9)):
-            changed = replaced(text, node, f"{source}{kind}")
-            if changed is not None:
-                yield Candidate((changed,), cost, "kind")
+            yield Candidate(appended(text, node, kind), cost, "kind")
     if isinstance(failure.layer, nn.Embedding):
         yield from _whole_inputs(failure)
 

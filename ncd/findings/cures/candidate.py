@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ncd.findings.failures.failure import Failure
 from ncd.findings.finding import Edit
+
+SIZED = ("view", "reshape", "expand", "unflatten", "repeat", "permute", "transpose", "split")
+SPACES = ("torch", "F", "nn", "np", "math", "einops")
 
 
 @dataclass(frozen=True)
 class Candidate:
     """Edits that may cure a failure.
 
-    ``cost`` orders them: a small one is likely what was meant. ``kind`` says how they were found;
-    only ``number`` and ``argument`` are combined with others.
+    ``cost`` orders them: a small one is likely what was meant. ``kind`` says how they were found.
     """
 
     edits: tuple[Edit, ...]
@@ -36,3 +40,42 @@ def inserted(text: str, line: int, offset: int, new: str) -> Edit:
     """Returns the edit that puts words into a line, behind so many bytes of it."""
     place = len(text.split("\n")[line - 1].encode()[:offset].decode())
     return Edit(line, place, place, new)
+
+
+def appended(text: str, node: ast.expr, move: str) -> tuple[Edit, ...]:
+    """Returns the edits that put a method behind an expression, in brackets if it needs them.
+
+    >>> expression = ast.parse("f(a + b)").body[0].value.args[0]
+    >>> [(edit.start, edit.new) for edit in appended("f(a + b)", expression, ".long()")]
+    [(2, '('), (7, ').long()')]
+    """
+    end = inserted(text, node.end_lineno or node.lineno, node.end_col_offset or 0, move)
+    if not isinstance(node, ast.BinOp | ast.UnaryOp | ast.Lambda | ast.IfExp):
+        return (end,)
+    begin = inserted(text, node.lineno, node.col_offset, "(")
+    return begin, Edit(end.line, end.start, end.end, f"){move}")
+
+
+def operands(failure: Failure) -> Iterator[ast.expr]:
+    """Yields the operands of the failing call."""
+    text = failure.trace.text
+    for node in _parts(failure.node):
+        source = ast.get_source_segment(text, node) or ""
+        if isinstance(node, ast.Constant | ast.List | ast.Tuple) or source in SPACES:
+            continue
+        layer = isinstance(failure.node, ast.Call) and isinstance(failure.node.func, ast.Attribute)
+        if source and not (layer and source == "self"):
+            yield node
+
+
+def _parts(node: ast.AST) -> list[ast.expr]:
+    """Returns the expressions of a node that may be arrays: arguments, operands, a subject."""
+    if isinstance(node, ast.Call):
+        own = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        if own and isinstance(node.func, ast.Attribute) and node.func.attr in SIZED:
+            return own
+        lists = [e for a in node.args if isinstance(a, ast.List | ast.Tuple) for e in a.elts]
+        return [*own, *node.args, *lists, *(word.value for word in node.keywords)]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    return [node.value] if isinstance(node, ast.AugAssign) else []

@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from ncd.findings.cures.candidate import Candidate, inserted, replaced
+from ncd.findings.cures.candidate import Candidate, inserted, operands, replaced
 from ncd.findings.failures.call_reasons import PAIRS
 from ncd.findings.failures.failure import Failure
 from ncd.pytorch_source.base.source_values import SETTINGS, Interpreted
@@ -39,6 +39,9 @@ def _shortcut(
     failure: Failure, init: ast.FunctionDef, branch: ast.Name, shapes: Any, names: dict[str, Any]
 ) -> Iterator[Candidate]:
     has, wanted = shapes
+    makers = [failure.trace.recorder.maker(array) for array in failure.arrays]
+    if len(has) == 3 and any(one is not None and "conv" in one.name for one in makers):
+        return  # what differs is the length of a sequence, not its features
     axis = 1 if len(has) == 4 else 2
     into, out = (_named(failure, one[axis], names) for one in (has, wanted))
     made = f"nn.Linear({into}, {out})"
@@ -47,14 +50,40 @@ def _shortcut(
         ratio = max(1, -(-failure.value(has[2]) // small))
         stride = _stride(failure, ratio, names)
         made = f"nn.Conv2d({into}, {out}, 1{stride})"
-    text = failure.trace.text
+    yield from _added(failure, init, branch, ("shortcut", made), 0.4)
+
+
+def projection_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields a linear map to the width that attention takes, before the layer that fails."""
+    recorder, layer = failure.trace.recorder, failure.layer
+    owner = next((x.module for x in recorder.layers if isinstance(x.module, Interpreted)), None)
+    if not isinstance(layer, nn.MultiheadAttention) or owner is None:
+        return
+    init = _init(failure.trace.tree, type(owner).__name__)
+    width = failure.shapes[0][-1]
+    if init is None or failure.value(width) == layer.embed_dim:
+        return
+    names = _sizes(failure, owner)
+    sizes = (width, failure.trace.table.expr(layer.embed_dim))
+    into, out = (_named(failure, size, names) for size in sizes)
+    for branch in operands(failure):
+        if isinstance(branch, ast.Name):
+            made = f"nn.Linear({into}, {out})"
+            yield from _added(failure, init, branch, ("projection", made), 1.4)
+
+
+def _added(
+    failure: Failure, init: ast.FunctionDef, array: ast.Name, layer: tuple[str, str], cost: float
+) -> Iterator[Candidate]:
+    """Yields a further layer of the class, made at the end of ``__init__``, around an array."""
+    text, (name, made) = failure.trace.text, layer
     last = init.body[-1]
     row = text.split("\n")[(last.end_lineno or 1) - 1]
-    line = f"\n{' ' * init.body[0].col_offset}self.shortcut = {made}"
-    called = replaced(text, branch, f"self.shortcut({branch.id})")
+    line = f"\n{' ' * init.body[0].col_offset}self.{name} = {made}"
+    called = replaced(text, array, f"self.{name}({array.id})")
     if called is not None:
         end = inserted(text, last.end_lineno or 1, len(row.encode()), line)
-        yield Candidate((called, end), 0.4, "layer")
+        yield Candidate((called, end), cost, "layer")
 
 
 def _stride(failure: Failure, ratio: int, names: dict[str, Any]) -> str:
@@ -112,24 +141,3 @@ def mode_edits(failure: Failure) -> Iterator[Candidate]:
         elif isinstance(made, ast.Name) and isinstance(failure.trace.model, nn.Module):
             edit = inserted(text, made.lineno, made.end_col_offset or 0, ".eval()")
             yield Candidate((edit,), 6.0, "mode", "meaning")
-
-
-def padding_edits(failure: Failure) -> Iterator[Candidate]:
-    """Yields convolutions with the padding that keeps the size, where two branches do not meet."""
-    call = failure.call
-    if call is None or call.name not in (*PAIRS, "cat", "stack"):
-        return
-    for node in ast.walk(failure.trace.tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        if node.func.attr not in ("Conv1d", "Conv2d", "Conv3d"):
-            continue
-        words = {word.arg: word.value for word in node.keywords}
-        kernel = node.args[2] if len(node.args) > 2 else words.get("kernel_size")
-        size = getattr(kernel, "value", 0)
-        whole = type(size) is int and size > 1 and size % 2
-        if whole and "padding" not in words and len(node.args) < 5 and node.end_col_offset:
-            new = f", padding={size // 2}"
-            line = node.end_lineno or node.lineno
-            edit = inserted(failure.trace.text, line, node.end_col_offset - 1, new)
-            yield Candidate((edit,), 0.8, "padding")

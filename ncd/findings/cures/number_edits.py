@@ -9,10 +9,11 @@ from typing import Any
 
 import sympy
 
-from ncd.findings.cures.candidate import Candidate
+from ncd.findings.cures.candidate import Candidate, replaced
 from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.size_words import equation
 from ncd.findings.finding import Edit
+from ncd.findings.reading.input_places import input_places
 from ncd.findings.reading.traced_numbers import Place
 
 LARGEST = 2**20
@@ -25,6 +26,7 @@ def number_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields edits of one number, of equal ones in a line, and of all places that must go along."""
     table, test = failure.trace.table, failure.test
     if test is None:
+        yield from _written(failure)
         return
     free = sorted(table.numbers(test.expr), key=str)
     near = near_sizes(failure)
@@ -44,6 +46,28 @@ def number_edits(failure: Failure) -> Iterator[Candidate]:
                         yield _candidate(failure, place, edits, value, rank)
 
 
+def _written(failure: Failure) -> Iterator[Candidate]:
+    """Yields numbers of the text that are sizes of what failed, as others of these sizes.
+
+    This is what is left where no reading with symbols came to its end.
+    """
+    tree, near = failure.trace.tree, near_sizes(failure)
+    inputs = input_places(tree)
+    lines: dict[tuple[int, int], list[ast.Constant]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) is int and node.value in near - {1}:
+            lines.setdefault((node.lineno, node.value), []).append(node)
+    for (_, value), nodes in lines.items():
+        own = failure.made is not None and nodes[0] in ast.walk(failure.made)
+        given = (nodes[0].lineno, nodes[0].col_offset) in inputs
+        for new in sorted(near - {value, 1}, key=lambda n: abs(n - value)):
+            for some in (nodes, *([one] for one in nodes if len(nodes) > 1)):
+                changed = (replaced(failure.trace.text, one, str(new)) for one in some)
+                edits = tuple(edit for edit in changed if edit is not None)
+                cost = 1.0 if own else 4.0 if given else 3.0
+                yield Candidate(edits, cost, "written", "input" if given else "model")
+
+
 def _twin(one: Place, other: Place) -> bool:
     return (one.line, one.value) == (other.line, other.value)
 
@@ -57,7 +81,7 @@ def _candidate(
 ) -> Candidate:
     made = failure.made
     own = made is not None and _inside(failure, made, place)
-    cost = 4.0 if place.is_input else 1.0 if own else 3.0
+    cost = 4.0 if place.is_input else 1.0 + failure.turned if own else 3.0
     at_call = place.line == getattr(failure.node, "lineno", 0) and failure.layer is None
     cost = 1.5 if at_call and not place.is_input else cost
     cost += 0.2 * rank + 0.1 * (len(edits) > 1) + 3.5 * (place.name in RARE)
@@ -112,35 +136,3 @@ def solutions(failure: Failure, group: tuple[Any, ...], near: set[int]) -> list[
             if len(found) == most:
                 break
     return found
-
-
-def working_sizes(failure: Failure) -> str:
-    """Returns which sizes of the input would work, where they are the multiples of a number."""
-    table, test = failure.trace.table, failure.test
-    if test is None:
-        return ""
-    for symbol in sorted(table.numbers(test.expr), key=str):
-        place = table.places.get(symbol)
-        if place is None or not place.is_input or place.value < 3:
-            continue
-        good = [n for n in range(2, 3 * place.value) if _holds(failure, symbol, n)]
-        step = good[1] - good[0] if len(good) > 2 else 0
-        if (
-            step > 1
-            and all(n % step == 0 for n in good)
-            and len(good) >= 3 * place.value // step - 2
-        ):
-            around = [n for n in good if abs(n - place.value) < step]
-            words = " or ".join(map(str, around))
-            name = place.name or "size of the input"
-            return f"It works where the {name} is divisible by {step}, such as {words}."
-    return ""
-
-
-def _holds(failure: Failure, symbol: Any, value: int) -> bool:
-    assert failure.test is not None
-    try:
-        answer = failure.trace.table.at(failure.test.expr, {symbol: value})
-    except (ArithmeticError, AssertionError, TypeError, ValueError):
-        return False
-    return answer in (sympy.true, sympy.false) and bool(answer) is not failure.test.holds

@@ -38,9 +38,8 @@ def _made(failure: Failure) -> str:
         parts, groups = (size_words(failure, one) for one in found[1:])
         noun = next((table.places[s].name for s in table.numbers(found[2])), "")
         return f"{name} cannot be made: {parts} is not divisible by {groups}{_of(noun)}."
-    if words := equation_words(failure):
-        return f"{name} cannot be made: {words}."
-    return f"{name} cannot be made: {_own_words(failure)}."
+    words = [_own_words(failure), equation_words(failure)]
+    return f"{name} cannot be made: {'; '.join(filter(None, words))}."
 
 
 def _of(noun: str) -> str:

@@ -14,6 +14,7 @@ from ncd.findings.reading.source_trace import Trace, makes_layer
 from ncd.pytorch_source.base.source_values import Interpreted
 
 SAME = ("relu", "dropout", "gelu", "silu", "tanh", "sigmoid", "contiguous", "relu_", "leaky_relu")
+TAKES = ("in_features", "in_channels", "input_size", "num_features")  # of layers
 INEQUALITIES = ("StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan")
 FLAT = ("flatten", "view", "reshape", "rearrange")
 
@@ -54,6 +55,13 @@ class Failure:
         """Returns the sizes of an array; of one that is not there, none."""
         shapes = self.shapes
         return tuple(map(self.value, shapes[index])) if index < len(shapes) else ()
+
+    @property
+    def turned(self) -> bool:
+        """Whether an axis of the input has the size that the layer takes, but not the right one."""
+        norm = getattr(self.layer, "normalized_shape", (0,))
+        takes = max([int(getattr(self.layer, name, 0)) for name in TAKES] + [int(norm[-1])])
+        return takes > 1 and takes in self.values()[1:]
 
     @property
     def message(self) -> str:

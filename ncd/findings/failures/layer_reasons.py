@@ -176,6 +176,8 @@ def _recurrent(failure: Failure, layer: Any) -> str:
     if values and values[-1] != layer.input_size:
         got = size_words(failure, failure.shapes[0][-1], "features a step")
         return f"gets {got}; it takes {attribute(failure, 'input_size')}"
+    if len(values) > 3:
+        return f"takes an array of 3 axes, but gets one of {len(values)} ({shape_words(values)})"
     if len(failure.arrays) > 1:
         given, states = shape_words(values), shape_words(failure.values(1))
         wanted = shape_words(_states(layer, values))

@@ -93,12 +93,24 @@ def equation(failure: Failure) -> tuple[str, Any, Any] | None:
         for one, other in ((a, b), (b, a)):
             if type(one).__name__ in ("Mod", "PythonMod") and other == 0:
                 return "divisible", one.args[0], one.args[1]
+            if (parts := _rounded(one)) is not None and parts[0] == other:
+                return "divisible", *parts
         return ("equal", *_cancelled(a, b))
     less = {"StrictLessThan": (0, 1), "LessThan": (0, 1), "StrictGreaterThan": (1, 0)}
     order = less.get(type(expr).__name__)
     if order is not None and len(expr.args) == 2:
         small, large = (expr.args[i] for i in order)
         return ("at most", large, small) if holds else ("at most", small, large)
+    return None
+
+
+def _rounded(expr: Any) -> tuple[Any, Any] | None:
+    """Returns the number and the divisor of ``width // heads * heads``."""
+    if not expr.is_Mul or len(expr.args) != 2:
+        return None
+    for one, other in (expr.args, expr.args[::-1]):
+        if type(one).__name__ == "FloorDiv" and one.args[1] == other:
+            return one.args[0], other
     return None
 
 
