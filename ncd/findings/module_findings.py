@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ncd.findings.finding import Finding
-from ncd.findings.search import findings, size_findings
+from ncd.findings.search import findings
 from ncd.importing import Imported
 from ncd.lang.errors import ParseError, shown
 
@@ -63,8 +63,7 @@ def call_findings(text: str, call: str, fails: bool) -> tuple[Finding, ...]:
     A failure is one of the module only if that ``fails`` as well.
     """
     line = text.count("\n") + 2  # of the call
-    whole = f"{text}\n{call}"
-    known = (each for each in (*findings(whole), *size_findings(whole)) if each.line < line)
+    known = (each for each in findings(f"{text}\n{call}") if each.line < line)
     return tuple(
         replace(each, cures=tuple(c for c in each.cures if all(e.line < line for e in c.edits)))
         for each in known

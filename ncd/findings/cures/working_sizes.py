@@ -1,4 +1,4 @@
-"""The sizes of an input with which a source would run, where one has to be divisible by a number."""
+"""Sizes of an input with which a source would run, where one has to be divisible by a number."""
 
 from __future__ import annotations
 
