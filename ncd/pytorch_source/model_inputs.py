@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from math import prod
 from time import process_time
@@ -112,7 +112,7 @@ def guessed(
         return features.inputs, features.words
     if len(names) > 1:
         return _several(machine, model, names) if not failed else None
-    usual = dict.fromkeys((*_candidates(machine, model), *_larger_batches(machine, model)))
+    usual = dict.fromkeys(_with_larger_batches(model, _candidates(machine, model)))
     candidates = [one for one in usual if one != failed]
     kind = machine.classes.get(type(model))
     forward = kind.names.get("forward") if kind else None
@@ -134,10 +134,17 @@ def guessed(
     return None if failed else (example_tensors(candidates[0]), candidates[0])
 
 
-def _larger_batches(machine: Machine, model: nn.Module) -> Iterator[str]:
-    """Yields shapes of two examples for a batch norm, which may get one number of each."""
-    if any(isinstance(part, _BatchNorm) and part.training for part in model.modules()):
-        yield from (f"2{one[1:]}" for one in _candidates(machine, model) if one.startswith("1x"))
+def _with_larger_batches(model: nn.Module, shapes: Iterable[str]) -> Iterator[str]:
+    """Yields shapes, each with two examples as well where a batch norm may get one number of one.
+
+    >>> [*_with_larger_batches(nn.BatchNorm1d(3), ["1x3"])]
+    ['1x3', '2x3']
+    """
+    learns = any(isinstance(part, _BatchNorm) and part.training for part in model.modules())
+    for shape in shapes:
+        yield shape
+        if learns and shape.startswith("1x"):
+            yield f"2{shape[1:]}"
 
 
 def _several(machine: Machine, model: nn.Module, names: list[str]) -> tuple[tuple[Any, ...], str]:

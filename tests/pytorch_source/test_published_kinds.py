@@ -84,7 +84,7 @@ KINDS = {
             "self.rnn = nn.LSTM(28, 16, batch_first=True)\n        self.norm = nn.BatchNorm1d(16)",
             "y, _ = self.rnn(x.reshape(-1, 28, 28))\n        return self.norm(y[:, -1])",
         ),
-        ((1, 16),),
+        ((2, 16),),  # a batch norm in training takes no single example
     ),
     "input_size is the width of the first layer": (
         net("self.fc = nn.Linear(input_size, 10)", "return self.fc(x)", sizes=", input_size=784"),
