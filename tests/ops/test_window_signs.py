@@ -36,7 +36,7 @@ def test_a_trapezoid_says_the_kernel_on_every_side_and_the_stride(sample: Sample
     if mark.shape == "box":
         assert mark.text.removeprefix("★").split(",")[0] == str(op.kernel)
         return
-    stride = op.stride if isinstance(op.stride, tuple) else (op.stride,)
+    stride = op.stride if isinstance(op.stride, tuple) else (op.stride,) * (op.stride != 1)
     wanted = (kernel, "×".join(map(str, stride)) + SIGNS[type(op).__name__])
     assert tuple(mark.text.split("|")[:2]) == wanted
 

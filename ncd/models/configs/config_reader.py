@@ -104,9 +104,9 @@ def _left_out(name: str, values: Mapping[str, Any]) -> list[str] | None:
         READERS[name](fields, name)
     except NCDError:
         return None
-    if len(fields.seen.intersection(values)) < LEAST:  # of a type that has all sizes by default
-        return None
-    return [key for key in values if key not in fields.seen and not ASIDE.search(key)]
+    left = [key for key in values if key not in fields.seen and not ASIDE.search(key)]
+    few = len(fields.seen.intersection(values)) < LEAST  # of a type that has all sizes by default
+    return None if few or "vocab_size" in left else left  # a model of words is none of pictures
 
 
 def _likeness(a: str, b: str) -> float:

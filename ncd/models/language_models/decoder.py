@@ -154,7 +154,7 @@ def _rounds(design: Design, n: int) -> list[Term]:
     size = len(design.round)
     if size == 1:
         return [Repeat((_layer(design, design.round[0]),) * n)] if n else []
-    whole, left = divmod(n, size)
+    whole, left = n // size, n % size
     *near, last = _runs(design, design.round, "local")
     one = Then(*near, last)
     rounds: list[Term] = [Repeat((one,) * whole)] if whole else []

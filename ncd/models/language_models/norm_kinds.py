@@ -18,7 +18,7 @@ class Norm:
         eps: The number that is added before the root.
 
     >>> Norm("unbiased").term("m", "norm")
-    LayerNorm('m', 'norm', 1e-06, bias=False)
+    LayerNorm('m', 'norm', 1e-06, False)
     """
 
     kind: str = "rms"

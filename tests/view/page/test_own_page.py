@@ -423,4 +423,5 @@ def test_an_error_in_pasted_source_is_underlined() -> None:
 def test_a_line_of_pytorch_is_read_once_and_its_caption_says_how(text: str, told: str) -> None:
     app = yours()
     fine(write(app, text))
-    assert editor(app)["told"].startswith(told)
+    lines = editor(app)["told"]
+    assert lines.startswith(told) or lines.partition("\n")[2].startswith(told)  # behind its costs

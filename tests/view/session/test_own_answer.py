@@ -36,7 +36,7 @@ def test_a_text_that_runs_says_what_comes_out_and_the_shapes_beside_its_lines() 
     said = own_answer.said(own(RIGHT))
     assert (said.sentence, said.wrong) == ("out: 3 × 2 (batch, features)", False)
     assert said.words == ("10 parameters · 48 FLOP (24 multiply–adds)\nRead as PyTorch source.")
-    assert said.beside == ((6, "2 of 3×4"), (7, "3×4"), (8, "3×2"))
+    assert said.beside == ((6, "2 of 3×4", "b d"), (7, "3×4", "b d"), (8, "3×2", "b f"))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -
     found = own(WRONG)
     plain = own_answer.said(found)
     assert plain.wrong and plain.sentence == "" and plain.words.startswith(own_answer.STOPS)
-    assert plain.beside[-1] == (8, "3×4 ✗")  # what the call that fails is given
+    assert plain.beside[-1] == (8, "3×4 ✗", "")  # what the call that fails is given
     said = own_answer.said(found, (FAILURE, SILENT, SIZE))
     assert said.sentence == "line 8: fc takes 5 features, and gets 4." and said.wrong
     assert said.remedies == (
@@ -66,7 +66,7 @@ def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -
         ),
     )
     assert said.remarks == (
-        Remark("silent", "line 7: This mixes the batch."),
+        Remark("silent", "line 7: This mixes the batch.", line=7),
         Remark("size", "Any batch works."),
     )
     assert said.faults == (*plain.faults, Fault((7, 9), (7, 18), SILENT.says, mild=True))
