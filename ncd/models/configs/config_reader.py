@@ -105,7 +105,8 @@ def _left_out(name: str, values: Mapping[str, Any]) -> list[str] | None:
     except NCDError:
         return None
     left = [key for key in values if key not in fields.seen and not ASIDE.search(key)]
-    few = len(fields.seen.intersection(values)) < LEAST  # of a type that has all sizes by default
+    known = [key for key in fields.seen.intersection(values) if values[key] is not None]
+    few = len(known) < max(LEAST, len(left))  # of a type that has all sizes by default
     return None if few or "vocab_size" in left else left  # a model of words is none of pictures
 
 

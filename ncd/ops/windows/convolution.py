@@ -58,7 +58,7 @@ class Learned(Sliding):
         """Returns the channels of the input and of the output."""
         return Array(site.dom[0][:-1]), Array(site.cod[0][:-1])
 
-    def _layer(self, site: Site, kind: str, named: Mapping[str, Sides]) -> Call:
+    def _layer(self, site: Site, kind: str, named: Mapping[str, Sides | Size]) -> Call:
         given = {key: value for key, value in named.items() if value != DEFAULTS[key]}
         bias = {} if self.bias else {"bias": False}
         c, d = self.channels(site)
@@ -144,7 +144,10 @@ class Conv(Learned):
 
     def layer(self, site: Site) -> Call:
         named = {"stride": self.stride, "padding": self.pad, "dilation": self.dilation}
-        return self._layer(site, "Conv", {**named, "groups": self.groups})
+        channels = self.channels(site)[0]
+        depthwise = self.groups == channels.numel > 1
+        groups = Size(tuple(channels)) if depthwise else self.groups
+        return self._layer(site, "Conv", {**named, "groups": groups})
 
     def initial(self, site: Site) -> Mapping[str, Initial]:
         c, d = self.channels(site)
