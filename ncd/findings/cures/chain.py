@@ -14,7 +14,7 @@ FIRST = 4  # edits with which a chain begins
 NEXT = 10  # edits that are tried behind one
 LONGEST = 5  # edits of a chain
 ONCE = ("axes", "view")  # edits after which the same call may not fail again
-DEAREST = {"model": 3.0, "input": 5.0, "meaning": 0.0}  # cost; dearer is hardly what was meant
+DEAREST = {"model": 4.0, "input": 5.0, "meaning": 0.0}  # cost; dearer is hardly what was meant
 TRIES = 40  # readings behind one edit
 ALONE = ("layer", "mode", "written")  # edits that add lines, hide the failure, or are guesses
 
