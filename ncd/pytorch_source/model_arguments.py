@@ -61,7 +61,13 @@ def arguments(
 
 
 def usual_size(machine: Machine, first: Function, name: str, scope: Scope) -> Any:
-    """Returns the usual value of an argument of an ``__init__``, or UNKNOWN."""
+    """Returns the usual value of an argument of an ``__init__``, or UNKNOWN.
+
+    A number of the source that has the name of the argument comes first, as ``n_embd = 384``.
+    """
+    for known in (name, name.upper()):
+        if type(value := scope.names.get(known)) in (int, float):
+            return value
     return size_of(name, first, scope, partial(first_step, machine))
 
 

@@ -19,6 +19,8 @@ from playwright.sync_api import Page, expect
 
 import ncd
 from ncd.static_site import page_prose
+from tests.browser.page.test_own_answer import OUT, SIZES, WRONG
+from tests.browser.page.test_own_page import READY, write
 from tests.browser.waits import quiet, turn_to
 from tests.support import sampling
 from tests.support.sampling import sample
@@ -76,6 +78,21 @@ def answer_wrong(page: Page) -> None:
 
 def search_nothing(page: Page) -> None:
     page.get_by_role("searchbox").fill("nothing at all")
+
+
+def read_answer(page: Page) -> None:
+    expect(page.locator("p.sentence")).to_have_text(OUT, timeout=READY)
+    expect(page.locator(".findings li").first).to_be_visible(timeout=READY)
+
+
+def read_failure(page: Page) -> None:
+    write(page, WRONG)
+    expect(page.locator(".cures button").first).to_be_visible(timeout=READY)
+
+
+def read_form(page: Page) -> None:
+    write(page, SIZES)
+    expect(page.get_by_label("dim, assumed")).to_be_visible(timeout=READY)
 
 
 def of_entries() -> Iterator[State]:
@@ -163,8 +180,9 @@ def themed(page: Page, scheme: Literal["light", "dark"]) -> Page:
     return page
 
 
-STATES = list(states())
-DARK = sample(STATES, 5, "dark")
+YOURS = State("yours", "/yours", (read_answer, read_failure, read_form))
+STATES = [*states(), YOURS]
+DARK = [*sample(STATES[:-1], 5, "dark"), YOURS]
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,21 @@ class Net(nn.Module):
         return self.layer(torch.flatten(x.view(-1, 28, 28), 2))[0]
 Net()
 """
+SETTINGS = """
+n_embd, DEPTH = 24, 3
+class Net(nn.Module):
+    def __init__(self, n_embd, depth):
+        super().__init__()
+        self.layers = nn.Sequential(*[nn.Linear(n_embd, 24) for _ in range(depth)])
+    def forward(self, x):
+        return self.layers(x)
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
+        (SETTINGS, "Net(n_embd=24, depth=3)(torch.randn(1, 24))"),  # numbers of the source
         (NAMES, "Net(D_in=64, H=64, D_out=10, q=0.0, n=2)(torch.randn(1, 64))"),
         (f"{NAMES}Part\n", "Part(one=64, two=10)(torch.randn(1, 64))"),
         (f"{NAMES}5x64\n", "Net(D_in=64, H=64, D_out=10, q=0.0, n=2)(torch.randn(5, 64))"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ncd.answers.plain_answer import sentence_of
 from ncd.answers.result_sentence import dimension_names, shape_words
-from ncd.findings.finding import Cure, Finding
+from ncd.findings.finding import Cure, Edit, Finding
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
 from ncd.text.call_form import ModuleCall, call_form
@@ -20,6 +20,7 @@ STOPS = (
 )
 CHANGES = {"model": "", "input": "another input", "meaning": "another meaning"}
 LONGEST = 70  # letters of a button
+ROOM = 12  # of them behind what is changed
 FAILS = " ✗"  # behind the shape that a failing call is given
 MARGIN = 2  # arrays beside a line
 
@@ -94,9 +95,9 @@ def _remedies(finding: Finding, text: str) -> tuple[Remedy, ...]:
 def _remedy(cure: Cure, text: str) -> Remedy:
     """Returns the button of a cure: the first line that it changes, as it will be."""
     old, new = text.split("\n"), cure.text.split("\n")
-    line = min((edit.line for edit in cure.edits), default=1)
-    words = new[line - 1].strip() if line <= len(new) else ""
-    words = words if len(words) <= LONGEST else f"{words[:LONGEST]}…"
+    first = min(cure.edits, default=Edit(1, 0, 0, ""))
+    line = first.line
+    words = _around(new[line - 1], first) if line <= len(new) else ""
     more = len({edit.line for edit in cure.edits}) - 1
     beside = " and {} more".format("1 line" if more == 1 else f"{more} lines") if more > 0 else ""
     meant = f" ({CHANGES[cure.changes]})" if CHANGES[cure.changes] else ""
@@ -104,6 +105,21 @@ def _remedy(cure: Cure, text: str) -> Remedy:
     was = old[line - 1].strip() if line <= len(old) else ""
     hint = f"in place of {was}" + (f"; out: {out}" if out else "")
     return Remedy(f"line {line}: {words}{beside}{meant}", cure.text, hint)
+
+
+def _around(line: str, edit: Edit) -> str:
+    """Returns a line as a button shows it: of a long one the part with the edit.
+
+    >>> _around("    net = f(" + "1, " * 30 + "64)", Edit(1, 102, 104, "64"))
+    '…1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 64)'
+    """
+    words = line.strip()
+    start = max(0, edit.start - (len(line) - len(line.lstrip())))
+    end = min(start + len(edit.new) + ROOM, len(words))
+    cut = min(start, max(0, end - LONGEST))
+    cut = words.find(" ", cut, start) + 1 or cut if cut else 0  # at a word
+    shown = words[cut : cut + LONGEST]
+    return f"{'…' * bool(cut)}{shown}{'…' * (cut + LONGEST < len(words))}"
 
 
 def _names(found: Own) -> dict[int, str]:

@@ -96,6 +96,16 @@ def test_a_button_names_what_it_changes() -> None:
     assert said.remedies[0].words == f"line 3: {'3' * 70}… (another input)"
 
 
+def test_a_button_shows_the_change_in_a_long_line() -> None:
+    line = "net = nn.Sequential(" + "nn.Linear(8, 8), " * 6 + "nn.Linear(9, 2), nn.ReLU(), nn.Tanh())"
+    at = line.index("9")
+    edits = (Edit(1, at, at + 1, "8"),)
+    cure = Cure(edits, edited(line, edits), "model")
+    said = own_answer.wrong(NCDError("no"), line, (Finding("failure", 1, "a", "No.", (cure,)),))
+    shown = "nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 2), n"
+    assert said.remedies[0].words == f"line 1: …{shown}…"
+
+
 class Slow:
     """A reader whose searches wait until they are let go."""
 
