@@ -100,8 +100,10 @@ def sentence_of(failure: Finding) -> str:
     'line 7, fc1: It takes 8 features, and gets 9.'
     >>> sentence_of(Finding("failure", 7, "fc1", "fc1 takes 8 features, and gets 9."))
     'line 7: fc1 takes 8 features, and gets 9.'
+    >>> sentence_of(Finding("failure", 3, "0", "layer 0 (Conv1d) takes 8 channels."))
+    'line 3: layer 0 (Conv1d) takes 8 channels.'
     """
-    named = failure.layer and not failure.says.startswith(failure.layer)
+    named = failure.layer and not failure.says.startswith((failure.layer, f"layer {failure.layer}"))
     place = [f"line {failure.line}"] * bool(failure.line) + [failure.layer] * bool(named)
     return f"{', '.join(place)}: {failure.says}" if place else failure.says
 

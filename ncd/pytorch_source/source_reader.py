@@ -50,6 +50,7 @@ from ncd.text.recognise import LINES, SOURCES, is_line
 from ncd.text.shape_lines import shape_line
 from ncd.text.text_errors import TextError
 
+Shapes = tuple[tuple[int, ...], ...]  # of arrays
 LEADING = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before a line are no indentation
 
 
@@ -99,7 +100,8 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     failure = _failure(machine, found)
     shown = found.exported.shapes
     places = line_ops(machine, found)
-    return Reading(found.term, kind, note, failure, shown, machine.line_shapes, call, places)
+    lines = _up_to(failure, machine.line_shapes, found)
+    return Reading(found.term, kind, note, failure, shown, lines, call, places)
 
 
 def new_machine() -> Machine:
@@ -243,6 +245,21 @@ def _stopped(
     if isinstance(unknown, TextError):
         raise unknown  # what stops may do so because of what is assumed
     return machine.failure or layer_failure(machine, model, inputs, named)
+
+
+def _up_to(
+    failure: TextError | None, lines: dict[int, Shapes], found: Imported
+) -> dict[int, Shapes]:
+    """Returns the shapes of lines; where one stops, what it is given, and none of those behind it.
+
+    The lines stand in the order in which they ran first.
+    """
+    order = [*lines]
+    if failure is None or failure.line not in order:
+        return lines
+    before = order[: order.index(failure.line)]
+    given = tuple(array.shape for array in found.term.cod)
+    return {**{line: lines[line] for line in before}, failure.line: given}
 
 
 def _check_names(model: nn.Module) -> None:

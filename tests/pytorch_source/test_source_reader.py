@@ -241,3 +241,16 @@ def test_a_batch_norm_of_a_text_uses_the_statistics_of_the_batch_as_it_says() ->
     normed = ncd.compile(found.term)(x)
     assert found.call.modes.endswith("the mean and the variance of this batch.")
     torch.testing.assert_close(normed.mean(0), torch.zeros(4), rtol=0, atol=1e-5)
+
+
+def test_lines_have_shapes_up_to_the_one_that_stops_and_there_what_it_is_given() -> None:
+    text = """class Net(nn.Module):
+    def forward(self, x):
+        y = x.transpose(1, 2)
+        x = (x + y).transpose(1, 2)
+        return x.flatten(1)
+Net()(torch.randn(2, 4, 8))
+"""
+    found = read_source(text)
+    assert found.failure is not None and found.failure.line == 4
+    assert found.lines == {3: ((2, 8, 4),), 4: ((2, 4, 8), (2, 8, 4))}

@@ -96,15 +96,17 @@ def _remedy(cure: Cure, text: str) -> Remedy:
     """Returns the button of a cure: the first line that it changes, as it will be."""
     old, new = text.split("\n"), cure.text.split("\n")
     first = min(cure.edits, default=Edit(1, 0, 0, ""))
-    line = first.line
-    words = _around(new[line - 1], first) if line <= len(new) else ""
+    line, added = first.line, first.new.startswith("\n")  # a line behind this one
+    place = f"after line {line}" if added else f"line {line}"
+    changed = "".join(new[line : line + 1]) if added else "".join(new[line - 1 : line])
+    words = changed.strip()[:LONGEST] if added else _around(changed, first)
     more = len({edit.line for edit in cure.edits}) - 1
     beside = " and {} more".format("1 line" if more == 1 else f"{more} lines") if more > 0 else ""
     meant = f" ({CHANGES[cure.changes]})" if CHANGES[cure.changes] else ""
     out = ", ".join(shape_words(shape) for shape in cure.shapes)
-    was = old[line - 1].strip() if line <= len(old) else ""
-    hint = f"in place of {was}" + (f"; out: {out}" if out else "")
-    return Remedy(f"line {line}: {words}{beside}{meant}", cure.text, hint)
+    was = "".join(old[line - 1 : line]).strip()
+    hint = ("a new line" if added else f"in place of {was}") + (f"; out: {out}" if out else "")
+    return Remedy(f"{place}: {words}{beside}{meant}", cure.text, hint)
 
 
 def _around(line: str, edit: Edit) -> str:

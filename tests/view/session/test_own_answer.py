@@ -97,13 +97,24 @@ def test_a_button_names_what_it_changes() -> None:
 
 
 def test_a_button_shows_the_change_in_a_long_line() -> None:
-    line = "net = nn.Sequential(" + "nn.Linear(8, 8), " * 6 + "nn.Linear(9, 2), nn.ReLU(), nn.Tanh())"
+    line = (
+        "net = nn.Sequential(" + "nn.Linear(8, 8), " * 6 + "nn.Linear(9, 2), nn.ReLU(), nn.Tanh())"
+    )
     at = line.index("9")
     edits = (Edit(1, at, at + 1, "8"),)
     cure = Cure(edits, edited(line, edits), "model")
     said = own_answer.wrong(NCDError("no"), line, (Finding("failure", 1, "a", "No.", (cure,)),))
-    shown = "nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 2), n"
+    shown = "8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 2), nn.ReLU(), nn.T"
     assert said.remedies[0].words == f"line 1: …{shown}…"
+
+
+def test_a_button_shows_the_line_that_it_adds() -> None:
+    edits = (Edit(1, 5, 5, "\n  y = 2"), Edit(2, 0, 1, "y"))
+    cure = Cure(edits, edited("x = 1\nz", edits), "model", ((2,),))
+    said = own_answer.wrong(
+        NCDError("no"), "x = 1\nz", (Finding("failure", 1, "a", "No.", (cure,)),)
+    )
+    assert said.remedies[0][::2] == ("after line 1: y = 2 and 1 line more", "a new line; out: 2")
 
 
 class Slow:
