@@ -222,6 +222,32 @@ def test_what_changes_in_place_is_no_idiom() -> None:
     assert "silu" not in repr(found.term) and found.difference < 1e-6
 
 
+def squared(x: Tensor) -> Tensor:
+    x = torch.sigmoid(x)
+    for _ in range(30):
+        x = x * x  # each is an input of the next one twice
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.exp() / 0,
+        lambda x: x.exp() * (x * 0).rsqrt(),
+        lambda x: x.exp() * (x * 0 - 1).sqrt(),
+        lambda x: (x.exp() * 1e200) ** 2 * x,
+        squared,
+    ],
+    ids=["divided by 0", "root of 0", "root of less than 0", "too large", "squared often"],
+)
+def test_odd_numbers_and_long_products_are_read_as_they_are(
+    function: Callable[[Tensor], Tensor],
+) -> None:
+    found = from_torch(Written(function, *NONE), torch.randn(SHAPE))
+    x = torch.randn(SHAPE)
+    torch.testing.assert_close(found.module()(x), function(x), equal_nan=True)
+
+
 def test_a_module_that_is_one_norm_or_activation_has_no_block() -> None:
     module = nn.Sequential(
         Written(textbook), nn.Linear(8, 4), Written(lambda x: x * x.sigmoid(), *NONE)

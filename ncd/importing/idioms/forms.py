@@ -61,14 +61,11 @@ class Form:
 
     def __pow__(self, exponent: float) -> Form:
         if not self.terms:
-            return Form(self.number**exponent)
+            return Form(math.pow(self.number, exponent))  # raises ValueError for no real number
         factors, coefficient = self.product()
         whole = float(exponent).is_integer()
         if not whole and (coefficient != 1.0 or len(factors) > 1):
-            factors, coefficient = (
-                frozenset({(self, 1.0)}),
-                1.0,
-            )  # roots of products stay as they are
+            factors, coefficient = frozenset({(self, 1.0)}), 1.0  # a root of a product is a base
         raised = frozenset((base, power * exponent) for base, power in factors)
         return Form(0.0, frozenset({(raised, coefficient**exponent)}))
 

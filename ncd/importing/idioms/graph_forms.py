@@ -41,6 +41,7 @@ class GraphForm:
         self.dims: tuple[int, ...] | None = None
         self.inner: set[fx.Node] = set()
         self.rows: dict[fx.Node, tuple[int, ...]] = {}
+        self._read: dict[fx.Node, Form] = {}  # as a node may be an input of many others
 
     @property
     def count(self) -> int:
@@ -64,8 +65,10 @@ class GraphForm:
         reader = READERS.get(name_of(node))
         if reader is None:
             raise NoForm
-        self.inner.add(node)
-        return reader(self, node)
+        if node not in self._read:
+            self.inner.add(node)
+            self._read[node] = reader(self, node)
+        return self._read[node]
 
     def _row(self, node: fx.Node) -> fx.Node | None:
         """Returns the parameter that a node is, perhaps in another shape."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import torch
 from torch import Tensor, fx
@@ -26,6 +27,7 @@ from ncd.importing.idioms.patterns import ANCHORS, patterns
 
 ENDS = ("add", "div", "mul", "reciprocal")  # the last calls of all patterns
 FEW = 3  # of equal rows on which a function is tried
+LARGEST = 2**24  # numbers of them
 NEAR = 40  # calls before the last one that are looked at
 
 
@@ -122,7 +124,7 @@ def _of(last: fx.Node, x: fx.Node, learned: Mapping[str, Tensor]) -> Iterator[Id
     read = GraphForm(x, learned)
     try:
         form = read.of(last)
-    except NoForm:
+    except (NoForm, ArithmeticError, ValueError):  # such as a part that is divided by 0
         return
     for pattern in patterns(read.count):
         for bound in matches(pattern.form, form, {}):
@@ -148,7 +150,9 @@ def agrees(idiom: Idiom, learned: Mapping[str, Tensor]) -> bool:
         return torch.randn([*shape], generator=random)
 
     shape = enumerate(idiom.x.meta["val"].shape)
-    few = (n if i in idiom.dims else min(n, FEW) for i, n in shape)  # rows are all alike
+    few = [n if i in idiom.dims else min(n, FEW) for i, n in shape]  # rows are all alike
+    if prod(few) > LARGEST:
+        return False
     rows = idiom.learned.values()
     values = {idiom.x: drawn(few)} | {row: drawn(row.meta["val"].shape) for row in rows}
     expected = torch_result(
