@@ -61,7 +61,10 @@ def falcon(values: Values) -> Values:
         one = values.get("num_ln_in_parallel_attn") == 1
         return {"num_key_value_heads": values.get("num_kv_heads"), "norms beside": 1 if one else 2}
     groups = 1 if values.get("multi_query", True) else None
-    return {"num_key_value_heads": groups, "norms beside": int(values.get("parallel_attn", True))}
+    return {
+        "num_key_value_heads": groups,
+        "norms beside": 1 if values.get("parallel_attn", True) else 0,
+    }
 
 
 def neox(values: Values) -> Values:
@@ -81,7 +84,7 @@ def neo(values: Values) -> Values:
     kinds = values.get("attention_types") or [[["global", "local"], 12]]
     try:
         names = [name for round, times in kinds for name in round * min(int(times), 256)]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return {}
     layers = ["sliding_attention" if name == "local" else "full_attention" for name in names]
     return {"layer_types": layers, "sliding_window": values.get("window_size", 256)}

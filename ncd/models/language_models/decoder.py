@@ -155,8 +155,7 @@ def _rounds(design: Design, n: int) -> list[Term]:
     if size == 1:
         return [Repeat((_layer(design, design.round[0]),) * n)] if n else []
     whole, left = n // size, n % size
-    *near, last = _runs(design, design.round, "local")
-    one = Then(*near, last)
+    one = Then(*_runs(design, design.round, "local"))
     rounds: list[Term] = [Repeat((one,) * whole)] if whole else []
     return [*rounds, *_runs(design, design.round[:left], "last", every=True)]
 

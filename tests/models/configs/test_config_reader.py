@@ -111,10 +111,32 @@ FIELDS = sorted(
             "decoder_attention_heads",
             "decoder_layers",
         ),
+        *("attention_types", "no_rope_layers", "mlp_only_layers", "sliding_window_pattern"),
+        *(
+            "decoder_sparse_step",
+            "attention_multiplier",
+            "logits_scaling",
+            "multi_query",
+            "parallel_attn",
+        ),
         *("first_k_dense_replace", "topk_method", "routed_scaling_factor", "n_layer", "d_kv"),
     }
 )
 SCALED = [{"rope_type": kind} for kind in ("yarn", "llama3", "linear", "dynamic")]
+
+
+@pytest.mark.parametrize("times", ["Infinity", "-1", "[1]", '"many"'])
+def test_layers_that_come_no_number_of_times_are_usual_ones(times: str) -> None:
+    kinds = f'"attention_types": [[["global", "local"], {times}]]'
+    text = json.dumps(BY_TYPE["gpt_neo"])
+    assert read_config(f"{text[:-1]}, {kinds}}}").title == "GPT-Neo"
+
+
+@pytest.mark.parametrize("value", ["[]", '""', "Infinity", "2", "true"])
+def test_what_is_beside_each_other_is_true_or_not(value: str) -> None:
+    text = json.dumps(BY_TYPE["falcon"])
+    config = f'{text[:-1]}, "parallel_attn": {value}}}'
+    assert read_config(config).title == "Falcon"
 
 
 @settings(max_examples=count(80, 200), deadline=None)
