@@ -73,8 +73,7 @@ def _chosen_one(machine: Machine, tree: ast.Module, scope: Scope, chosen: ClassV
 
 def candidates(machine: Machine, tree: ast.Module, scope: Scope) -> tuple[str, ...]:
     """Returns the names of the classes that can be drawn, the most complete one first."""
-    found = _by_completeness(tree, _modules(machine, scope))
-    return tuple(dict.fromkeys(one.name for one in found))
+    return tuple(dict.fromkeys(x.name for x in _by_completeness(tree, _modules(machine, scope))))
 
 
 def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassValue]) -> nn.Module:
@@ -92,7 +91,8 @@ def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassVal
         if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
             return made
     inner = [one for one in _modules(machine, scope) if one not in alone]
-    for machine.partly, classes in ((False, _by_completeness(tree, inner)), (True, alone)):
+    for partly, classes in ((False, _by_completeness(tree, inner)), (True, alone)):
+        machine.partly = partly
         if made := _ready(machine, tree, scope, classes, True, failures):
             return made
     raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])

@@ -31,7 +31,9 @@ from ncd.pytorch_source.usual.input_shapes import (
     sides_of,
 )
 from ncd.pytorch_source.usual.several_inputs import (
+    NUMBERS,
     combinations,
+    fits,
     keyed,
     lists,
     optional,
@@ -40,7 +42,6 @@ from ncd.pytorch_source.usual.several_inputs import (
 )
 from ncd.text.reader import TextError
 
-NUMBERS = 2**24  # of an input
 SECONDS = 1.5  # in which inputs of a module that takes several are tried
 SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
 FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
@@ -113,7 +114,7 @@ def guessed(
     if len(names) > 1:
         return _several(machine, model, names) if not failed else None
     usual = dict.fromkeys(_with_larger_batches(model, _candidates(machine, model)))
-    candidates = [one for one in usual if one != failed]
+    candidates = [one for one in usual if one != failed and fits(one)]
     kind = machine.classes.get(type(model))
     forward = kind.names.get("forward") if kind else None
     if isinstance(forward, Function) and not failed:
@@ -150,8 +151,8 @@ def _with_larger_batches(model: nn.Module, shapes: Iterable[str]) -> Iterator[st
 def _several(machine: Machine, model: nn.Module, names: list[str]) -> tuple[tuple[Any, ...], str]:
     """Returns inputs that a module accepts, by their names; None for its masks."""
     settings, end = settings_of(model), process_time() + SECONDS
-    nodes = (f"10x{width_of(settings) or 16}",) * any(name in GRAPHS for name in names)
-    shapes = dict.fromkeys((*nodes, *_candidates(machine, model), *ANY))
+    nodes = [f"10x{width_of(settings) or 16}"] if any(name in GRAPHS for name in names) else []
+    shapes = filter(fits, dict.fromkeys((*nodes, *_candidates(machine, model), *ANY)))
     for more, shape in product(([], *optional(model)), shapes):
         for guess in combinations([*names, *more], shape, settings):
             if accepted(machine, model, guess.inputs, {}):

@@ -75,11 +75,12 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     source, shapes = shape_line(text)
     if is_line(text):
         source = LEADING.sub(r"\1", source)
-    tree = as_class(syntax_tree(source))
+    tree = syntax_tree(source)
     machine, scope = new_machine(), Scope()
     machine.text = source
     with deep():
         try:
+            tree = as_class(tree)
             if is_line(text):
                 check_line(tree)
             called = take_shape(tree)

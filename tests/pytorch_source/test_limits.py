@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 import pytest
 
 from ncd.pytorch_source import class_values
 from ncd.pytorch_source.source_reader import new_machine, read_source
+from ncd.pytorch_source.usual import size_by_use
 from ncd.text import TextError
 
 SOURCE = """from torch import nn, ones
@@ -84,3 +88,54 @@ def test_classes_and_their_objects_are_counted_one_by_one(monkeypatch: pytest.Mo
         read_source(SEVERAL.format(parts=4, more=""))
     with pytest.raises(TextError, match=r"it has more than \d+ classes\. Try fewer"):
         read_source(SEVERAL.format(parts=3, more="class Third: pass\nclass Fourth: pass"))
+
+
+HELD = """from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {settings}
+        self.layer = nn.Identity()
+    def forward(self, x{more}):
+        return self.layer(x{key})
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "key"),
+    [
+        ("self.channels, self.image_size, self.num_frames = 3, 64, 10**8", "", ""),
+        ("self.channels, self.seq_len = 3, 10**9", "", ""),
+        ("self.channels, self.seq_len = 3, -1", "", ""),
+        ("self.low_channels = 10**8", "", "['low']"),
+        ("self.in_channels = (10**8, 10**8)", "", "[0]"),
+        ("self.d_model = -1", ", context", ""),
+        ("self.d_model = 10**9", ", context", ""),
+    ],
+)
+def test_assumed_inputs_are_neither_empty_nor_too_large(settings: str, more: str, key: str) -> None:
+    reading = read_source(HELD.format(settings=settings, more=more, key=key))
+    assert reading.failure is None and reading.shapes
+
+
+def test_an_argument_that_is_handed_on_often_is_followed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    uses, seen = size_by_use._uses, []
+
+    def counted(node: ast.AST, name: str) -> Iterator[tuple[str, int | str]]:
+        seen.append(name)
+        return uses(node, name)
+
+    monkeypatch.setattr(size_by_use, "_uses", counted)
+    lines = "        self.a = A(x)\n" * 50
+    head = "from torch import nn\nclass A(nn.Module):\n    def __init__(self, x):\n"
+    source = f"{head}{lines}    def forward(self, y):\n        return y\n"
+    with pytest.raises(TextError, match="A needs x"):
+        read_source(source)
+    assert 0 < len(seen) < 50
+
+
+def test_a_long_sum_is_no_error_of_python() -> None:
+    with pytest.raises(TextError, match="it is nested more than 90 deep"):
+        read_source(f"x = torch.ones(2)\n{' + '.join(['x'] * 600)}")

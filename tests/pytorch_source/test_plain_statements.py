@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -94,6 +95,24 @@ def test_a_line_that_fails_is_drawn_up_to_it() -> None:
     reading = read_source("x = torch.randn(2, 3)\nw = torch.randn(4, 5)\ny = x @ w")
     assert isinstance(reading.failure, TextError) and reading.failure.line == 3
     assert shapes(reading.term) == [(2, 3), (4, 5)]
+
+
+def test_a_long_text_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walk, seen = ast.walk, []
+
+    def counted(node: ast.AST) -> Iterator[ast.AST]:
+        for part in walk(node):
+            seen.append(part)
+            yield part
+
+    monkeypatch.setattr(ast, "walk", counted)
+    counts = []
+    for lines in (100, 1000):
+        text = "x = torch.randn(2, 3)\n" + "x = torch.relu(x)\n" * lines
+        seen.clear()
+        assert as_class(ast.parse(text)).body
+        counts.append(len(seen))
+    assert counts[1] < 11 * counts[0]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from torch import fx, nn
 
@@ -19,10 +19,11 @@ def line_ops(machine: Machine, found: Imported) -> dict[int, str]:
     does.
     """
     nodes = {node.name: node for node in found.exported.program.graph.nodes}
+    parts = dict(found.exported.traced.named_modules())
     ids: dict[int, list[str]] = {}
     for i, name in enumerate(found.nodes):
         if (node := nodes.get(name)) is not None:
-            for line in dict.fromkeys((*_called(node), *_made(machine, found, node))):
+            for line in dict.fromkeys((*_called(node), *_made(machine, parts, node))):
                 ids.setdefault(line, []).append(f"n{i}")
     return {line: " ".join(own) for line, own in ids.items() if len(own) <= MOST}
 
@@ -33,11 +34,10 @@ def _called(node: fx.Node) -> tuple[int, ...]:
     return lines
 
 
-def _made(machine: Machine, found: Imported, node: fx.Node) -> Iterator[int]:
+def _made(machine: Machine, parts: Mapping[str, nn.Module], node: fx.Node) -> Iterator[int]:
     """Yields the line that makes the layer of which a node is part."""
     stack = [*(node.meta.get("nn_module_stack") or {}).values()]
     path = stack[-1][0].partition("@")[0] if stack else ""
-    parts: dict[str, nn.Module] = dict(found.exported.traced.named_modules())
     place = machine.places.get(id(parts.get(path))) if path else None
     if (line := getattr(place, "lineno", 0)) > 0:
         yield line

@@ -10,11 +10,7 @@ from typing import Any
 
 from torch import nn
 
-SUBMODULES = (
-    "torch",
-    "pytorch",
-    "models",
-)  # of libraries, with the same names
+SUBMODULES = ("torch", "pytorch", "models")  # of libraries, with the same names
 
 
 class _Whole:

@@ -27,7 +27,7 @@ HOLDING = ("append", "extend", "insert", "add_module", "register_module", "updat
 
 def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
     """Returns a listed method of a module."""
-    if name == "double" or name == "to":
+    if name in ("double", "to"):
         return Method(name, lambda *args, **named: _converted(value, name, args, named))
     if name in SAME:
         return Method(name, lambda *args, **named: value)

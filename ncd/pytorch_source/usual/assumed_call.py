@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from ncd.importing.imported import Imported
@@ -137,6 +138,6 @@ def _input(x: Any, below: Iterator[str]) -> str | None:
     sizes = ", ".join(map(str, x.shape))
     if x.dtype.is_floating_point:
         return f"torch.randn({sizes})" if sizes else "torch.randn(())"
-    if not x.dtype.itemsize > 1:
+    if x.dtype == torch.bool:
         return f"torch.zeros({sizes}, dtype=torch.bool)"
     return f"torch.randint({next(below, '2')}, ({sizes}{',' * (x.dim() == 1)}))"

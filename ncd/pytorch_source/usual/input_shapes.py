@@ -22,13 +22,17 @@ def of_names(model: nn.Module, settings: dict[str, Any]) -> Iterator[str]:
     sides = sides_of(model)
     if shape := of_pattern(model, settings, (*sides, 64)[0]):
         yield shape
-    channels = next((n for name in CHANNELS if type(n := settings.get(name)) is int), 0)
-    length = next((n for name in STEPS if type(n := settings.get(name)) is int), 0)
-    frames = next((n for name in FRAMES if type(n := settings.get(name)) is int), 0)
+    channels, length, frames = (_size(settings, names) for names in (CHANNELS, STEPS, FRAMES))
     if 0 < channels < WIDEST and sides:
-        yield f"1x{channels}x{f'{frames}x' * bool(frames)}{sides[0]}x{sides[0]}"
+        along = [frames] if frames else []
+        yield "x".join(map(str, (1, channels, *along, sides[0], sides[0])))
     elif 0 < channels < WIDEST and length:
         yield f"1x{channels}x{length}"
+
+
+def _size(settings: dict[str, Any], names: tuple[str, ...]) -> int:
+    """Returns the first of the settings with these names that is a whole number, or 0."""
+    return next((n for name in names if type(n := settings.get(name)) is int), 0)
 
 
 def of_settings(settings: dict[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 NAME = "Statements"  # of the class
 DRAWN = ("empty", "normal", "rand", "randint", "randn", "randperm")
 FILLED = ("arange", "eye", "full", "linspace", "ones", "tensor", "zeros")
-ENDS = ("assert", "backward", "step", "zero_grad", "print")  # calls that give no tensor
+ENDS = ("backward", "step", "zero_grad", "print")  # calls that give no tensor
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Import, ast.ImportFrom)
 
 
@@ -21,7 +21,12 @@ class _Sorted:
     inputs: dict[str, ast.expr] = field(default_factory=dict)
     learned: dict[str, ast.expr] = field(default_factory=dict)
     body: list[ast.stmt] = field(default_factory=list)
+    stored: set[str] = field(default_factory=set)  # the names that the body sets
     results: list[str] = field(default_factory=list)  # the names that the last line gives
+
+    def holds(self, name: str) -> bool:
+        """Returns whether a name is set in the class."""
+        return name in self.inputs or name in self.learned or name in self.stored
 
 
 def as_class(tree: ast.Module) -> ast.Module:
@@ -58,21 +63,22 @@ def _sorted(body: Iterable[ast.stmt], makers: tuple[str, ...]) -> _Sorted:
     """Returns the statements in their places; ``makers`` are the functions that make inputs."""
     parts = _Sorted()
     for node in (one for each in body for one in _single(each)):
-        inside = {*parts.inputs, *parts.learned} | _stored(parts.body)
         if isinstance(node, ast.Import | ast.ImportFrom):
             parts.before.append(node)
             continue
-        free = not (_loaded(node) & inside)
         name, value = _assigned(node)
-        if name and value is not None and free and name not in inside and _is_made(value, makers):
+        free = not any(map(parts.holds, _loaded(node)))
+        new = free and not parts.holds(name)
+        if name and value is not None and new and _is_made(value, makers):
             kept = parts.learned if _is_learned(value) else parts.inputs
             kept[name] = value
         elif name and value is not None and free and not _calls_torch(value):
             parts.before.append(node)
         elif not _ends(node):
             parts.body.append(node)
+            parts.stored |= _stored(node)
             parts.results = [name for name in _given(node) if name]
-        elif shown := [name for name in _names(node) if name in _stored(parts.body)]:
+        elif shown := [name for name in _names(node) if name in parts.stored]:
             parts.results = [*dict.fromkeys(shown)]
     return parts
 
@@ -193,6 +199,6 @@ def _loaded(node: ast.AST) -> set[str]:
     return {part.id for part in parts if isinstance(part.ctx, ast.Load)}
 
 
-def _stored(body: Iterable[ast.stmt]) -> set[str]:
-    parts = (part for node in body for part in ast.walk(node) if isinstance(part, ast.Name))
+def _stored(node: ast.stmt) -> set[str]:
+    parts = (part for part in ast.walk(node) if isinstance(part, ast.Name))
     return {part.id for part in parts if isinstance(part.ctx, ast.Store)}

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, product
+from math import prod
 from typing import Any
 
 import torch
@@ -43,6 +44,8 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
 LISTS = ("features", "feats", "feature_maps", "xs", "inputs", "x")
 WIDTHS = ("encoder_channels", "in_channels_list", "in_channels", "channels", "feature_channels")
 TRIES = 24  # combinations for one main shape
+NUMBERS = 2**24  # of an input
+KEYS = 16  # of a dictionary of inputs
 FRAMES = ("frames", "num_frames", "max_frames", "time")
 
 
@@ -52,6 +55,16 @@ class Guess:
 
     inputs: tuple[Any, ...]
     words: str
+
+
+def fits(shape: str) -> bool:
+    """Returns whether an input of a shape can be made: it is not empty, and not too large.
+
+    >>> fits("1x3x64x64"), fits("8x64#100"), fits("1x3x-1"), fits("1x5000x5000")
+    (True, True, False, False)
+    """
+    sizes = [int(n) for n in shape.partition("#")[0].split("x")]
+    return min(sizes) > 0 and prod(sizes) <= NUMBERS
 
 
 def combinations(names: list[str], shape: str, settings: dict[str, Any]) -> Iterator[Guess]:
@@ -83,7 +96,8 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
     if not found or (first and name != "mask"):
         return [shape]
     dim = width_of(settings) or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
-    return list(dict.fromkeys(way.format(same=shape, dim=dim) for way in found))
+    ways = dict.fromkeys(way.format(same=shape, dim=dim) for way in found)
+    return [way for way in ways if way in ("None", "mask") or fits(way)]
 
 
 def optional(model: nn.Module) -> Iterator[list[str]]:
@@ -127,17 +141,19 @@ def keyed(forward: ast.AST, name: str, shape: str, settings: dict[str, Any]) -> 
     'low 1x3x4x4, high 1x8x4x4'
     """
     read = (one for one in ast.walk(forward) if isinstance(one, ast.Subscript))
-    own = (one.slice for one in read if isinstance(one.value, ast.Name) and one.value.id == name)
-    keys = [one.value for one in own if isinstance(one, ast.Constant)]
-    shapes = {}
+    slices = (x.slice for x in read if isinstance(x.value, ast.Name) and x.value.id == name)
+    keys = [one.value for one in slices if isinstance(one, ast.Constant)]
+    shapes: dict[str, str] = {}
     for key in (one for one in keys if isinstance(one, str)):
         width = settings.get(f"{key}_channels")
-        first, _, rest = shape.partition("x")
-        rest = f"{width}x{rest.partition('x')[2]}" if type(width) is int else rest
-        shapes[key] = f"{first}x{rest}"
+        first, _, *rest = shape.split("x")
+        own = "x".join((first, str(width), *rest))
+        shapes[key] = own if type(width) is int and fits(own) else shape
+    if not 0 < len(shapes) <= KEYS:
+        return None
     found = {key: example_tensors(each)[0] for key, each in shapes.items()}
     words = ", ".join(f"{key} {each}" for key, each in shapes.items())
-    return Guess((found,), words) if found else None
+    return Guess((found,), words)
 
 
 def lists(names: list[str], settings: dict[str, Any]) -> Guess | None:
@@ -153,6 +169,8 @@ def lists(names: list[str], settings: dict[str, Any]) -> Guess | None:
     if not 1 < len(whole) < 8:
         return None
     shapes = [f"1x{n}x{64 >> i}x{64 >> i}" for i, n in enumerate(whole)]
+    if not all(map(fits, shapes)):
+        return None
     return Guess(([example_tensors(s)[0] for s in shapes],), f"a list of {', '.join(shapes)}")
 
 

@@ -37,7 +37,7 @@ def size_of(name: str, function: Function, scope: Scope, begins: Begins, deep: i
         return named
     found = [
         value
-        for kind, place in _uses(function.node, name)
+        for kind, place in dict.fromkeys(_uses(function.node, name))
         if (value := _of_use(kind, place, scope, begins, deep)) is not UNKNOWN
     ]
     numbers = [one for one in found if type(one) in (int, float)]
