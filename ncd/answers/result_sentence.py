@@ -75,8 +75,8 @@ def dimension_names(
     (('b', '1', 'h·k'), ('b', 'height', 'width'))
     """
     image = {"h", "w"} <= {*array.names}
-    known = {**({"h": "height", "w": "width"} if image else {"h": "heads"}), **letters}
-    known = known if letters else {}
+    usual = {"h": "height", "w": "width"} if image else {"h": "heads"}
+    known = {**usual, **letters} if letters else {}
     left = [*_dimensions(array)]
     sides = len(shape) == 4 and shape[2:] == (1, 1)  # of an image that is one number
     spatial = sides or any(len(axis.shape) > 1 for axis in array)  # where features are channels

@@ -13,6 +13,7 @@ from ncd.findings.finding import LATE, Finding
 from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.silent import silent
 from ncd.findings.sizes.sizes import sizes
+from ncd.pytorch_source.base.source_tree import deep
 
 SECONDS = 9.0  # of computing, for everything; the process has 16
 SYMBOLS = 0.6  # of it for the reading with symbols
@@ -20,6 +21,7 @@ SIZES = 0.3  # of what is left for the sizes that would work
 LEFT = Finding("size", 0, "", "The time for silent faults ran out: not all were looked for.")
 
 
+@deep()
 def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     """Returns what is wrong with a source of PyTorch; it is read, and never executed.
 
@@ -44,7 +46,7 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
         working = working_sizes(failure, now + SIZES * (deadline - now))
         edits = cures(failure, deadline)
         late = not in_time or (not edits and time.process_time() > deadline)
-        words = filter(None, (reason, working, LATE.says * late))
+        words = filter(None, (reason, working, LATE.says if late else ""))
         return (Finding("failure", failure.line, failure.path, " ".join(words), edits),)
     if plain.refusal is not None:
         return ()
@@ -54,6 +56,7 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     return (*faults, LEFT) if time.process_time() > deadline else tuple(faults)
 
 
+@deep()
 def size_findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     """Returns for which sizes a source works; nothing for one that fails.
 

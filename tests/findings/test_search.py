@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from torch.utils._pytree import tree_iter
 
 import ncd
+from ncd.findings.cures import working_sizes
 from ncd.findings.finding import LATE, Finding
 from ncd.findings.search import findings
 from ncd.importing.module_files import example_tensors
@@ -96,3 +97,18 @@ def test_nothing_is_executed_and_no_time_is_lost() -> None:
     body = "    def forward(self, x):\n        while True:\n            x = x + 1"
     hostile = f"class Net(nn.Module):\n{body}\n2x3"
     assert findings(hostile, 5.0) == (LATE,)
+
+
+def test_sizes_around_a_large_one_are_enough_to_see_what_it_must_be_divisible_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    holds, seen = working_sizes._holds, []
+
+    def counted(failure: Any, symbol: Any, value: int) -> bool:
+        seen.append(value)
+        return holds(failure, symbol, value)
+
+    monkeypatch.setattr(working_sizes, "_holds", counted)
+    (found,) = failures("x = torch.randn(1, 100001)\ny = x.view(1, -1, 16)")
+    assert found.says.endswith("is divisible by 16, such as 100000 or 100016.")
+    assert len(seen) <= 3 * working_sizes.SPAN

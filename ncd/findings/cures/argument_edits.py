@@ -16,6 +16,8 @@ from ncd.findings.failures.size_words import equation
 
 SHAPED = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
 GIVES = ("out_features", "out_channels", "hidden_size")
+LONGEST = 60  # letters of a product that may stand in several places
+TWINS = 8  # equal products that are changed together
 KEPT = ("bias", "inplace", "device", "affine", "elementwise_affine", "track_running_stats")
 
 
@@ -28,27 +30,31 @@ def argument_edits(failure: Failure) -> Iterator[Candidate]:
         calls.append(failure.node)
     equal = found is not None and found[0] == "equal"
     wanted = _wanted(failure) + ([failure.value(n) for n in found[1:]] if found and equal else [])
+    products = _products(failure.trace.tree) if calls else {}
     for call in calls:
         for argument in (*call.args, *(word.value for word in call.keywords)):
             if not isinstance(argument, ast.Name | ast.BinOp | ast.Attribute):
                 continue
-            twins = _twins(failure, argument)
+            twins = products.get(ast.unparse(argument), [])
             for value in dict.fromkeys(wanted):
                 for rank, words in enumerate(_expressions(failure, argument, value)):
                     edit = replaced(text, argument, words)
                     if edit is not None:
                         yield Candidate((edit,), 0.9 + 0.1 * rank + failure.turned, "argument")
-                    if len(twins) > 1:
+                    if 1 < len(twins) <= TWINS:
                         edits = tuple(filter(None, (replaced(text, one, words) for one in twins)))
                         yield Candidate(edits, 0.85 + 0.1 * rank + failure.turned, "argument")
 
 
-def _twins(failure: Failure, argument: ast.expr) -> list[ast.expr]:
-    """Returns the products of a text that are written as one of its arguments is."""
-    if not isinstance(argument, ast.BinOp):
-        return []
-    words, nodes = ast.unparse(argument), ast.walk(failure.trace.tree)
-    return [node for node in nodes if isinstance(node, ast.BinOp) and ast.unparse(node) == words]
+def _products(tree: ast.AST) -> dict[str, list[ast.expr]]:
+    """Returns the products and sums of a text by their words: equal ones may have to go along."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.BinOp) or node.end_lineno != node.lineno:
+            continue
+        if (node.end_col_offset or 0) - node.col_offset <= LONGEST:
+            found.setdefault(ast.unparse(node), []).append(node)
+    return found
 
 
 def swap_edits(failure: Failure) -> Iterator[Candidate]:
@@ -80,8 +86,10 @@ def parameter_edits(failure: Failure) -> Iterator[Candidate]:
             if has == takes or 1 in (has, takes):
                 continue
             source = ast.get_source_segment(text, argument) or ""
-            near = [f"{source} {'+' if takes > has else '-'} {abs(takes - has)}"]
-            for rank, words in enumerate(near * (abs(takes - has) < 3) + [str(takes)]):
+            written = [str(takes)]
+            if abs(takes - has) < 3:
+                written.insert(0, f"{source} {'+' if takes > has else '-'} {abs(takes - has)}")
+            for rank, words in enumerate(written):
                 edit = replaced(text, argument, words)
                 if edit is not None and not isinstance(argument, ast.Constant):
                     yield Candidate((edit,), 0.7 + 0.1 * rank, "argument")

@@ -12,6 +12,7 @@ from ncd.findings.failures.failure import Failure
 from ncd.findings.finding import Edit, edited
 from ncd.findings.reading.traced_numbers import Place
 
+SPAN = 2048  # sizes below the present one that are looked at for a step, and twice as many above
 DOUBLINGS = 6  # of the step that the failing test asks for, as later tests may ask for more
 
 
@@ -27,7 +28,7 @@ def working_sizes(failure: Failure, deadline: float) -> str:
         place = table.places.get(symbol)
         if place is None or not place.is_input or place.value < 3 or not place.line:
             continue
-        least = _step(failure, symbol, place.value)
+        least = _step(failure, symbol, place.value, deadline)
         for step in [least * 2**k for k in range(DOUBLINGS)] if least > 1 else ():
             if time.process_time() > deadline:
                 break
@@ -40,12 +41,17 @@ def working_sizes(failure: Failure, deadline: float) -> str:
     return ""
 
 
-def _step(failure: Failure, symbol: Any, value: int) -> int:
+def _step(failure: Failure, symbol: Any, value: int, deadline: float) -> int:
     """Returns the number of which all sizes are multiples that pass the failing test; else 0."""
-    good = [n for n in range(2, 3 * value) if _holds(failure, symbol, n)]
+    span, good = min(value, SPAN), []
+    for n in range(max(2, value - span), value + 2 * span):
+        if time.process_time() > deadline:
+            return 0
+        if _holds(failure, symbol, n):
+            good.append(n)
     step = good[1] - good[0] if len(good) > 2 else 0
     regular = step > 1 and all(n % step == 0 for n in good)
-    return step if regular and len(good) >= 3 * value // step - 2 else 0
+    return step if regular and len(good) >= 3 * span // step - 2 else 0
 
 
 def _holds(failure: Failure, symbol: Any, value: int) -> bool:

@@ -111,8 +111,9 @@ class EqualSizes:
         every = self.traced.parameters[:MOST]
         for square, one in ((a, b) for a in every for b in every):
             root = one.place.value
-            new = next((n for n in divisors(root**2)[-2:0:-1] if n != root), 0)
-            if square.place.value != root**2 or not new:
+            if square.place.value != root**2:
+                continue
+            if not (new := next((n for n in divisors(root**2)[-2:0:-1] if n != root), 0)):
                 continue
             both = {**self._all(square, new**2), **self._all(one, new)}
             broken = self.traced.change(self._all(one, new))

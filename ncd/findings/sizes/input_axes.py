@@ -24,7 +24,7 @@ NAMES = {  # by the number of axes, and by the first call that takes the input
 }
 
 
-PATTERN = re.compile(r" *b\w* +\(?c\b[^)]*\)? *\(? *h\b[^)]*\)? *\(? *w\b")  # b c (h p1) (w p2)
+PATTERN = re.compile(r"b\w* \(?c\b[^)]*\)? ?\(? ?h\b[^)]*\)? ?\(? ?w\b")  # b c (h p1) (w p2)
 NAMED = {
     **dict.fromkeys(("max_pool2d", "conv_transpose2d", "avg_pool2d"), "conv2d"),
     **dict.fromkeys(("layer_norm", "lstm", "gru", "rnn_tanh"), "linear"),
@@ -118,7 +118,8 @@ def _names(model: nn.Module, run: Run, index: int, rank: int) -> tuple[str, ...]
             continue
         if found := NAMES.get((rank, NAMED.get(call.name, call.name))):
             return found
-        if call.name == "rearrange" and PATTERN.match(str(call.words.get(1, ""))):
+        pattern = " ".join(str(call.words.get(1, "")).split())
+        if call.name == "rearrange" and PATTERN.match(pattern):
             return PICTURE if rank == len(PICTURE) else ()
         if [each.dim() for each in call.gives] == [rank]:  # such as relu
             arrays.add(id(call.gives[0]))

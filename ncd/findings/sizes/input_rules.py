@@ -41,10 +41,8 @@ class InputRules:
         failure = next((one.failure for one in groups if one.failure.line), Outcome(True))
         if _is_tied(groups[0]):
             return self._tied(groups, failure)
-        rule, names = (
-            groups[0].range,
-            [*dict.fromkeys(a.plain if a.is_batch else a.name for a in axes)],
-        )
+        rule = groups[0].range
+        names = [*dict.fromkeys(a.plain if a.is_batch else a.name for a in axes)]
         words = listed(names)
         source = None if rule.is_free else self._source(groups)
         sides = len(axes) == 2 and axes[0].array == axes[1].array

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from ncd.findings.sizes.input_axes import InputAxis
 from ncd.findings.sizes.probe import Outcome, Probe, Shapes
@@ -65,7 +64,7 @@ def _partners(probe: Probe, left: list[InputAxis]) -> tuple[InputAxis, ...]:
     first, *others = [axis for axis in left if axis.size == left[0].size]
     same = [axis for axis in others if axis.place == first.place]
     tries = [(first, *some) for some in (same, others) if some]
-    tries += [(first, *some) for some in combinations(others, 1)]
+    tries += [(first, other) for other in others]
     fitting = [some for some in tries if _moves(probe, some)]
     return min(fitting, key=len, default=(first,))
 

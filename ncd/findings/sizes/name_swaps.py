@@ -24,29 +24,28 @@ def swap_cure(
     return ()
 
 
-def name_swaps(text: str, tree: ast.AST, failure: Outcome, names: Iterable[str]) -> list[Edit]:
-    """Returns the edits that put one of the names for another, nearest to a failure first.
+def name_swaps(text: str, tree: ast.AST, failure: Outcome, names: Iterable[str]) -> Iterator[Edit]:
+    """Yields the edits that put one of the names for another, nearest to a failure first.
 
     In ``h * h`` the second one comes first, as height comes before width.
     The last place at which a name is used is left alone, as nothing would depend on it.
 
     >>> text = "a = h * h\\nb = w"
-    >>> name_swaps(text, ast.parse(text), Outcome(False, 1), ("h", "w"))
+    >>> [*name_swaps(text, ast.parse(text), Outcome(False, 1), ("h", "w"))]
     [Edit(line=1, start=8, end=9, new='w'), Edit(line=1, start=4, end=5, new='w')]
     """
-    names = [*dict.fromkeys(names)]
+    names = dict.fromkeys(names)
     uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
     uses = [node for node in uses if _name(node) in names and isinstance(node.ctx, ast.Load)]
     lines = [line for line in (failure.line, failure.call) if line] or [0]
     uses.sort(key=lambda n: (min(abs(n.lineno - line) for line in lines), -n.col_offset))
     counts = Counter(map(_name, uses))
-    found = []
     for node in uses:
         for other in names:
             if other != _name(node) and counts[_name(node)] > 1:
                 new = ast.unparse(node).removesuffix(_name(node)) + other
-                found.append(replaced(text, node, new))
-    return [edit for edit in found if edit is not None]
+                if (edit := replaced(text, node, new)) is not None:
+                    yield edit
 
 
 def size_names(function: ast.AST) -> list[str]:

@@ -30,8 +30,9 @@ class ParameterSizes:
         self.probe, self.traced, self.bound = probe, traced, bound
         rows: dict[tuple[sympy.Symbol, ...], Parameter] = {}
         for one in traced.parameters:  # those that have to be equal count once
-            rows.setdefault(traced.tied(one.symbol), one)
-        self.parameters = [*rows.values()][:MOST]
+            if len(rows) < MOST:
+                rows.setdefault(traced.tied(one.symbol), one)
+        self.parameters = [*rows.values()]
 
     def findings(self) -> Iterator[Finding]:
         """Yields the laws, and then all parameters that are free."""

@@ -79,7 +79,10 @@ class Probe:
             return _stop(trace) if trace.error is not None and not lost else Outcome(None)
         model, args, named = model_among(trace.ran)
         if sizes is not None:
-            args, named = with_shapes((args, named), sizes)
+            try:
+                args, named = with_shapes((args, named), sizes)
+            except (OverflowError, RuntimeError, TypeError):  # more numbers than torch counts
+                return Outcome(None)
         return self._run(trace, model, args, named)
 
     def _reading(self, edits: Edits) -> Trace:

@@ -105,3 +105,27 @@ def test_a_failure_and_a_single_layer_have_no_sizes(text: str) -> None:
 def test_nothing_in_the_source_of_a_system_is_equal_by_luck(name: str) -> None:
     found = found_in(with_inputs(ncd.catalogue[name].build()))
     assert found and not [each for each in found if each.cures]
+
+
+LAYER = """
+from einops import rearrange
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 8)
+    def forward(self, x):
+        return self.fc({x})
+Net()(torch.randn({shape}))
+"""
+
+
+def test_inputs_with_more_numbers_than_torch_counts_are_not_tried() -> None:
+    for rows in ("2**50", "2**57"):
+        found = size_findings(LAYER.format(x="x", shape=f"{rows}, 3"))
+        assert "Features must be 3." in [each.says for each in found]
+
+
+def test_a_pattern_of_many_blanks_is_read_at_once() -> None:
+    pattern = f"'b c{' ' * 3000}y x -> b y x c'"
+    found = size_findings(LAYER.format(x=f"rearrange(x, {pattern})", shape="2, 3, 8, 9"))
+    assert [each.says for each in found][-1] == "Axis 1 must be 3."
