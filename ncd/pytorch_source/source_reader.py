@@ -99,10 +99,9 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     call = module_call(machine, found, tree, scope, words, shapes, classes)
     note = " ".join((message(machine, words, call.line), *notes)).strip()
     failure = _failure(machine, found)
-    shown = found.exported.shapes
     places = line_ops(machine, found)
     lines = _up_to(failure, machine.line_shapes, found)
-    return Reading(found.term, kind, note, failure, shown, lines, call, places)
+    return Reading(found.term, kind, note, failure, found.exported.shapes, lines, call, places)
 
 
 def new_machine() -> Machine:
