@@ -154,7 +154,8 @@ def _tried(machine: Machine, alone: list[ClassValue]) -> nn.Module | None:
             one = machine.parents[id(one)]
         if isinstance(one, whole) and any(True for _ in one.parameters()):
             return one
-    return next(reversed(direct), None)
+    learned = [one for one in direct if any(True for _ in one.parameters())]
+    return next(reversed(learned or direct), None)
 
 
 def _result(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ncd
+from ncd.findings.search import findings
 from ncd.pytorch_source.source_reader import read_source
 from ncd.text.reader import TextError
 
@@ -152,3 +153,16 @@ def test_of_several_modules_the_whole_one_is_drawn_and_no_loss(last: str) -> Non
     net = "net = nn.Sequential(nn.Linear(8, 4), nn.ReLU())"
     found = read_source(f"from torch import nn\n{net}\n{last}\n2x8")
     assert str(found.term).endswith("Elementwise('relu')") and "Linear" in str(found.term)
+
+
+@pytest.mark.parametrize("sizes", ["(8,)", "(8, 1)"])  # a target that fits, and one that does not
+def test_a_model_is_drawn_and_not_its_loss(sizes: str) -> None:
+    text = f"""model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 5))
+criterion = nn.CrossEntropyLoss()
+x = torch.randn(8, 10)
+loss = criterion(model(x), torch.randint(0, 5, {sizes}))
+"""
+    found = read_source(text)
+    assert (found.shapes, found.call.assumed) == (((8, 5),), ())
+    failures = [(each.kind, each.line) for each in findings(text)]
+    assert ("failure", 4) in failures if sizes == "(8, 1)" else "failure" not in dict(failures)

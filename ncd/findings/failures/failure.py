@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
+from torch.nn.modules.loss import _Loss
 
 from ncd.findings.reading.call_recorder import Call
 from ncd.findings.reading.size_table import Test
@@ -39,8 +40,9 @@ class Failure:
 
     @property
     def line(self) -> int:
-        """The line of the layer if it is known where it is made, else that of the call."""
-        return getattr(self.made, "lineno", 0) or getattr(self.node, "lineno", 0) or 1
+        """The line where the layer is made if that is known; else, and of a loss, of the call."""
+        made = None if isinstance(self.layer, _Loss) else self.made
+        return getattr(made, "lineno", 0) or getattr(self.node, "lineno", 0) or 1
 
     @property
     def shapes(self) -> tuple[tuple[Any, ...], ...]:

@@ -47,7 +47,9 @@ async function upgrade(host, data) {
     complete: (before, inText, whole) => completions(KNOWN, before, inText, whole),
   });
   field.remove();
-  if (focused) host.root.querySelector(".cm-content").focus();
+  const content = host.root.querySelector(".cm-content");
+  content.tabIndex = 0; // as it is by itself, but not for every reader of the page
+  if (focused) content.focus();
   host.view.mark(host.faults);
   host.view.beside(host.beside);
   linkLines(host);
