@@ -154,8 +154,7 @@ def _tried(machine: Machine, alone: list[ClassValue]) -> nn.Module | None:
             one = machine.parents[id(one)]
         if isinstance(one, whole) and any(True for _ in one.parameters()):
             return one
-    learned = [one for one in direct if any(True for _ in one.parameters())]
-    return next(reversed(learned or direct), None)
+    return max(reversed(direct), key=lambda one: any(True for _ in one.parameters()), default=None)
 
 
 def _result(
