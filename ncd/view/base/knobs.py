@@ -287,7 +287,7 @@ def beside(names: Iterable[str]) -> dict[str, object]:
 def label(name: str) -> str:
     """Returns a knob's name with subscript digits.
 
-    >>> label("n0")
-    'n₀'
+    >>> label("n0"), label("c_2")
+    ('n₀', 'c₂')
     """
-    return name.translate(str.maketrans(PLAIN, SMALL))
+    return re.sub(r"_(?=\d+$)", "", name).translate(str.maketrans(PLAIN, SMALL))
