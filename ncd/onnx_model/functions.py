@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ncd.lang.formulas.elementwise_functions import ELEMENTWISE
 from ncd.onnx_model.nodes import Kind, Known, Nodes, Shape, Tensor, broadcast, plain
 from ncd.onnx_model.window_nodes import max_pool, pad, transposed, unfold
 
@@ -13,9 +14,9 @@ Given = Tensor | Known
 Function = Callable[..., Any]
 
 
-def _unary(op: str, **attributes: Any) -> Function:
+def _unary(op: str) -> Function:
     """Returns a function of real numbers that ONNX has."""
-    return lambda nodes, x: nodes.real(op, plain(x), **attributes)
+    return lambda nodes, x: nodes.real(op, plain(x))
 
 
 def _kept(op: str) -> Function:
@@ -157,22 +158,20 @@ def _linear(nodes: Nodes, x: Tensor, weight: Tensor, bias: Tensor | None = None)
     return found if bias is None else nodes.real("Add", found, bias)
 
 
+_WITH_OPERATOR = [function for function in ELEMENTWISE.values() if function.onnx]
 FUNCTIONS: Mapping[str, Function] = {
-    "F.elu": _unary("Elu", alpha=1.0),
     "F.gelu": _gelu,
     "F.hardtanh": lambda nodes, x, low, high: _clamp(nodes, x, low, high),
     "F.linear": _linear,
     "F.pad": pad,
-    "F.relu": _unary("Relu"),
     "F.silu": _silu,
-    "F.softplus": _unary("Softplus"),
     **{f"F.conv_transpose{n}d": transposed for n in (1, 2, 3)},
     **{f"F.max_pool{n}d": max_pool(n) for n in (1, 2, 3)},
-    **{f"torch.{name}": _kept(name.capitalize()) for name in ("abs", "ceil", "floor", "sign")},
+    **{row.torch: (_kept if row.keeps_whole else _unary)(row.onnx) for row in _WITH_OPERATOR},
     **{
-        f"{home}.{name}": _unary(name.capitalize())
-        for name in ("cos", "erf", "exp", "log", "sin", "sqrt", "tanh")
-        for home in ("torch", "math")
+        row.torch.replace("torch", "math"): _unary(row.onnx)
+        for row in _WITH_OPERATOR
+        if row.is_in_math and not row.keeps_whole
     },
     "torch.amax": _reduce("ReduceMax"),
     "torch.amin": _reduce("ReduceMin"),
@@ -187,7 +186,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "torch.prod": _reduce("ReduceProd"),
     "torch.roll": _roll,
     "torch.rsqrt": _rsqrt,
-    "torch.sigmoid": _unary("Sigmoid"),
     "torch.sum": _reduce("ReduceSum"),
     "torch.topk": _topk,
     "torch.where": _where,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
@@ -12,22 +11,12 @@ import torch
 from torch import Tensor
 
 from ncd.lang.formulas.expr import Const, Expr, Infix, Position
-from ncd.lang.formulas.formula import Apply, Formula, Name, Number, Operand, parse
+from ncd.lang.formulas.formula import Formula, Name, Number, Operand, parse
 from ncd.lang.types.axes import Array, Dim
+from ncd.run.base.formula_values import formula_value
 
 Key = tuple[str, int]  # a dimension: the name of its axis, and its side
 Cut = Mapping[str, tuple[int, int]]  # where the tile of each axis begins, and where it ends
-
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "+": operator.add,
-    "-": lambda *args: -args[0] if len(args) == 1 else args[0] - args[1],
-    "*": operator.mul,
-    "/": operator.truediv,
-    "**": operator.pow,
-    "exp": torch.exp,
-    "neg": operator.neg,
-    "sqrt": torch.sqrt,
-}
 
 
 class Tile(NamedTuple):
@@ -96,14 +85,13 @@ def value(formula: str | Formula, tile: Tensor | None, names: Mapping[str, Any])
     tensor([1.])
     """
     rule = parse(formula) if isinstance(formula, str) else formula
-    if isinstance(rule, Number):
-        return rule.value
-    if isinstance(rule, Operand):
-        return tile
-    if isinstance(rule, Name):
-        return names[rule.text]
-    assert isinstance(rule, Apply)
-    return FUNCTIONS[rule.operation](*[value(part, tile, names) for part in rule.parts])
+
+    def leaf(part: Number | Operand | Name) -> Any:
+        if isinstance(part, Number):
+            return part.value
+        return tile if isinstance(part, Operand) else names[part.text]
+
+    return formula_value(rule, leaf)
 
 
 def reduced(x: Tensor, how: str, dims: Iterable[int]) -> Tensor:

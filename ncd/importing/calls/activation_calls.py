@@ -10,12 +10,11 @@ from ncd.importing.base.atoms import size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Constant, Handler, Operand, Value
 from ncd.importing.calls.formulas import broadcast, mapped, number
+from ncd.lang.formulas.elementwise_functions import ELEMENTWISE
 from ncd.ops import Dropout, Elementwise
 
-NAMED = (
-    *("abs", "ceil", "cos", "erf", "exp", "floor", "log", "relu"),
-    *("rsqrt", "sigmoid", "sign", "silu", "sin", "sqrt", "tanh"),
-)
+# Those that take nothing but the array, in torch as in formulas.
+NAMED = tuple(name for name in ELEMENTWISE if name not in ("elu", "gelu", "softplus"))
 WRITTEN: Mapping[str, str] = {
     "neg": "-$1",
     "reciprocal": "1 / $1",

@@ -5,33 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from ncd.lang.formulas.formula import Apply, Formula, Name, Number, Operand, leaves, parse
+from ncd.lang.formulas.elementwise_functions import ELEMENTWISE
+from ncd.lang.formulas.formula import (
+    COMPARISONS,
+    Apply,
+    Formula,
+    Name,
+    Number,
+    Operand,
+    leaves,
+    parse,
+)
 
 ZERO, ONE = Number("0"), Number("1")
 
-# Functions of one number: their derivatives, where ``$1`` is the number and ``$2`` the result.
+# The derivatives of functions of one number.
 _RULES: Mapping[str, Formula] = {
-    name: parse(text)
-    for name, text in {
-        "abs": "sign($1)",
-        "cos": "-sin($1)",
-        "elu": "where($1 < 0, $2 + 1, 1)",
-        "erf": "1.1283791670955126 * exp(-$1 ** 2)",  # 2 / sqrt(pi)
-        "exp": "$2",
-        "gelu": "0.5 * (1 + erf($1 / sqrt(2))) + 0.3989422804014327 * $1 * exp(-$1 ** 2 / 2)",
-        "log": "1 / $1",
-        "relu": "$1 > 0",
-        "rsqrt": "-0.5 * $2 ** 3",
-        "sigmoid": "$2 * (1 - $2)",
-        "silu": "sigmoid($1) * (1 + $1 * (1 - sigmoid($1)))",
-        "sin": "cos($1)",
-        "softplus": "sigmoid($1)",
-        "sqrt": "0.5 / $2",
-        "tanh": "1 - $2 ** 2",
-    }.items()
+    name: parse(function.derivative) for name, function in ELEMENTWISE.items()
 }
 # Those that are constant between jumps, as torch takes them.
-_FLAT = ("<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "//", "ceil", "floor", "sign")
+_FLAT = (*COMPARISONS, "and", "or", "not", "//")
 
 
 @lru_cache(maxsize=1024)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 
 from ncd.lang.errors import ParseError, shown
+from ncd.lang.formulas.elementwise_functions import ELEMENTWISE
 from ncd.lang.near_names import nearest_name
 
 LONGEST = 1000  # letters of a formula
@@ -105,8 +106,7 @@ Formula = Number | Operand | Name | Apply
 
 # Every function, with how many arguments it takes.
 FUNCTIONS: Mapping[str, int] = {
-    **dict.fromkeys(("abs", "ceil", "cos", "elu", "erf", "exp", "floor", "gelu", "log", "relu"), 1),
-    **dict.fromkeys(("rsqrt", "sigmoid", "sign", "silu", "sin", "softplus", "sqrt", "tanh"), 1),
+    **dict.fromkeys(ELEMENTWISE, 1),
     "min": 2,
     "max": 2,
     "clamp": 3,  # a number, the lower limit and the upper one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ncd.lang.formulas.elementwise_functions import ELEMENTWISE
 from ncd.lang.formulas.formula import FUNCTIONS, Apply, Formula, Operand
 
 _LATEX = {
@@ -17,18 +18,9 @@ _LATEX = {
     "and": r"{} \wedge {}",
     "or": r"{} \vee {}",
     "not": r"\neg {}",
-    "sqrt": r"\sqrt{{{}}}",
-    "abs": r"\left|{}\right|",
-    "rsqrt": r"\frac{{1}}{{\sqrt{{{}}}}}",
-    "exp": "e^{{{}}}",
-    "relu": r"\max({}, 0)",
-    "gelu": r"{0}\,\Phi({0})",
-    "silu": r"{0}\,\sigma({0})",
-    "sigmoid": r"\sigma({})",
     "clamp": r"\min(\max({}, {}), {})",
-    "floor": r"\lfloor {} \rfloor",
-    "ceil": r"\lceil {} \rceil",
     "where": r"\begin{{cases}} {1} & {0} \\ {2} & \text{{else}} \end{{cases}}",
+    **{name: function.latex for name, function in ELEMENTWISE.items() if function.latex},
 }
 _LETTERS = {"inf": r"\infty", "pi": r"\pi", "e": "e"}
 

@@ -13,10 +13,10 @@ from typing import Literal
 
 from ncd.lang.errors import SizeError
 from ncd.lang.formulas import expr as ex
+from ncd.lang.formulas.elementwise_functions import ELEMENTWISE
 from ncd.lang.formulas.formula import COMPARISONS, Apply, Formula, Name, Number, Operand
 from ncd.lang.formulas.operators import SIGNS
 from ncd.lang.types.axes import Axis
-from ncd.ops.elementwise.plain_functions import PLAIN
 from ncd.ops.elementwise.traced_values import now, settled, stale
 
 Kind = Literal["truth", "whole", "real"]
@@ -280,21 +280,17 @@ def _where(condition: Part, yes: Part, no: Part) -> Part:
     return Part(ex.call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
 
 
-_MATH = frozenset(("ceil", "cos", "erf", "exp", "floor", "log", "sin", "sqrt", "tanh"))
-_F = frozenset(("elu", "gelu", "relu", "silu", "softplus"))
-_WHOLE_STAYS = frozenset(("abs", "ceil", "floor", "sign"))
-
-
 def _function(name: str, a: Part, formula: Formula) -> Part:
+    function = ELEMENTWISE[name]
     if a.value is not None:
         try:
-            number: float = now(a.value) if name in _MATH else settled(a.expr, a.value)
-            value = PLAIN[name](number)
+            number: float = now(a.value) if function.is_in_math else settled(a.expr, a.value)
+            value = function.of_number(number)
         except (ArithmeticError, ValueError):
             raise _uncomputable(formula) from None
-        return constant(value, ex.call(f"math.{name}", a.expr) if name in _MATH else None)
+        return constant(value, ex.call(f"math.{name}", a.expr) if function.is_in_math else None)
     if name in ("ceil", "floor") and a.kind == "whole":
         return a
-    if name not in _WHOLE_STAYS:
+    if not function.keeps_whole:
         a = _real(a)
-    return replace(a, expr=ex.Call(f"{'F' if name in _F else 'torch'}.{name}", (a.expr,)))
+    return replace(a, expr=ex.Call(function.torch, (a.expr,)))

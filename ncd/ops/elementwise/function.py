@@ -10,6 +10,7 @@ from zlib import crc32
 
 from ncd.lang.errors import MismatchError, ParseError, shown
 from ncd.lang.formulas import expr as ex
+from ncd.lang.formulas.elementwise_functions import ELEMENTWISE
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import (
     SIGNATURE,
@@ -26,14 +27,7 @@ from ncd.lang.types.axes import Array, Dim, Signature, Type
 from ncd.lang.types.pattern_binding import union
 from ncd.ops.structure.axis_places import over, own_ports
 
-_TORCH = {
-    "gelu": "F.gelu",
-    "linear": "",
-    "sigmoid": "torch.sigmoid",
-    "sin": "torch.sin",
-    "softplus": "F.softplus",
-    "tanh": "torch.tanh",
-}
+_SMOOTH = ("gelu", "linear", "sigmoid", "sin", "softplus", "tanh")
 _TURNS = 97  # a prime, so that the numbers of small matrices all differ
 _STEP = 31  # about a third of a turn, so that neighbouring numbers are far apart
 
@@ -75,7 +69,7 @@ class Function(Op):
 
     letter: str = spelled(LETTER)
     pattern: SignatureField = spelled(SIGNATURE)
-    fn: str = spelled(choice(*_TORCH), "linear")
+    fn: str = spelled(choice(*_SMOOTH), "linear")
     of: StatedField = spelled(STATED, None)
     role: ClassVar[str] = "linear"
 
@@ -132,8 +126,8 @@ class Function(Op):
             total = self._wave(ex.Position(end, (end,)), 0, j)
         else:
             total = ex.Infix("/", total, ex.call("math.sqrt", _count(site.dom)))
-        if _TORCH[self.fn]:
-            total = ex.Call(_TORCH[self.fn], (total,))
+        if self.fn != "linear":
+            total = ex.Call(ELEMENTWISE[self.fn].torch, (total,))
         return ex.reordered(ex.parted(total, rest, own), Array((*rest, *own)), out)
 
     def _matrix(self, i: int, j: int, end: Dim, size: int) -> ex.Expr:

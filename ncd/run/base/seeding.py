@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from threading import Lock
 
 import torch
-import torch.nn.functional as F
 from cachetools import LRUCache
 from torch import Tensor, nn
 
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.formulas.formula import Formula, Name, Number, Operand
-from ncd.lang.formulas.operators import SIGNS
 from ncd.lang.once import Key
 from ncd.lang.terms.arguments import check_seed, check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.run.base.device import device as find_device
+from ncd.run.base.formula_values import formula_value
 from ncd.run.base.limits import Limits, check_inputs
 
 
@@ -171,17 +170,14 @@ class _Drawn:
         self.axes = {axis.identifier: axis for axis in array}
 
     def value(self, formula: Formula) -> Tensor:
+        found: Tensor = formula_value(formula, self.leaf, is_fresh=True)  # needs no array more
+        return found
+
+    def leaf(self, formula: Number | Operand | Name) -> Tensor:
         if isinstance(formula, Number):
             return torch.tensor(formula.value, dtype=torch.float64)
-        if isinstance(formula, Name):
-            return self.named(formula.text)
-        assert not isinstance(formula, Operand)  # there are no operands in an initial value
-        parts = [self.value(part) for part in formula.parts]
-        if formula.operation == "-" and len(parts) == 1:
-            return -parts[0]
-        if formula.operation in _IN_PLACE and _scaled(*parts):
-            return _IN_PLACE[formula.operation](*parts)  # no array more: each part is of its own
-        return _FUNCTIONS[formula.operation](*parts)
+        assert isinstance(formula, Name)  # there are no operands in an initial value
+        return self.named(formula.text)
 
     def named(self, name: str) -> Tensor:
         if name in self.axes:
@@ -199,39 +195,3 @@ class _Drawn:
 
 
 _CONSTANTS = {"e": math.e, "pi": math.pi, "inf": math.inf}
-
-
-def _scaled(array: Tensor, number: Tensor) -> bool:
-    """Returns whether an array can be multiplied by a number without another array."""
-    return array.is_floating_point() and array.dim() > 0 and number.dim() == 0
-
-
-_IN_PLACE: Mapping[str, Callable[..., Tensor]] = {"*": Tensor.mul_, "/": Tensor.div_}
-_FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
-    **SIGNS,
-    "and": torch.logical_and,
-    "or": torch.logical_or,
-    "not": torch.logical_not,
-    "min": torch.minimum,
-    "max": torch.maximum,
-    "where": lambda test, yes, no: torch.where(test != 0, yes, no),
-    "clamp": lambda x, low, high: torch.minimum(torch.maximum(x, low), high),
-    "elu": F.elu,
-    "gelu": F.gelu,
-    "silu": F.silu,
-    "softplus": F.softplus,
-    "abs": torch.abs,
-    "ceil": torch.ceil,
-    "cos": torch.cos,
-    "erf": torch.erf,
-    "exp": torch.exp,
-    "floor": torch.floor,
-    "log": torch.log,
-    "relu": torch.relu,
-    "rsqrt": torch.rsqrt,
-    "sigmoid": torch.sigmoid,
-    "sign": torch.sign,
-    "sin": torch.sin,
-    "sqrt": torch.sqrt,
-    "tanh": torch.tanh,
-}
