@@ -70,6 +70,27 @@ class Fields:
             fact = f"{name} is {self.get(name)}, but another field says {value}"
             raise SizeError(fact, where="config.json", cure=f'"{name}": {value}')
 
+    def fixed(self, name: str, value: object) -> None:
+        """Raises SizeError if a field has another value than the one that is read here."""
+        given = self.get(name)
+        if given is not None and given != value:
+            fact = f"{name} is {shown(given)}, but only {value} is read here"
+            raise SizeError(fact, where="config.json", cure=f'"{name}": {value}')
+
+    def wholes(self, name: str, default: Sequence[int], most: int = MOST) -> list[int]:
+        """Returns as many whole numbers as the default has.
+
+        Raises:
+            SizeError: For another value.
+        """
+        values = self.get(name)
+        values = list(default) if values is None else values
+        whole = isinstance(values, list) and all(type(n) is int and 1 <= n <= most for n in values)
+        if not whole or len(values) != len(default):
+            fact = f"{name} is {shown(values)}, but it is {len(default)} whole numbers from 1"
+            raise SizeError(fact, where="config.json", cure=f'"{name}": {list(default)}')
+        return list(values)
+
     def number(self, *names: str, default: float) -> float:
         """Returns a finite number above zero.
 

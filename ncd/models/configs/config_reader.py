@@ -9,14 +9,15 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from ncd.lang.errors import NCDError, ParseError, UnknownNameError, shown
+from ncd.models.configs.bart_config import BARTS, read_bart
 from ncd.models.configs.config_fields import Fields
 from ncd.models.configs.decoder_config import FAMILIES, read_decoder
 from ncd.models.configs.deepseek_config import read_deepseek
 from ncd.models.configs.language_configs import ENCODERS, read_bert, read_gpt2
 from ncd.models.configs.mamba_config import read_mamba
 from ncd.models.configs.published import Published
-from ncd.models.configs.t5_config import read_t5
-from ncd.models.configs.vision_config import read_vit
+from ncd.models.configs.t5_config import TITLES, read_t5
+from ncd.models.configs.vision_config import VISION
 from ncd.models.configs.whisper_config import read_whisper
 
 LONGEST = 60_000  # letters
@@ -33,9 +34,9 @@ READERS: Mapping[str, Callable[[Fields, str], Published]] = {
     "deepseek_v3": read_deepseek,
     "gpt2": read_gpt2,
     "mamba": read_mamba,
-    "t5": read_t5,
-    "mt5": read_t5,
-    "vit": read_vit,
+    **dict.fromkeys(BARTS, read_bart),
+    **dict.fromkeys(TITLES, read_t5),
+    **VISION,
     "whisper": read_whisper,
 }
 

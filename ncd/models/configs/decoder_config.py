@@ -63,7 +63,7 @@ def read_decoder(fields: Fields, kind: str) -> Published:
         rotary=design.heads.rotary is not None,
         positions=sizes["u"] - design.positions if design.positions is not None else 0,
         meanings=MEANINGS,
-        cached=("k_proj", "v_proj"),
+        cached=("k_proj", "v_proj") if design.heads.causal else (),
         notes=_notes(fields, kind),
     )
 
@@ -79,7 +79,10 @@ def _normalised(fields: Fields, family: Family) -> Fields:
     values = {**family.usual, **values}
     if family.rewrite:
         values |= family.rewrite(values)
-    return Fields(values, fields.seen)
+    made = Fields(values, fields.seen)
+    for name, value in family.fixed.items():
+        made.fixed(name, value)
+    return made
 
 
 def _value(fields: Fields, choice: Any) -> Any:
@@ -138,7 +141,7 @@ def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
     """Returns the choices of a model."""
     flat = {**choices, "norm": choices.get("qk_norm", "")}
     own = {each.name: flat[each.name] for each in names_of(Heads) if each.name in flat}
-    round, window = layers(fields, choices, sizes["n"])
+    first, round, window = layers(fields, choices, sizes["n"])
     usual = "gelu_pytorch_tanh" if choices.get("grown") == 0 else "silu"
     function = choices.get("activation", usual)
     plain = {
@@ -156,6 +159,7 @@ def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
         "router": _router(fields, choices),
         "inner": "f" if fields.get("moe_intermediate_size") else "d",
         "dense": _dense(fields, choices),
+        "first": first,
         "round": round,
     }
     return Design(**{**plain, **more})
@@ -186,6 +190,8 @@ def _router(fields: Fields, choices: Mapping[str, Any]) -> Term | None:
             fact = "its experts are chosen in groups, which is read of DeepSeek alone"
             raise ParseError(fact, where="config.json", cure='"n_group": 1')
         return Routing(True, False, fields.flag("norm_topk_prob", True), factor).term()
+    if kind == "biased":
+        return softmax_router(bias=True)
     if kind == "top" or fields.flag("norm_topk_prob"):
         return softmax_router()
     return Routing(sigmoid=False, normalised=False).term()

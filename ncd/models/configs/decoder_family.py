@@ -39,6 +39,7 @@ class Family:
         choices: Their differences from Llama.
         usual: Fields that a configuration may leave out, with their values.
         rewrite: From the fields of a configuration to further ones, or to others.
+        fixed: Fields that have one value alone here.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Family:
     choices: Values = field(default_factory=dict)
     usual: Values = field(default_factory=dict)
     rewrite: Callable[[Values], Values] | None = None
+    fixed: Values = field(default_factory=dict)
 
 
 def qwen(values: Values) -> Values:
@@ -130,6 +132,20 @@ def sparse(values: Values) -> Values:
     if not isinstance(plain, list):
         return {}
     return {"experts in": [i not in plain and (i + 1) % step == 0 for i in range(n)]}
+
+
+def modern(values: Values) -> Values:
+    """ModernBERT sees a window in all but every third layer, with angles of their own."""
+    step, n = values.get("global_attn_every_n_layers", 3), values.get("num_hidden_layers", 22)
+    kinds, seen = values.get("layer_types"), values.get("local_attention", 128)
+    if kinds is None and type(step) is int and type(n) is int and step > 0 and n <= 256:
+        kinds = ["sliding_attention" if i % step else "full_attention" for i in range(n)]
+    return {
+        "layer_types": kinds,
+        "sliding_window": seen // 2 + 1 if type(seen) is int else seen,
+        "rope_theta": values.get("global_rope_theta"),
+        "rope_local_base_freq": values.get("local_rope_theta"),
+    }
 
 
 LAYER: Values = {"norm": "layer"}

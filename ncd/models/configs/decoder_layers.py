@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ncd.models.configs.config_fields import LAYERS, Fields
@@ -12,13 +13,15 @@ LOCAL, GLOBAL = "sliding_attention", "full_attention"
 PATTERN = ("sliding_window_pattern", "_sliding_window_pattern")
 
 
-def layers(fields: Fields, choices: Mapping[str, Any], n: int) -> tuple[tuple[Layer, ...], int]:
-    """Returns the layers of one round, and the positions that those with a window see.
+def layers(
+    fields: Fields, choices: Mapping[str, Any], n: int
+) -> tuple[Layer | None, tuple[Layer, ...], int]:
+    """Returns the first layer if it is another one, the layers of one round, and their window.
 
     The windows of a family are ``all`` layers', those of a flag's name, or all but the last of a
     round of so many.
 
-    >>> layers(Fields({"sliding_window": 9}), {"windows": 3}, 8)[0] == (
+    >>> layers(Fields({"sliding_window": 9}), {"windows": 3}, 8)[1] == (
     ...     Layer(near=True), Layer(near=True), Layer())
     True
     """
@@ -34,7 +37,9 @@ def layers(fields: Fields, choices: Mapping[str, Any], n: int) -> tuple[tuple[La
         )
         for i in range(n)
     ]
-    return _round(kinds), window
+    if choices.get("bare"):  # whose first layer has no norm before its attention
+        return replace(kinds[0], normed=False), _round(kinds[1:] or kinds), window
+    return None, _round(kinds), window
 
 
 def _at(values: Any, place: int) -> Any:

@@ -27,6 +27,7 @@ from ncd.models.configs.decoder_family import (
     exaone,
     falcon,
     granite,
+    modern,
     neo,
     neox,
     qwen,
@@ -241,6 +242,18 @@ DENSE: Mapping[str, Family] = {
             **{"adjacent": True, "tied": True, "eps": 1e-5, "theta": 500000},
             **{"bias": Of("use_bias"), "out_bias": Of("use_bias"), "mlp_bias": Of("use_bias")},
         },
+    ),
+    "modernbert": Family(
+        "ModernBERT",
+        "Warner et al. 2024, ModernBERT",
+        {
+            **{**BY_FIELD, "norm": "unbiased", "causal": False, "scores": False, "bare": True},
+            **{"first_norm": True, "windows": "listed", "activation": "gelu", "eps": 1e-5},
+            **{"theta": 1.6e5, "local": 1e4},
+        },
+        {},
+        modern,
+        {"norm_bias": False},
     ),
     "nemotron": Family(
         "Nemotron",

@@ -19,6 +19,7 @@ from ncd.models.configs.decoder_family import (
     sparse,
 )
 
+OSS_GATE = "(min(max($2, -7), 7) + 1) * min($1, 7) * sigmoid(1.702 * min($1, 7))"
 SPARSE: Mapping[str, Family] = {
     "qwen2_moe": Family(
         "Qwen 2 MoE",
@@ -48,6 +49,17 @@ SPARSE: Mapping[str, Family] = {
             **{"head_bias": Of("lm_head_bias"), "router": "top", "windows": "all", "eps": 1e-5},
         },
         {"num_local_experts": 16, "num_experts_per_tok": 2},
+    ),
+    "gpt_oss": Family(
+        "gpt-oss",
+        "OpenAI 2025, gpt-oss",
+        {
+            **{"bias": Of("attention_bias", True), "out_bias": Of("attention_bias", True)},
+            **{"router": "biased", "expert_bias": True, "gate": OSS_GATE, "sinks": True},
+            **{"windows": 2, "theta": 1.5e5, "eps": 1e-5},
+        },
+        {"sliding_window": 128},
+        fixed={"swiglu_limit": 7, "swiglu_alpha": 1.702, "hidden_act": "silu"},
     ),
     "olmoe": Family(
         "OLMoE",

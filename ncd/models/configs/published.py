@@ -37,7 +37,7 @@ SMALL: Mapping[str, int] = {
     **{"l": 2, "x": 4, "y": 10, "o": 16},
     **{"e": 4, "c": 2, "u": 64, "s": 2, "a": 24, "b": 8, "w": 16, "f": 32},
 }
-STACKS = ("n", "l")  # layers of which there are many
+STACKS = ("n", "N", "l")  # layers of which there are many
 EVEN = ("k", "b")  # rotary positions turn features in pairs
 
 
@@ -55,6 +55,8 @@ class Published:
         meanings: What a letter means here, where it is something else than usual.
         cached: The names of the ops whose results a text that is written keeps.
         notes: What of the configuration is left out, a sentence each.
+        small: Sizes that are small enough to run, where they are others than usual.
+        multiples: The numbers of which sizes are multiples.
     """
 
     title: str
@@ -66,10 +68,13 @@ class Published:
     meanings: Mapping[str, str] = field(default_factory=dict)
     cached: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    small: Mapping[str, int] = field(default_factory=dict)
+    multiples: Mapping[str, int] = field(default_factory=dict)
 
     def entry(self, name: str, text: str = "") -> Entry:
         """Returns the entry of a page that opens at the published sizes."""
-        small = {key: min(SMALL.get(key, n), n) for key, n in self.sizes.items()}
+        usual = {**SMALL, **self.small}
+        small = {key: min(usual.get(key, n), n) for key, n in self.sizes.items()}
         presets = (
             Preset("published", dict(self.sizes), self.source, "Published"),
             Preset("small", small, self.source, "Small enough to run"),
@@ -95,6 +100,7 @@ class Published:
             return replace(knob, max=min(max(8, 2 * size), LAYERS), most=LAYERS)
         if key == "t" and self.positions:
             return replace(knob, max=self.positions, most=self.positions)
-        if self.rotary and key in EVEN:
-            return replace(knob, min=2, step=2, multiple=2, least=2)
+        by = self.multiples.get(key, 2 if self.rotary and key in EVEN else 1)
+        if by > 1:
+            return replace(knob, min=by, step=by, multiple=by, least=by)
         return knob

@@ -32,8 +32,9 @@ def rotary(fields: Fields, base: float = 10000, of: str = "") -> Rotary:
         high = inner.number("high_freq_factor", default=4)
         return Rotary.llama3(base, factor, low, high, positions)
     if kind == "yarn":
+        by = magnitude(inner, factor)
         fast, slow = inner.number("beta_fast", default=32), inner.number("beta_slow", default=1)
-        return Rotary.yarn(base, factor, positions, fast, slow, magnitude(inner, factor))
+        return Rotary.yarn(base, factor, positions, fast, slow, by, inner.flag("truncate", True))
     return Rotary.plain(base)
 
 

@@ -19,6 +19,7 @@ MEANINGS = {
 TITLES = {
     "t5": ("T5", "Raffel et al. 2020, T5"),
     "mt5": ("mT5", "Xue et al. 2021, mT5"),
+    "umt5": ("umT5", "Chung et al. 2023, UniMax"),
 }
 PROJECTIONS = (*KNOWN, *(f"gated-{name}" for name in KNOWN))
 
@@ -31,8 +32,9 @@ def read_t5(fields: Fields, kind: str) -> Published:
         activation=act,
         gated=gated,
         tied=tied,
-        scaled=fields.flag("scale_decoder_outputs", tied),
+        scaled=fields.flag("scale_decoder_outputs", tied and kind != "mt5"),
         buckets=fields.whole("relative_attention_num_buckets", default=32),
+        each=kind == "umt5",
         far=fields.whole("relative_attention_max_distance", default=128),
         eps=fields.number("layer_norm_epsilon", default=1e-6),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
@@ -45,6 +45,7 @@ class Tower:
     h: str
     hidden: str
     causal: bool
+    k: str = "k"
 
     @property
     def array(self) -> str:
@@ -52,6 +53,7 @@ class Tower:
         return f"{self.each} {self.at} {self.m}"
 
 
+QUICK_GELU = Map("() -> ()", "$1 * sigmoid(1.702 * $1)", "GELU")
 PICTURE = Tower("i", "t", "y", "m", "h", "d", causal=False)
 SENTENCE = Tower("j", "s", "w", "e", "g", "f", causal=True)
 
@@ -69,6 +71,9 @@ def clip(
     k: int = 8,
     v: int = 64,
     z: int = 16,
+    r: int = 0,
+    *,
+    activation: Term = QUICK_GELU,
 ) -> Term:
     """Returns the similarities of pictures and sentences.
 
@@ -85,6 +90,8 @@ def clip(
         k: The features of a head.
         v: The words that are known.
         z: The numbers of a point.
+        r: The features of a head that reads a sentence, where they are others.
+        activation: The function of the feed-forwards.
 
     Returns:
         A term from pictures and the words of sentences to a score for each pair,
@@ -109,16 +116,22 @@ def clip(
         "o": 1,
     }
     sizes |= {"m": h * k, "h": h, "d": plain(4 * h * k, "4m"), "t": seq(x * x + 1)}
-    sizes |= {"e": g * k, "g": g, "f": plain(4 * g * k, "4e"), "s": seq(s)}
+    e = g * (r or k)
+    sizes |= {"e": e, "g": g, "f": plain(4 * e, "4e"), "s": seq(s), **({"r": r} if r else {})}
     sizes |= {"x": space(x, x), "q": x * x}
-    return Axes(**sizes, y=seq(x * x + 1), w=seq(s))(_clip(n, l, p))
+    return Axes(**sizes, y=seq(x * x + 1), w=seq(s))(_clip(n, l, p, bool(r), activation))
 
 
 @lru_cache(32)
-def _clip(pictures: int, sentences: int, patch: int) -> Term:
+def _clip(pictures: int, sentences: int, patch: int, own: bool, activation: Term) -> Term:
     # Attention of sentences: a word sees those before it, so that the last has seen them all.
-    sides = Block(_pictures(pictures, patch), "Picture Encoder", "residual", "vision") @ Block(
-        _sentences(sentences), "Text Encoder", "window", "text"
+    sides = Block(
+        _pictures(pictures, patch, activation), "Picture Encoder", "residual", "vision"
+    ) @ Block(
+        _sentences(sentences, replace(SENTENCE, k="r") if own else SENTENCE, activation),
+        "Text Encoder",
+        "window",
+        "text",
     )
     compared = (
         _unit("i") @ _unit("j")
@@ -129,7 +142,7 @@ def _clip(pictures: int, sentences: int, patch: int) -> Term:
     return sides >> Block(compared, "Cosine Similarity", "note")
 
 
-def _pictures(layers: int, patch: int) -> Term:
+def _pictures(layers: int, patch: int, activation: Term) -> Term:
     """Returns a point for each picture: a vision transformer, read at its class vector."""
     first = (
         Conv("c u -> m x", "patch_embedding", patch, patch, 0, False)
@@ -144,23 +157,23 @@ def _pictures(layers: int, patch: int) -> Term:
     return (
         Id("i c u")
         >> Block(first, "Patches", "folded")
-        >> _layers(PICTURE, layers)
+        >> _layers(PICTURE, layers, activation)
         >> Index("t m", t=0)
         >> LayerNorm("m", "post_layernorm")
         >> Linear("m -> z", "visual_projection")
     )
 
 
-def _sentences(layers: int) -> Term:
+def _sentences(layers: int, one: Tower, activation: Term) -> Term:
     """Returns a point for each sentence, read at its last word."""
     first = (
         Id("j s#v") @ Param("v e", "token_embedding")
         >> Index("j s#v, v e -> j s e")
-        >> _placed(SENTENCE)
+        >> _placed(one)
     )
     return (
         Block(first, "Words", "folded")
-        >> _layers(SENTENCE, layers)
+        >> _layers(one, layers, activation)
         >> Index("s e", s=-1)
         >> LayerNorm("e", "final_layer_norm")
         >> Linear("e -> z", "text_projection")
@@ -172,11 +185,10 @@ def _placed(one: Tower) -> Term:
     return Id(one.array) @ Param(f"{one.at} {one.m}", "position_embedding") >> added
 
 
-def _layers(one: Tower, count: int) -> Term:
+def _layers(one: Tower, count: int, activation: Term) -> Term:
     """Returns layers of attention and a feed-forward, each with its norm in front."""
     copied = Wire(f"{one.array} -> {one.array}, {one.array}")
-    gelu = Map("() -> ()", "$1 * sigmoid(1.702 * $1)", "GELU")
-    maps = Linear(f"{one.m} -> {one.hidden}", "fc1", True) >> gelu
+    maps = Linear(f"{one.m} -> {one.hidden}", "fc1", True) >> activation
     feed_forward = Block(
         maps >> Linear(f"{one.hidden} -> {one.m}", "fc2", True), "Feed-Forward", "folded"
     )
@@ -192,21 +204,22 @@ def _layers(one: Tower, count: int) -> Term:
 
 
 def _attention(one: Tower) -> Term:
-    ask, answer = f"{one.at} {one.h} k", f"{one.key} {one.h} k"
+    head = f"{one.h} {one.k}"
+    ask, answer = f"{one.at} {head}", f"{one.key} {head}"
     key = Rename(f"{one.array} -> {one.each} {one.key} {one.m}")
     body = Then(
-        Linear(f"{one.m} -> {one.h} k", "q", True)
-        @ (key >> Linear(f"{one.m} -> {one.h} k", "k", True))
-        @ (key >> Linear(f"{one.m} -> {one.h} k", "v", True)),
+        Linear(f"{one.m} -> {head}", "q", True)
+        @ (key >> Linear(f"{one.m} -> {head}", "k", True))
+        @ (key >> Linear(f"{one.m} -> {head}", "v", True)),
         Einsum(
             f"{one.each} {ask}, {one.each} {answer} -> {one.each} {one.h} {one.at} {one.key}",
             "scores",
         ),
-        Scale("k"),
+        Scale(one.k),
         *((CausalMask(f"{one.at} {one.key}"),) if one.causal else ()),
         Softmax(one.key),
         Einsum(f"{one.each} {one.h} {one.at} {one.key}, {one.each} {answer} -> {one.each} {ask}"),
-        Linear(f"{one.h} k -> {one.m}", "out", True),
+        Linear(f"{head} -> {one.m}", "out", True),
     )
     copied = Wire(f"{one.array} -> {one.array}, {one.array}, {one.array}")
     return Block(copied >> body, "Self-Attention", "folded", "self_attn")

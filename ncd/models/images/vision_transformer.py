@@ -7,11 +7,26 @@ from functools import lru_cache
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
+from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import space
 from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.models.language_models.model_parts import after_norm, feed_forward
 from ncd.models.shared_parts import self_attention
-from ncd.ops import Add, Concat, Conv, Einsum, Elementwise, Group, Index, LayerNorm, Linear, Param
+from ncd.ops import (
+    Add,
+    Concat,
+    Conv,
+    Einsum,
+    Elementwise,
+    Group,
+    Index,
+    LayerNorm,
+    Linear,
+    Map,
+    Param,
+)
+
+Tokens = tuple[str, ...]
 
 
 def vision_transformer(
@@ -26,6 +41,8 @@ def vision_transformer(
     *,
     eps: float = 1e-6,
     activation: Term | None = None,
+    tokens: Tokens = ("cls_token",),
+    heads: Tokens = ("classifier",),
 ) -> Term:
     """Returns a classifier of images that are cut into patches.
 
@@ -40,6 +57,9 @@ def vision_transformer(
         v: The classes.
         eps: The number that the norms add.
         activation: The function of the feed-forward; by default the GELU.
+        tokens: The names of the vectors that stand before the patches.
+        heads: The names of the maps to the scores, one for each of the first tokens; several
+            are averaged.
 
     Returns:
         A term from an image to the scores of classes, ``c u -> v``.
@@ -52,28 +72,45 @@ def vision_transformer(
     86567656
     """
     sizes = Axes(u=space(x * s, x * s), c=c, m="h*k", h=h, k=k, d=d, v=v, o=1)
-    return sizes(_vision_transformer(n, s, eps, activation or Elementwise("gelu")))
+    layers = _layers(n, eps, activation or Elementwise("gelu"))
+    return sizes(_vision_transformer(s, layers, eps, tokens, heads))
 
 
 @lru_cache(32)
-def _vision_transformer(n: int, s: int, eps: float, activation: Term) -> Term:
+def _layers(n: int, eps: float, activation: Term) -> Term:
     layer = after_norm(
         self_attention("attention", role="folded", axes=("y", "z")),
         LayerNorm("m", "layernorm_before", eps),
     ) >> after_norm(feed_forward(activation), LayerNorm("m", "layernorm_after", eps))
-    return (
+    return Repeat((layer,) * n, "layer")
+
+
+@lru_cache(32)
+def _vision_transformer(s: int, layers: Term, eps: float, tokens: Tokens, heads: Tokens) -> Term:
+    patches = (
         Conv("c u -> m x", "patch_embeddings", kernel=s, stride=s, padding=0)
         >> Group("x -> q")
         >> Einsum("m q -> q m")
-        >> Param("o m", "cls_token", "normal")
-        >> Concat("o, q -> t")
+    )
+    axes = ["q", *(f"q_{i}" for i in range(1, len(tokens))), "t"]
+    for name, old, new in zip(tokens[::-1], axes, axes[1:], strict=False):
+        patches = patches >> Param("o m", name, "normal") >> Concat(f"o, {old} -> {new}")
+    return (
+        patches
         >> Id("t m") @ Param("t m", "position_embeddings", "normal")
         >> Add()
-        >> Repeat((layer,) * n, "layer")
+        >> layers
         >> LayerNorm("m", "layernorm", eps)
-        >> Index("t m", t=0)
-        >> Linear("m -> v", "classifier", True)
+        >> _scores(heads)
     )
+
+
+def _scores(heads: Tokens) -> Term:
+    """Returns the scores of classes from the first tokens, or their mean."""
+    each = [Index("t m", t=i) >> Linear("m -> v", name, True) for i, name in enumerate(heads)]
+    if len(each) == 1:
+        return each[0]
+    return Wire("t m -> t m, t m") >> each[0] @ each[1] >> Map("v, v -> v", "($1 + $2) / 2", "mean")
 
 
 def _sizes(n: int, x: int, s: int, h: int, d: int, k: int = 64) -> dict[str, int]:

@@ -13,9 +13,10 @@ from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.language_models.decoder_attention import USUAL, Heads, grouped_attention
-from ncd.models.language_models.expert_mixture import mixture
+from ncd.models.language_models.expert_mixture import SWIGLU, mixture
 from ncd.models.language_models.model_parts import (
     cap,
+    embedded,
     feed_forward,
     gated_mlp,
     learned_positions,
@@ -24,7 +25,7 @@ from ncd.models.language_models.model_parts import (
     untied_model,
 )
 from ncd.models.language_models.norm_kinds import RMS, Norm
-from ncd.ops import Add, LayerNorm, Linear, Map
+from ncd.ops import Add, Linear, Map
 
 ARRAYS = ("w1", "w3", "w2")  # the arrays of all experts: of the gate, the values and the last map
 NORMS = ("input_layernorm", "post_attention_layernorm")
@@ -39,11 +40,13 @@ class Layer:
         near: Whether a position sees a window only.
         turned: Whether queries and keys turn with their positions.
         experts: Whether its feed-forward is a mixture of experts, if the model has one.
+        normed: Whether a norm stands before its attention.
     """
 
     near: bool = False
     turned: bool = True
     experts: bool = True
+    normed: bool = True
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,16 @@ class Design:
         activation: Its function; by default SiLU.
         router: From a position to the weights and the choice of experts; None without experts.
         inner: The axis of an expert's hidden features.
+        gate: The formula of an expert's gate and values.
+        expert_bias: Whether the maps of experts have biases.
         shared: Whether an expert is shared by all positions, and whether it has a gate:
             ``plain``, ``gated``, or nothing.
         round: The layers of one round, which is repeated.
         dense: The first layers, which have no experts.
+        first: The first layer, where it is another one.
         positions: The rows of a table of positions that are skipped; None without a table.
         first_norm: Whether a norm follows the embeddings.
+        scores: Whether the model ends with scores of words.
         tied: Whether the table of words also gives the scores.
         head_bias: Whether the map to the scores has a bias.
         grown: The number that multiplies the embeddings; 0 for the root of their features.
@@ -86,11 +93,15 @@ class Design:
     activation: Term | None = None
     router: Term | None = None
     inner: str = "d"
+    gate: str = SWIGLU
+    expert_bias: bool = False
     shared: str = ""
     round: tuple[Layer, ...] = (Layer(),)
     dense: int = 0
+    first: Layer | None = None
     positions: int | None = None
     first_norm: bool = False
+    scores: bool = True
     tied: bool = False
     head_bias: bool = False
     grown: float = 1
@@ -124,6 +135,9 @@ def decoder(design: Design, n: int, t: int, **sizes: int) -> Term:
 def _decoder(design: Design, n: int) -> Term:
     dense = min(n, design.dense)
     steps: list[Term] = []
+    if design.first:
+        layer, n = _layer(design, design.first), n - 1
+        steps.append(Block(layer, "First Layer", "folded", "first"))
     if dense:
         plain = (replace(design.round[0], experts=False),) * dense
         steps.append(Block(Then(*_runs(design, plain, "dense")), "Dense Layers", "folded"))
@@ -143,7 +157,9 @@ def _with_words(design: Design, layers: Term) -> Term:
     if design.positions is not None:
         after.append(learned_positions("embed_positions", design.positions))
     if design.first_norm:
-        after.append(LayerNorm("m", "embed_norm", design.norm.eps))
+        after.append(design.norm.term("m", "embed_norm"))
+    if not design.scores:
+        return embedded(layers, "embed_tokens", *after)
     if design.tied:
         return tied_model(layers, "embed_tokens", *after)
     return untied_model(layers, "embed_tokens", "lm_head", *after, bias=design.head_bias)
@@ -183,14 +199,14 @@ def _layer(design: Design, kind: Layer) -> Term:
         names = ((NORMS[1],) * 2, (AROUND[1],) * 2)
     else:
         names = ((NORMS[0],) * 2, (NORMS[1],) * 2)
-    parts = zip((attention, forward), names, strict=True)
-    return Then(*(_residual(design, part, *both) for part, both in parts))
+    first = _residual(design, attention, *names[0], kind.normed)
+    return first >> _residual(design, forward, *names[1])
 
 
-def _residual(design: Design, part: Term, before: str, after: str) -> Term:
-    """Returns x + part(norm x), with the norm before the part, after it, or both."""
+def _residual(design: Design, part: Term, before: str, after: str, normed: bool = True) -> Term:
+    """Returns x + part(norm x), with the norm before the part, after it, both, or neither."""
     steps: list[Term] = [part]
-    if design.norms != "after":
+    if design.norms != "after" and normed:
         steps.insert(0, design.norm.term("m", before))
     if design.norms != "before":
         steps.append(design.norm.term("m", after))
@@ -215,7 +231,8 @@ def _side_by_side(design: Design, attention: Term, forward: Term) -> Term:
 def _forward(design: Design, kind: Layer) -> Term:
     """Returns the feed-forward of a layer."""
     if design.router is not None and kind.experts:
-        moe = mixture(design.router, design.inner, ARRAYS, *_shared(design))
+        choices = (design.gate, design.expert_bias)
+        moe = mixture(design.router, design.inner, ARRAYS, _shared(design), *choices)
         return Block(moe, "Mixture of Experts", "folded", "block_sparse_moe")
     if design.gated:
         return gated_mlp(design.activation, design.mlp_bias)

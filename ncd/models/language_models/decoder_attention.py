@@ -45,9 +45,12 @@ class Heads:
         most: The number at which queries, keys and values are cut off; 0 for none.
         scale: The number by whose root scores are divided; 0 for the features of a head.
         cap: The number at which scores are capped; 0 for none.
+        sinks: Whether each head has a learned score of a place that is no position.
+        causal: Whether no position sees later ones.
 
     Source: Ainslie et al. 2023, "GQA", section 2.2; Press et al. 2022, "Train Short, Test Long",
-    section 3, for scores that fall with the distance.
+    section 3, for scores that fall with the distance; OpenAI 2025, "gpt-oss", section 2.2, for
+    sinks.
     """
 
     rotary: Rotary | None = PLAIN
@@ -62,6 +65,8 @@ class Heads:
     most: float = 0
     scale: float = 0
     cap: float = 0
+    sinks: bool = False
+    causal: bool = True
 
 
 USUAL = Heads()
@@ -133,14 +138,26 @@ def _scores(heads: Heads, near: bool) -> Term:
             Einsum(f"y g q k, x g k -> {SCORES}", "scores"),
             *scaled,
             *((cap(heads.cap),) if heads.cap else ()),
-            *((sliding_window(heads.window),) if near and heads.window else ()),
-            CausalMask("y x"),
-            Softmax("x"),
+            *((sliding_window(heads.window, heads.causal),) if near and heads.window else ()),
+            *((CausalMask("y x"),) if heads.causal else ()),
+            *(_sinks() if heads.sinks else (Softmax("x"),)),
             Einsum(f"{SCORES}, x g k -> y g q k"),
         ),
         "Scaled Dot-Product Attention",
         "einsum",
         local=True,
+    )
+
+
+def _sinks() -> tuple[Term, ...]:
+    """Returns a softmax over the keys and a sink, of which only the keys' shares are used."""
+    return (
+        Id(SCORES) @ Param("g q", "sinks", "0"),
+        Id(SCORES) @ Map("g q -> y o:1 g q", "$1", "sink"),
+        Concat("x, o:1 -> z"),
+        Softmax("z"),
+        Cut("z -> x, o:1"),
+        Wire(f"{SCORES}, y o:1 g q -> {SCORES}"),
     )
 
 

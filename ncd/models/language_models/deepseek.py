@@ -120,7 +120,7 @@ def _deepseek(n: int, design: Design) -> Term:
     dense = min(n, design.dense)
     shared = gated_mlp(hidden="g", name="shared_experts")
     moe = Block(
-        mixture(design.routing.term(), "f", ARRAYS, shared),
+        mixture(design.routing.term(), "f", ARRAYS, (shared,)),
         "Mixture of Experts",
         "folded",
         "mlp",

@@ -22,15 +22,26 @@ from ncd.ops import (
     Top,
 )
 
+SWIGLU = "silu($1) * $2"
 
-def mixture(router: Term, hidden: str, names: tuple[str, str, str], *shared: Term) -> Term:
+
+def mixture(
+    router: Term,
+    hidden: str,
+    names: tuple[str, str, str],
+    shared: tuple[Term, ...] = (),
+    gate: str = SWIGLU,
+    bias: bool = False,
+) -> Term:
     """Returns the c best of e gated feed-forwards, weighted by a router.
 
     Args:
         router: From a position's features ``t m`` to the weights ``t c`` and the choice ``t c#e``.
         hidden: The axis of an expert's hidden features.
         names: The names of the gate, the values and the last map.
-        *shared: A feed-forward that works on every position, if there is one.
+        shared: A feed-forward that works on every position, if there is one.
+        gate: The formula of gate and values.
+        bias: Whether the maps of the experts have biases.
 
     Returns:
         A term ``t m -> t m``.
@@ -38,7 +49,7 @@ def mixture(router: Term, hidden: str, names: tuple[str, str, str], *shared: Ter
     Source: Shazeer et al. 2017, "Outrageously Large Neural Networks", section 2.1; Dai et al. 2024,
     "DeepSeekMoE", section 3.2, for experts that are shared.
     """
-    gate, up, down = names
+    gates, up, down = names
     inner = f"t c {hidden}"
     mixed = Then(
         Wire("t m -> t m, t m"),
@@ -46,34 +57,38 @@ def mixture(router: Term, hidden: str, names: tuple[str, str, str], *shared: Ter
         Wire("t c, t c#e, t m -> t c#e, t c#e, t c#e, t m, t m, t c"),
         Id("t c#e, t c#e") @ Wire("t c#e, t m -> t m, t c#e") @ Id("t m, t c"),
         Id("t c#e")
-        @ Block(chosen("t m", "m", hidden, gate), "Chosen Gates", "index")
-        @ Block(chosen("t m", "m", hidden, up), "Chosen Values", "index")
+        @ Block(chosen("t m", "m", hidden, gates, bias), "Chosen Gates", "index")
+        @ Block(chosen("t m", "m", hidden, up, bias), "Chosen Values", "index")
         @ Id("t c"),
-        Id("t c#e") @ Map(f"{inner}, {inner} -> {inner}", "silu($1) * $2", "SwiGLU") @ Id("t c"),
-        Block(chosen(inner, hidden, "m", down), "Chosen Outputs", "index") @ Id("t c"),
+        Id("t c#e") @ Map(f"{inner}, {inner} -> {inner}", gate, "SwiGLU") @ Id("t c"),
+        Block(chosen(inner, hidden, "m", down, bias), "Chosen Outputs", "index") @ Id("t c"),
         Einsum("t c m, t c -> t m", "mix"),
     )
     both = (Wire("t m -> t m, t m"), mixed @ shared[0], Add()) if shared else (mixed,)
     return Then(*both)
 
 
-def chosen(given: str, old: str, new: str, name: str) -> Term:
+def chosen(given: str, old: str, new: str, name: str, bias: bool = False) -> Term:
     """Returns a linear map whose weights are those of the chosen experts.
 
     It takes the choice ``t c#e`` and the array ``given``, and gives ``t c new``.
     """
     table = f"e {old} {new}"
-    return (
+    made = (
         Id(f"t c#e, {given}") @ Param(table, name)
         >> Wire(f"t c#e, {given}, {table} -> t c#e, {table}, {given}")
         >> Index(f"t c#e, {table} -> t c {old} {new}") @ Id(given)
         >> Einsum(f"t c {old} {new}, {given} -> t c {new}")
     )
+    if not bias:
+        return made
+    added = Id("t c#e") @ Param(f"e {new}", f"{name}_bias") >> Index(f"t c#e, e {new} -> t c {new}")
+    return Wire(f"t c#e, {given} -> t c#e, t c#e, {given}") >> added @ made >> Add()
 
 
-def softmax_router() -> Term:
+def softmax_router(bias: bool = False) -> Term:
     """Returns the c largest scores and their softmax, as Mixtral routes."""
-    return Linear("m -> e", "gate") >> Top("e -> c") >> Softmax("c")
+    return Linear("m -> e", "gate", bias) >> Top("e -> c") >> Softmax("c")
 
 
 @dataclass(frozen=True)

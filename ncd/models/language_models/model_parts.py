@@ -16,9 +16,13 @@ from ncd.ops import (
 )
 
 
-def sliding_window(size: int) -> Term:
-    """Returns a mask of scores ``y x g q``: each position sees itself and ``size - 1`` before."""
-    return Map("y x g q -> y x g q", f"where(y - x < {size}, $1, -inf)", "window")
+def sliding_window(size: int, causal: bool = True) -> Term:
+    """Returns a mask of scores ``y x g q``: each position sees itself and ``size - 1`` before.
+
+    Without ``causal`` it sees as many after it.
+    """
+    away = "y - x" if causal else "abs(y - x)"
+    return Map("y x g q -> y x g q", f"where({away} < {size}, $1, -inf)", "window")
 
 
 def cap(most: float) -> Term:
@@ -57,11 +61,14 @@ def times(number: float) -> Term:
     return Map("() -> ()", f"$1 * {number:.17g}", "scale")
 
 
-def learned_positions(name: str, skipped: int = 0, m: str = "m") -> Term:
-    """Returns a step on ``t m`` that adds t rows of a table ``u m``, after those it skips."""
-    place = f"t + {skipped}" if skipped else "t"
-    rows = Map("-> t#u", place, "positions") @ Param(f"u {m}", name)
-    return Id(f"t {m}") @ (rows >> Index(f"t#u, u {m} -> t {m}")) >> Add()
+def learned_positions(name: str, skipped: int = 0, m: str = "m", at: str = "t") -> Term:
+    """Returns a step on ``t m`` that adds t rows of a table ``u m``, after those it skips.
+
+    ``at`` is the axis of positions.
+    """
+    place = f"{at} + {skipped}" if skipped else at
+    rows = Map(f"-> {at}#u", place, "positions") @ Param(f"u {m}", name)
+    return Id(f"{at} {m}") @ (rows >> Index(f"{at}#u, u {m} -> {at} {m}")) >> Add()
 
 
 def feed_forward(
@@ -103,13 +110,38 @@ def tied_model(layers: Term, name: str, *after: Term) -> Term:
     )
 
 
-def untied_model(
-    layers: Term, name: str, head: str = "lm_head", *after: Term, bias: bool = False
-) -> Term:
-    """Returns a model whose scores come from a map of their own."""
+def two_texts(encoder: Term, decoder: Term) -> Term:
+    """Returns a model of a text that is read and one that is written, with one table of words.
+
+    Args:
+        encoder: From ``s m`` to ``s m``.
+        decoder: From ``t m, s m`` to ``t m``.
+
+    Returns:
+        A term from the words of both to the last features and the table,
+        ``s#v, t#v -> t m, v m``.
+    """
+    return (
+        Id("s#v, t#v") @ Param("v m", "shared", "normal")
+        >> Wire("s#v, t#v, v m -> s#v, v m, t#v, v m, v m")
+        >> Index("s#v, v m -> s m") @ Index("t#v, v m -> t m") @ Id("v m")
+        >> encoder @ Id("t m, v m")
+        >> Wire("s m, t m, v m -> t m, s m, v m")
+        >> decoder @ Id("v m")
+    )
+
+
+def embedded(layers: Term, name: str, *after: Term) -> Term:
+    """Returns layers behind the embeddings of words, ``t#v -> t m``."""
     return (
         Id("t#v") @ Param("v m", name, "normal")
         >> Index("t#v, v m -> t m")
         >> Then(Id("t m"), *after, layers)
-        >> Linear("m -> v", head, bias)
     )
+
+
+def untied_model(
+    layers: Term, name: str, head: str = "lm_head", *after: Term, bias: bool = False
+) -> Term:
+    """Returns a model whose scores come from a map of their own."""
+    return embedded(layers, name, *after) >> Linear("m -> v", head, bias)

@@ -66,10 +66,12 @@ class Rotary:
         fast: float = 32,
         slow: float = 1,
         magnitude: float = 1,
+        whole: bool = True,
     ) -> Rotary:
         """Returns angles of which those with few turns over ``positions`` are reduced by a factor.
 
-        Pairs with over ``fast`` turns are kept, those with fewer than ``slow`` are stretched.
+        Pairs with over ``fast`` turns are kept, those with fewer than ``slow`` are stretched, and
+        those between partly; with ``whole`` both ends are whole pairs.
 
         Source: Peng et al. 2023, "YaRN", section 3.2.
         """
@@ -78,8 +80,9 @@ class Rotary:
             _text(math.log(positions / (count * 2 * math.pi)) / math.log(base))
             for count in (fast, slow)
         )
-        begin = f"max(floor(n_r * {first}), 0)"
-        end = f"min(ceil(n_r * {last}), 2 * n_r - 1)"
+        low, high = ("floor", "ceil") if whole else ("", "")
+        begin = f"max({low}(n_r * {first}), 0)"
+        end = f"min({high}(n_r * {last}), 2 * n_r - 1)"
         stretched = f"min(max((r - {begin}) / max({end} - {begin}, 0.001), 0), 1)"
         turns = f"{turns} * (1 - {stretched} + {stretched} / {_text(factor)})"
         return cls(turns, magnitude)

@@ -24,7 +24,7 @@ from ncd.models.language_models.model_knobs import (
     WIDTH,
     WORDS,
 )
-from ncd.models.language_models.model_parts import gated_mlp
+from ncd.models.language_models.model_parts import gated_mlp, two_texts
 from ncd.ops import (
     Add,
     CausalMask,
@@ -51,6 +51,7 @@ class Style:
         scaled: Whether what gives the scores is divided by √m first.
         buckets: The distances that are told apart.
         far: The distance from which all are one.
+        each: Whether each layer has its own table of distances.
         eps: The number that the norms add.
     """
 
@@ -60,6 +61,7 @@ class Style:
     scaled: bool = True
     buckets: int = 32
     far: int = 128
+    each: bool = False
     eps: float = 1e-6
 
 
@@ -110,16 +112,7 @@ def t5(
 
 @lru_cache(32)
 def _t5(encoders: int, decoders: int, style: Style) -> Term:
-    words = Wire("s#v, t#v, v m -> s#v, v m, t#v, v m, v m")
-    looked_up = Index("s#v, v m -> s m") @ Index("t#v, v m -> t m")
-    model = (
-        Id("s#v, t#v") @ Param("v m", "shared", "normal")
-        >> words
-        >> looked_up @ Id("v m")
-        >> _encoder(encoders, style) @ Id("t m, v m")
-        >> Wire("s m, t m, v m -> t m, s m, v m")
-        >> _decoder(decoders, style) @ Id("v m")
-    )
+    model = two_texts(_encoder(encoders, style), _decoder(decoders, style))
     if style.scaled:
         model = model >> Map("m -> m", "$1 / sqrt(n_m)", "scale") @ Id("v m")
     if style.tied:
@@ -129,7 +122,9 @@ def _t5(encoders: int, decoders: int, style: Style) -> Term:
 
 def _encoder(n: int, style: Style) -> Term:
     """Returns the encoder, from ``s m`` to ``s m``."""
+    bias = _bias("s", "u", style)
     layer = Then(
+        *((Id("s m") @ bias,) if style.each else ()),
         Wire("s m, s u h -> s m, s u h, s m"),
         RMSNorm("m", "attention_norm", style.eps),
         _self_attention("s", "u") @ Id("s m"),
@@ -137,8 +132,8 @@ def _encoder(n: int, style: Style) -> Term:
         _residual(_feed_forward("s", style), "s", "feed_forward_norm", style),
     )
     body = Then(
-        Id("s m") @ _bias("s", "u", style),
-        Repeat((layer,) * n, "block", memory=1),
+        *(() if style.each else (Id("s m") @ bias,)),
+        Repeat((layer,) * n, "block", memory=0 if style.each else 1),
         RMSNorm("m", "final_layer_norm", style.eps),
     )
     return Block(body, "Encoder", "neutral", "encoder")
@@ -146,7 +141,9 @@ def _encoder(n: int, style: Style) -> Term:
 
 def _decoder(n: int, style: Style) -> Term:
     """Returns the decoder, from ``t m, s m`` to ``t m``."""
+    bias = Id("t m, s m") @ _bias("t", "w", style, causal=True)
     layer = Then(
+        *((bias,) if style.each else ()),
         Wire("t m, s m, t w h -> t m, t w h, t m, s m"),
         RMSNorm("m", "attention_norm", style.eps),
         _self_attention("t", "w", CausalMask("t w")) @ Id("t m, s m"),
@@ -158,8 +155,8 @@ def _decoder(n: int, style: Style) -> Term:
         _residual(_feed_forward("t", style), "t", "feed_forward_norm", style),
     )
     body = Then(
-        Id("t m, s m") @ _bias("t", "w", style, causal=True),
-        Repeat((layer,) * n, "block", memory=2),
+        *(() if style.each else (bias,)),
+        Repeat((layer,) * n, "block", memory=1 if style.each else 2),
         RMSNorm("m", "final_layer_norm", style.eps),
     )
     return Block(body, "Decoder", "neutral", "decoder")

@@ -6,21 +6,17 @@ from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.blocks import Block
-from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.language_models.model_parts import feed_forward, learned_positions
-from ncd.models.shared_parts import scaled_dot_product
+from ncd.models.language_models.bart import Style, decoder_layers, encoder_layers
+from ncd.models.language_models.model_parts import learned_positions
 from ncd.ops import (
     Add,
-    CausalMask,
     Conv,
     Einsum,
     Elementwise,
     Index,
-    LayerNorm,
-    Linear,
     Param,
     Rename,
 )
@@ -87,10 +83,7 @@ def _whisper(encoders: int, decoders: int, activation: Term) -> Term:
 
 def _encoder(n: int, activation: Term) -> Term:
     """Returns the encoder, from ``c f`` to ``s m``."""
-    layer = Then(
-        _added(_attention("self_attn", "Self-Attention"), "self_attn_layer_norm", "s"),
-        _added(feed_forward(activation, "fc1", "fc2"), "final_layer_norm", "s"),
-    )
+    style = Style(activation, before=True, key_bias=False)
     body = Then(
         Conv("c f -> m g", "conv1", kernel=3, padding=1),
         activation,
@@ -101,52 +94,14 @@ def _encoder(n: int, activation: Term) -> Term:
         Rename("p -> s"),
         Id("s m") @ Param("s m", "embed_positions", "normal"),
         Add(),
-        Repeat((layer,) * n),
-        LayerNorm("m", "layer_norm"),
+        *encoder_layers(n, style),
     )
     return Block(body, "Encoder", "neutral", "encoder")
 
 
 def _decoder(n: int, activation: Term) -> Term:
     """Returns the decoder, from ``t m, s m`` to ``t m``."""
-    own = _attention("self_attn", "Masked Self-Attention", causal=True)
-    hidden = Linear("m -> e", "fc1", True) >> activation >> Linear("e -> m", "fc2", True)
-    layer = Then(
-        _added(own, "self_attn_layer_norm", "t"),
-        Wire("t m, s m -> t m, s m, t m"),
-        LayerNorm("m", "encoder_attn_layer_norm"),
-        Wire("t m, s m -> t m, s m, s m"),
-        _heads("encoder_attn", "Cross-Attention") @ Id("t m"),
-        Add(),
-        _added(Block(hidden, "Feed-Forward", "linear"), "final_layer_norm", "t"),
-    )
-    body = Then(
-        learned_positions("embed_positions") @ Id("s m"),
-        Repeat((layer,) * n, memory=1),
-        LayerNorm("m", "layer_norm"),
-    )
+    style = Style(activation, before=True, key_bias=False)
+    layers = decoder_layers(n, style)
+    body = Then(learned_positions("embed_positions") @ Id("s m"), *layers)
     return Block(body, "Decoder", "neutral", "decoder")
-
-
-def _added(part: Term, norm: str, x: str) -> Term:
-    """Returns x + part(norm x)."""
-    return Then(Wire(f"{x} m -> {x} m, {x} m"), LayerNorm("m", norm), part @ Id(f"{x} m"), Add())
-
-
-def _attention(name: str, title: str, causal: bool = False) -> Term:
-    """Returns attention of a sequence to itself."""
-    x = "t" if causal else "s"
-    return Wire(f"{x} m -> {x} m, {x} m, {x} m") >> _heads(name, title, causal)
-
-
-def _heads(name: str, title: str, causal: bool = False) -> Term:
-    """Returns attention of queries to keys and values; keys have no bias."""
-    body = (
-        Id("y m, x m, x m")
-        >> Linear("m -> h k", "q_proj", True)
-        @ Linear("m -> h k", "k_proj")
-        @ Linear("m -> h k", "v_proj", True)
-        >> scaled_dot_product(*((CausalMask("y x"),) if causal else ()))
-        >> Linear("h k -> m", "out_proj", True)
-    )
-    return Block(body, title, "module", name, local=True)

@@ -21,6 +21,18 @@ def _experts(e: int, c: int, inner: int = 0, **more: Any) -> dict[str, Any]:
     }
 
 
+def _two_texts(
+    kind: str, m: int, d: int, layers: tuple[int, int], h: int, v: int, **more: Any
+) -> dict[str, Any]:
+    """Returns a configuration with the names of BART's fields."""
+    return {
+        **{"model_type": kind, "d_model": m, "vocab_size": v, **more},
+        **{"encoder_layers": layers[0], "decoder_layers": layers[1]},
+        **{f"{side}_attention_heads": h for side in ("encoder", "decoder")},
+        **{f"{side}_ffn_dim": d for side in ("encoder", "decoder")},
+    }
+
+
 COUNTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
     "Llama 2 7B": (_llama("llama", 4096, 11008, 32, 32, 32000), 6_738_415_616),
     "Yi 6B": (_llama("llama", 4096, 11008, 32, 32, 64000, num_key_value_heads=4), 6_061_035_520),
@@ -126,4 +138,44 @@ COUNTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
         _llama("albert", 768, 3072, 12, 12, 30000, embedding_size=128),
         11_683_584,
     ),
+    "ModernBERT base": (_llama("modernbert", 768, 1152, 22, 12, 50368), 149_014_272),
+    "gpt-oss 20B": (
+        _llama("gpt_oss", 2880, 2880, 24, 64, 201088, num_key_value_heads=8, head_dim=64)
+        | {"num_local_experts": 32, "num_experts_per_tok": 4, "swiglu_limit": 7.0},
+        20_914_757_184,
+    ),
+    "gpt-oss 120B": (
+        _llama("gpt_oss", 2880, 2880, 36, 64, 201088, num_key_value_heads=8, head_dim=64)
+        | {"num_local_experts": 128, "num_experts_per_tok": 4},
+        116_829_156_672,
+    ),
+    "BART base": (_two_texts("bart", 768, 3072, (6, 6), 12, 50265), 139_420_416),
+    "mBART large": (_two_texts("mbart", 1024, 4096, (12, 12), 16, 250027), 610_851_840),
+    # Sines are not learned: the library counts their tables, 2 x 1,048,576 and 2 x 262,144 more.
+    "PEGASUS large": (_two_texts("pegasus", 1024, 4096, (16, 16), 16, 96103), 568_699_904),
+    "Marian, English to German": (
+        _two_texts("marian", 512, 2048, (6, 6), 8, 58101, activation_function="swish"),
+        73_886_208,
+    ),
+    "M2M-100 418M": (_two_texts("m2m_100", 1024, 4096, (12, 12), 16, 128112), 483_905_536),
+    "BlenderBot 400M": (
+        _two_texts("blenderbot", 1280, 5120, (2, 12), 32, 8008, max_position_embeddings=128),
+        364_802_560,
+    ),
+    "umT5 small": (
+        {
+            **{"model_type": "umt5", "d_model": 512, "d_ff": 1024, "num_layers": 8, "num_heads": 6},
+            **{"vocab_size": 256384, "feed_forward_proj": "gated-gelu"},
+            "tie_word_embeddings": False,
+        },
+        306_601_984,
+    ),
+    "CLIP ViT-B/32": ({"model_type": "clip"}, 151_277_313),
+    "DeiT base, distilled": (
+        {"model_type": "deit", "architectures": ["DeiTForImageClassificationWithTeacher"]},
+        87_338_192,
+    ),
+    "Swin-T": ({"model_type": "swin", "mlp_ratio": 4.0}, 28_288_354),
+    "ConvNeXt-T": ({"model_type": "convnext"}, 28_589_128),
+    "ConvNeXt V2-T": ({"model_type": "convnextv2"}, 28_635_496),
 }

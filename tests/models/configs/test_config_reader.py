@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import ncd
 from ncd.lang.errors import NCDError
+from ncd.models.configs.bart_config import BARTS
 from ncd.models.configs.config_reader import READERS, is_config, read_config
 from ncd.models.configs.expert_decoders import SPARSE
+from ncd.models.configs.vision_config import VISION
 from ncd.models.language_models.rotary_positions import Rotary
 from tests.support.sampling import count
 
@@ -22,10 +24,15 @@ LLAMA: dict[str, Any] = {
 }
 BY_TYPE: dict[str, dict[str, Any]] = {
     **{kind: {**LLAMA, "model_type": kind} for kind in READERS},
-    **{kind: {"model_type": kind, "vocab_size": 99} for kind in ("gpt2", "t5", "vit", "whisper")},
+    **{kind: {"model_type": kind, "vocab_size": 99} for kind in ("gpt2", "t5", "umt5", "whisper")},
+    **{kind: {"model_type": kind} for kind in VISION},
 }
 for _sparse in SPARSE:
     BY_TYPE[_sparse] |= {"num_experts": 4, "num_experts_per_tok": 2}
+for _both in BARTS:
+    BY_TYPE[_both] |= {"d_model": 64, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
+    BY_TYPE[_both] |= {f"{side}_ffn_dim": 96 for side in ("encoder", "decoder")}
+    BY_TYPE[_both] |= {f"{side}_layers": 2 for side in ("encoder", "decoder")}
 for _deep in ("deepseek_v2", "deepseek_v3"):
     BY_TYPE[_deep] |= {"moe_intermediate_size": 16, "q_lora_rank": 8, "n_routed_experts": 8}
     BY_TYPE[_deep] |= {"num_experts_per_tok": 2, "n_group": 2, "topk_group": 1}
@@ -119,6 +126,9 @@ FIELDS = sorted(
             "multi_query",
             "parallel_attn",
         ),
+        *("depths", "hidden_sizes", "num_heads", "embed_dim", "window_size", "vision_config"),
+        *("text_config", "local_attention", "global_attn_every_n_layers", "norm_bias"),
+        *("swiglu_limit", "architectures", "scale_embedding", "encoder_layers"),
         *("first_k_dense_replace", "topk_method", "routed_scaling_factor", "n_layer", "d_kv"),
     }
 )
