@@ -163,6 +163,7 @@ class Entry:
             written, such as keys and values; ``decoder.k`` is every k in a block ``decoder``.
         training: Whether it runs as while it learns; else its batch norms use the statistics that
             they keep.
+        renamed: What its axes are called now, by what they were called in older links.
 
     Raises:
         UnknownNameError: By :meth:`build` and :meth:`preset`, for an unknown knob or preset.
@@ -196,6 +197,7 @@ class Entry:
     text: str = ""
     cached: tuple[str, ...] = ()
     training: bool = True
+    renamed: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
 
     @property
     def key(self) -> tuple[str, str]:

@@ -228,7 +228,8 @@ function open_link(text) {
   });
   render();
   say(notes.filter(Boolean).join(" "));
-  const axes = (link.get("axes") ?? "").split(",").slice(0, COLOURS.length);
+  const named = (link.get("axes") ?? "").split(",").slice(0, COLOURS.length);
+  const axes = named.map((name) => live.renamed[name] ?? name);
   if (axes.some(Boolean)) setAxes(axes.join(","));
   const id = link.get("select");
   if (id && id !== selected) later.then((found) => id in found && select("select", { id }));

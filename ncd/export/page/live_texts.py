@@ -101,18 +101,19 @@ class LiveTexts:
     def data(self) -> dict[str, Any]:
         """Returns all formulas as JSON data.
 
-        ``sizes`` are the ranges, ``settings`` the current values, ``fixed`` the values that must
-        not change; ``parts`` has the texts of each part, or null if it does not follow, and
-        ``part_holds`` the place of its conditions among ``conditions``. ``wires``, ``loops``,
-        ``drawn`` and ``words`` are the texts in the drawing, ``described`` those of its
-        descriptions, ``arrays`` the places of each array's axes among ``axes``, for the quiz.
-        ``refused`` are the errors beyond the conditions.
+        ``sizes`` are the ranges, ``settings`` the current values, ``renamed`` the axes by former
+        names, ``fixed`` the values that must not change; ``parts`` has the texts of each part, or
+        null if it does not follow, and ``part_holds`` the place of its conditions among
+        ``conditions``. ``wires``, ``loops``, ``drawn`` and ``words`` are the texts in the drawing,
+        ``described`` those of its descriptions, ``arrays`` the places of each array's axes among
+        ``axes``, for the quiz. ``refused`` are the errors beyond the conditions.
         """
         drawn, drawn_so = self.shared(lambda circuit: dict(drawn_numbers(circuit, self.plain)))
         self.base |= drawn_so  # such as a stride that is not 1, which would not be drawn
         said: dict[str, Any] = {
             "sizes": [_said(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
+            "renamed": dict(self.system.renamed),
             "wires": dict(wire_sizes(self.circuit)) if self.follows else {},
             "loops": dict(loop_sizes(self.circuit)) if self.follows else {},
             "drawn": drawn if self.follows else {},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate
@@ -41,13 +41,15 @@ class SizeRange:
 class SizedSystem:
     """The sizes of a term, their values, and the function from values to the term.
 
-    ``plain`` are the names of the settings that stay as they are, such as an index.
+    ``plain`` are the names of the settings that stay as they are, such as an index; ``renamed``
+    are names that axes had in older links, with those that they have now.
     """
 
     sizes: tuple[SizeRange, ...]
     settings: Mapping[str, int]
     build: Callable[[Mapping[str, int]], Term]
     plain: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def traceable(self) -> tuple[str, ...]:

@@ -279,4 +279,5 @@ CLIP = Entry(
     notes={
         "similarity": "A score for each pair; in training those on the diagonal belong together."
     },
+    renamed={"n": "q", "p": "x"},
 )

@@ -173,4 +173,5 @@ CONVNEXT = Entry(
         "dwconv": "Each channel is convolved by itself, in a wide window.",
         "pwconv1": "Four times wider inside, where a residual block is four times narrower.",
     },
+    renamed={"c": "o"},
 )

@@ -224,4 +224,5 @@ DIT = Entry(
         Preset("dit-xl-8", _sizes(28, 16, 72, 4, 8), _PEEBLES, "DiT-XL/8"),
     ),
     notes={MODULATION: "The time step and the class set a shift, a scale and a gate, twice."},
+    renamed={"p": "x"},
 )

@@ -144,4 +144,5 @@ VIT = Entry(
         Preset("vit-l-16", _sizes(24, 14, 16, 16, 4096), _PUBLISHED, "ViT-L/16"),
         Preset("vit-h-14", _sizes(32, 16, 14, 16, 5120, 80), _PUBLISHED, "ViT-H/14"),
     ),
+    renamed={"n": "q", "p": "x"},
 )

@@ -76,7 +76,7 @@ def entry_model(entry: Entry) -> EntryModel:
         "maps": maps,
         "arrays": dict(_arrays(circuit, made)),
         "weights": sorted(_weights(circuit) & graph.weights.keys()),
-        "colours": [palettes.POSITIVE, palettes.SIGNED, palettes.GREY],
+        "colours": [palettes.POSITIVE, palettes.SIGNED, palettes.GREY, palettes.SIGNED_DARK],
         **example.facts(entry, circuit, graph),
     }
     return EntryModel({name: data for name, data in files.items() if data}, facts)

@@ -22,6 +22,7 @@ def of_entry(entry: Entry, settings: Mapping[str, int]) -> SizedSystem:
         entry.settings(settings),
         lambda given: entry.system(**given),
         plain,
+        entry.renamed,
     )
 
 

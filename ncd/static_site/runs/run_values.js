@@ -172,7 +172,18 @@ function colour(stops, share) {
 // The 256 colours of a scale.
 const scales = task.colours.map((stops) => Array.from({ length: 256 }, (_, i) => colour(stops, i / 255)));
 
-function painted({ read, channels, low, high, scale: number = low < 0 ? 1 : 0 }, rows, columns) {
+// Pictures of signed numbers are painted anew where the page's colours change.
+const night = matchMedia("(prefers-color-scheme: dark)");
+const repaint = () => document.querySelectorAll("canvas").forEach((canvas) => canvas.paint?.());
+night.addEventListener("change", repaint);
+new MutationObserver(repaint).observe(document.documentElement, { attributeFilter: ["style"] });
+
+function signed() {
+  const asked = document.documentElement.style.colorScheme;
+  return (asked ? asked === "dark" : night.matches) ? 3 : 1;
+}
+
+function painted({ read, channels, low, high, scale: number = low < 0 ? signed() : 0 }, rows, columns) {
   const image = new ImageData(columns, rows);
   const scale = scales[number];
   for (let row = 0; row < rows; row++)
@@ -212,7 +223,8 @@ function map(told) {
   canvas.style.height = `${Math.max(12, high * tall)}px`;
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", `${name || "The numbers"}: ${rows.size} by ${columns.size} numbers; arrow keys read them`);
-  canvas.getContext("2d").putImageData(painted(told, high, across), 0, 0);
+  canvas.paint = () => canvas.getContext("2d").putImageData(painted(told, high, across), 0, 0);
+  canvas.paint();
   const cut = rows.size > high || columns.size > across ? `, the first ${high} × ${across}` : "";
   const tip = pointed(canvas, told, [high, across], `${name ? `${name}: ` : ""}${rows.size} × ${columns.size}${cut}`);
   const box = part("div");

@@ -75,7 +75,7 @@ def _picture(
 def _channel(picture: heatmap.Grid, window: Spans, seen: Tensor) -> str:
     """Returns a picture with a frame around the window, and an enlarged view of the frame."""
     ends = Ends.of(picture, signed=bool((picture < 0).any()))
-    stops = heatmap.SIGNED if ends.low < 0 else heatmap.POSITIVE
+    stops = heatmap.scale(ends.low < 0)
     down, across = ((s.first, s.step * (s.count - 1) + 1, s.dim.size) for s in window)
     style = ";".join(
         f"{name}:{100 * part / whole:.2f}%"
@@ -98,6 +98,6 @@ def _channel(picture: heatmap.Grid, window: Spans, seen: Tensor) -> str:
 def _weighed(weights: Tensor, every: Tensor, total: float) -> str:
     """Returns the weights of a channel and their contribution to the sum."""
     ends = Ends.of(every.float().numpy(), signed=True)
-    near = heatmap.picture(weights.float().numpy(), ends, heatmap.SIGNED)
+    near = heatmap.picture(weights.float().numpy(), ends, heatmap.scale(signed=True))
     number = sum_table.figure(total)
     return f'<b>×</b><img class="near" alt="the weights" src="{near}"><b>→ {number}</b>'

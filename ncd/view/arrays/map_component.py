@@ -124,7 +124,7 @@ class Map:
             "low": ends.low,
             "high": ends.high,
             "ends": [f"≤ {low}" if clipped and ends.low else low, high],
-            "palette": _colours(heatmap.SIGNED if ends.low < 0 else heatmap.POSITIVE),
+            "palette": _colours(heatmap.scale(ends.low < 0)),
             "marks": [[mark.kind, mark.row, mark.column] for mark in self.marks],
             "picks": self.picks or CELL * any(self.picked),
             **drawn,

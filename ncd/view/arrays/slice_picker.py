@@ -269,7 +269,7 @@ def overview(cut: Cut, tensor: torch.Tensor, signed: bool) -> str:
     dimension, at = cut.dimensions[cut.along], cut.at[cut.along]
     run = heatmap.shown(dimension.size, max(0, at), MOST)
     pool = heatmap.pooled(stack(tensor, cut, run), heatmap.SMALL)
-    ends, stops = Ends.of(pool.maps, signed=signed), heatmap.SIGNED if signed else heatmap.POSITIVE
+    ends, stops = Ends.of(pool.maps, signed=signed), heatmap.scale(signed)
     pictures = [
         (
             f"{dimension.name}={i}",

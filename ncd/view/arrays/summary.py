@@ -107,7 +107,7 @@ def _coloured(tensor: torch.Tensor, cut: Cut) -> str:
 
 
 def _image(cells: Grid, shape: Sequence[int], side: float, ends: Ends) -> str:
-    stops = heatmap.SIGNED if ends.low < 0 else heatmap.POSITIVE
+    stops = heatmap.scale(ends.low < 0)
     wide, tall = _pixels(shape, side)
     source = heatmap.picture(cells, ends, stops)
     return f'<img alt="" src="{source}" width="{wide}" height="{tall}">'

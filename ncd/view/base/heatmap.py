@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
@@ -14,13 +15,25 @@ from PIL import Image
 
 from ncd.export.palettes import GREY as GREY
 from ncd.export.palettes import POSITIVE as POSITIVE
-from ncd.export.palettes import SIGNED as SIGNED
+from ncd.export.palettes import SIGNED, SIGNED_DARK
 
 Grid = NDArray[np.float32]
 LARGE, SMALL = 256, 84  # the cells along a side of the large map and of a small picture
 FEW, RARE = 3, 2000  # outliers ignored: at least 3, or one in 2000
 MANY = 12  # outliers are ignored only in arrays with more numbers
+DARK = ContextVar("dark", default=False)  # whether the page of this run is dark
 FAR = 5.0  # an outlier is at least this many times as large as the other numbers
+
+
+def scale(signed: bool) -> str:
+    """Returns the hex stops for numbers with or without signs.
+
+    >>> scale(signed=False) == POSITIVE, scale(signed=True) == SIGNED
+    (True, True)
+    """
+    if not signed:
+        return POSITIVE
+    return SIGNED_DARK if DARK.get() else SIGNED
 
 
 @lru_cache

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal
 
 import streamlit as st
 
 from ncd.lang.circuits.circuit import Circuit
+from ncd.models import Entry
 
 KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
 CALLOUTS = "callouts"  # "on" or "off"
@@ -26,15 +26,6 @@ COLOURS = 4  # axes highlighted at once
 AUTO, NONE = "auto", "none"
 WIDTHS = (340, 620, 860, 1280)  # pixels for which diagrams are drawn: phone, tablet, laptop, screen
 COOKIE = "ncd_wide"  # holds the width for the first run of a page
-# What axes were called, in links of before a letter stood for one size on a page.
-FORMER: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "vit": {"n": "q", "p": "x"},
-        "clip": {"n": "q", "p": "x"},
-        "dit": {"p": "x"},
-        "convnext": {"c": "o"},
-    }
-)
 BLOCK = re.compile(r"[fs]\d+")  # a block, or a stack of equal layers
 NOTE = re.compile(r"(?:save|load)-(v\d+)~?")  # a memory note
 
@@ -52,20 +43,21 @@ def known(circuit: Circuit) -> set[str]:
     return {*cells, *stacks, *circuit.values, *(fence.id for fence in circuit.fences)}
 
 
-def axes(circuit: Circuit, page: str) -> str:
+def axes(circuit: Circuit, entry: Entry) -> str:
     """Returns the highlighted axes of this circuit, each at the position of its colour."""
-    return known_axes(circuit, page, str(st.session_state.get(AXES, "")))
+    return known_axes(circuit, entry, str(st.session_state.get(AXES, "")))
 
 
-def known_axes(circuit: Circuit, page: str, text: str) -> str:
+def known_axes(circuit: Circuit, entry: Entry, text: str) -> str:
     """Returns the axes of a text that a page has, by the names that they have now.
 
     >>> import ncd
-    >>> known_axes(ncd.elaborate(ncd.catalogue["vit"].build()), "vit", "h,n,nothing,k")
+    >>> entry = ncd.catalogue["vit"]
+    >>> known_axes(ncd.elaborate(entry.build()), entry, "h,n,nothing,k")
     'h,q,,k'
     """
-    names, former = {axis.name for axis in circuit.axes}, FORMER.get(page, {})
-    wanted = (former.get(name, name) for name in text.split(",")[:COLOURS])
+    names = {axis.name for axis in circuit.axes}
+    wanted = (entry.renamed.get(name, name) for name in text.split(",")[:COLOURS])
     return ",".join(name if name in names else "" for name in wanted).rstrip(",")
 
 

@@ -121,7 +121,7 @@ def _send(scene: Scene, found: Drawn, link: str) -> None:
             "widths": selection.WIDTHS,
             "link": link,
             "selected": scene.selected,
-            "lit": selection.axes(scene.circuit, scene.entry.name),
+            "lit": selection.axes(scene.circuit, scene.entry),
         },
     )
 

@@ -14,7 +14,7 @@ from ncd.export import markup
 from ncd.inputs.run_inputs import Feed
 from ncd.lang.errors import LimitError
 from ncd.models import CATALOGUE, Entry
-from ncd.view.base import html_panel, knobs, selection
+from ncd.view.base import heatmap, html_panel, knobs, selection
 from ncd.view.diagram import component
 from ncd.view.inputs import feed as inputs
 from ncd.view.page import export_menu, large_run, sidebar
@@ -149,7 +149,7 @@ def _changing(
 def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     scene, link, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
-        lit = selection.axes(scene.circuit, entry.name)
+        lit = selection.axes(scene.circuit, entry)
         seen = {selection.KEY: scene.selected, selection.AXES: lit}
         link = url.text(**seen)
         component.show(scene, link)
@@ -187,13 +187,14 @@ def _scene(entry: Entry) -> Scene | Refusal:
         feed = Feed()
     if refused is None and limited(entry, settings, term, device=knobs.device()) is None:
         trained_weights.resume(entry, settings, knobs.seed(), knobs.device())
+    heatmap.DARK.set(dark := st.context.theme.type == "dark")
     scene = Scene(
         entry,
         settings,
         knobs.seed(),
         knobs.device(),
         feed,
-        dark=st.context.theme.type == "dark",
+        dark=dark,
         labels=component.labels(),
         selected="",
         term=term,

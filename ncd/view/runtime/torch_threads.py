@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import wait
+from contextvars import copy_context
+from functools import partial
 from typing import TypeVar
 
 from ncd.run.base import torch_pool
@@ -27,7 +29,7 @@ def run(make: Callable[[], T], *, long: bool = False) -> T:
     check = streamlit_internals.stop_check()
     if check is not None:
         check()
-    made = torch_pool.submit(make, long=long)
+    made = torch_pool.submit(partial(copy_context().run, make), long=long)
     try:
         while check is not None and not wait((made,), EVERY).done:
             check()

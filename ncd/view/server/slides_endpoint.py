@@ -91,7 +91,7 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
         facts,
         _panel(scene, said) if said.get("with") == "panel" and not covered else "",
         covered,
-        selection.known_axes(scene.circuit, entry.name, said.get(selection.AXES, "")),
+        selection.known_axes(scene.circuit, entry, said.get(selection.AXES, "")),
         said.get(selection.KEY, "")[:20],
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from tests.browser.waits import quiet
+from tests.browser.waits import next_frame, quiet
+from tests.support.polling import until
 from tools.load.page_fit import SHIFT, WATCH, WINDOWS, opened
 
 pytestmark = pytest.mark.browser
@@ -89,6 +90,64 @@ def test_a_page_of_its_own_kind_does_not_jump(
             expect(page.get_by_text("New here?")).to_be_visible()  # hidden while it may jump
             expect(page.get_by_role("textbox", name="A sentence")).to_be_visible()
         page.close()
+
+
+SHOW = """() => {
+  for (const each of document.getAnimations())
+    if (each.animationName === "shown" && each.playState === "running") each.finish();
+}"""  # what time alone would show
+
+
+class Late:
+    """Holds back what a server sends from its first drawing on, until it is released."""
+
+    def __init__(self, page: Page) -> None:
+        self.held: list[str | bytes] = []
+        self.holds = True
+        page.route_web_socket("**/_stcore/stream", self.listen)
+
+    def listen(self, stream: WebSocketRoute) -> None:
+        self.stream = stream
+        stream.connect_to_server().on_message(self.heed)
+
+    def heed(self, message: str | bytes) -> None:
+        drawing = isinstance(message, bytes) and b"<svg" in message
+        if self.holds and (drawing or self.held):
+            self.held.append(message)
+        else:
+            self.stream.send(message)
+
+    def release(self) -> None:
+        while self.held:
+            self.stream.send(self.held.pop(0))
+        self.holds = False
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("module-or-function", (1280, 720)),
+        ("multi-head-attention", (390, 844)),
+        ("", (390, 844)),
+    ],
+)
+def test_a_page_whose_diagram_comes_late_does_not_jump(
+    browser: Browser, address: str, name: str, window: tuple[int, int]
+) -> None:
+    width, height = window
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.add_init_script(WATCH)
+    late = Late(page)
+    page.goto(f"{address}/{name}")
+    expect(page.locator(".st-key-first, .st-key-panels").first).to_be_attached()
+    until(lambda: page.title() and late.held)  # Playwright gets messages only while it is asked
+    page.evaluate(SHOW)
+    next_frame(page)
+    late.release()
+    expect(page.locator(".figure svg, .drawing.whole svg").first).to_be_visible()
+    quiet(page)
+    assert page.evaluate("window.ncdShift") <= SHIFT
+    page.close()
 
 
 def test_a_wire_that_is_asked_for_is_seen_on_a_phone(page: Page, address: str) -> None:

@@ -484,3 +484,20 @@ def test_a_panel_leaves_room_while_it_waits(page: Page, address: str, panel: str
     expect(tab).to_have_attribute("aria-selected", "true")
     room = page.get_by_role("tabpanel").filter(visible=True).bounding_box()
     assert room is not None and room["height"] >= 450
+
+
+def test_zero_is_as_dark_as_the_page(page: Page, address: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    visit(page, address, "/multi-head-attention?panel=Values&select=v1")
+    ramp = page.locator(".map .ramp canvas")
+    expect(ramp).to_be_visible()
+    zero = (
+        "canvas => Math.max(...canvas.getContext('2d').getImageData(0, 127, 1, 1).data.slice(0, 3))"
+    )
+    assert ramp.evaluate(zero) < 60
+    page.emulate_media(color_scheme="light")
+
+    def light() -> None:
+        assert ramp.evaluate(zero) > 220
+
+    to_pass(light)

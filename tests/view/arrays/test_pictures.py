@@ -15,6 +15,7 @@ from ncd.view.arrays.class_image import COLOURS, painted
 from ncd.view.arrays.mosaic import BEHIND, GAP, LEAST, MANY, mosaic
 from ncd.view.base import heatmap
 from ncd.view.base.heatmap import GREY, Ends, Grid, Pooled, pooled
+from ncd.view.runtime import torch_threads
 
 
 def pixels(address: str, mode: str = "RGB") -> NDArray[np.uint8]:
@@ -31,6 +32,25 @@ def grid(*shape: int) -> Grid:
 
 
 # --- heat maps ------------------------------------------------------------------------------------
+
+
+def luminance(colours: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """The relative luminance of sRGB colours, by WCAG."""
+    share = colours / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return np.asarray(linear @ (0.2126, 0.7152, 0.0722))
+
+
+@pytest.mark.parametrize(("dark", "page"), [(False, "ffffff"), (True, "101419")])
+def test_signed_numbers_stand_out_from_the_page_by_their_size(dark: bool, page: str) -> None:
+    heatmap.DARK.set(dark)
+    stops = torch_threads.run(lambda: heatmap.scale(signed=True))  # pictures are made there, too
+    heatmap.DARK.set(False)
+    colours = np.frombuffer(heatmap.palette(stops), np.uint8).reshape(256, 3)
+    behind = luminance(np.frombuffer(bytes.fromhex(page), np.uint8))
+    far = np.abs(np.log((luminance(colours) + 0.05) / (behind + 0.05)))
+    assert np.exp(far[128]) < 1.2 and (np.exp(far[[0, 255]]) > 12).all()
+    assert (np.diff(far[:128]) <= 1e-9).all() and (np.diff(far[128:]) >= -1e-9).all()
 
 
 def test_a_palette_goes_through_its_colours_in_equal_steps() -> None:

@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.view.base import selection
 
-CIRCUIT = ncd.elaborate(ncd.catalogue["encoder-block"].build())
+ENTRY = ncd.catalogue["encoder-block"]
+CIRCUIT = ncd.elaborate(ENTRY.build())
 
 
 def test_what_can_be_selected() -> None:
@@ -31,9 +32,9 @@ def test_folded_blocks_are_those_that_a_circuit_has() -> None:
 def test_four_axes_have_colours() -> None:
     names = list(dict.fromkeys(axis.name for axis in CIRCUIT.axes))[:5]
     assert len(names) == 5
-    assert selection.known_axes(CIRCUIT, "encoder-block", ",".join(names)) == ",".join(names[:4])
+    assert selection.known_axes(CIRCUIT, ENTRY, ",".join(names)) == ",".join(names[:4])
     text = f",{names[0]},,nothing"
-    assert selection.known_axes(CIRCUIT, "encoder-block", text) == f",{names[0]}"
+    assert selection.known_axes(CIRCUIT, ENTRY, text) == f",{names[0]}"
 
 
 @pytest.mark.parametrize("width", selection.WIDTHS)

@@ -272,7 +272,7 @@ def _written(grid: heatmap.Grid) -> str:
 def _picture(grid: heatmap.Grid) -> str:
     pooled = heatmap.pooled(grid, heatmap.SMALL)
     ends = Ends.of(grid, signed=True)
-    address = heatmap.picture(pooled.maps, ends, heatmap.SIGNED)
+    address = heatmap.picture(pooled.maps, ends, heatmap.scale(signed=True))
     told = f"from {markup.digits(ends.low)}, blue, to {markup.digits(ends.high)}, red"
     low = " class='low'" if len(grid) == 1 else ""
     return f'<img{low} alt="{told}" title="{told}" src="{address}">'

@@ -115,7 +115,7 @@ def gallery(pictures: Tensor, at: int) -> str:
     run = heatmap.shown(len(pictures), at, MOST)
     maps = pictures[run.start : run.stop].numpy()
     small = heatmap.pooled(maps, heatmap.SMALL).maps
-    sheet = heatmap.sheet(small, Ends.of(maps, signed=True), heatmap.SIGNED)
+    sheet = heatmap.sheet(small, Ends.of(maps, signed=True), heatmap.scale(signed=True))
     names = [(TOKEN.action(i), str(i)) for i in run]
     return map_component.cut(sheet, names, TOKEN.action(at)) + map_component.beside(
         TOKEN.name, run, len(pictures)

@@ -66,7 +66,7 @@ def show(scene: Scene) -> None:
 def _gallery(kernels: Tensor, at: int) -> str:
     run = heatmap.shown(len(kernels), at, KERNELS)
     maps = parts.grid(kernels[run.start : run.stop])
-    sheet = heatmap.sheet(maps, Ends.of(maps, signed=True), heatmap.SIGNED)
+    sheet = heatmap.sheet(maps, Ends.of(maps, signed=True), heatmap.scale(signed=True))
     names = [(CHANNEL.action(i), str(i)) for i in run]
     buttons = map_component.cut(sheet, names, CHANNEL.action(at))
     style = f"<style>.heads .part {{ width: {SMALL}px; height: {SMALL}px; }}</style>"

@@ -24,7 +24,7 @@ def grid(numbers: Tensor) -> Grid:
 def map_picture(numbers: Tensor, alt: str, side: int, signed: bool = True) -> str:
     """Returns a map (rows, columns) as an image of a side in pixels."""
     cells = heatmap.pooled(grid(numbers), heatmap.LARGE).maps
-    stops = heatmap.SIGNED if signed else heatmap.POSITIVE
+    stops = heatmap.scale(signed)
     return image(heatmap.picture(cells, Ends.of(cells, signed=signed), stops), alt, side)
 
 

@@ -110,7 +110,7 @@ def _images(batch: Dimension | None, at: Mapping[str, int]) -> str:
 
 def _figure(scene: Scene, stack: Stack, at: Mapping[str, int], largest: int) -> str:
     id, array = stack.value.id, stack.value.array
-    key = (*scene.numbers, id, tuple(at.items()), largest)
+    key = (*scene.numbers, id, tuple(at.items()), largest, scene.dark)
     made = remember(
         "features",
         scene.term,
@@ -153,7 +153,7 @@ def _sheet(
     told = markup.counted(len(every), "channel")
     if len(cells) < len(every):
         told = f"{len(cells)} of {told}"
-    stops = heatmap.SIGNED if ends.low < 0 else heatmap.POSITIVE
+    stops = heatmap.scale(ends.low < 0)
     return heatmap.picture(sheet, ends, stops), side * sheet.shape[1] / cells.shape[-1], told
 
 

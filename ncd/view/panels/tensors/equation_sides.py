@@ -190,11 +190,12 @@ def _pictures(grids: list[Grid], chosen: str) -> str:
     ends = Ends.of(grids[0], signed=True).whole
     named = {str(n) if n > 1 else "": (f"side {n}", grid) for n, grid in enumerate(grids, 1)}
     named[DIFFERENCE] = ("difference", grids[-1] - grids[0])
+    stops = heatmap.scale(signed=True)
     buttons = [
         (
             SIDE.action(key),
             name,
-            heatmap.picture(heatmap.pooled(grid, heatmap.SMALL).maps, ends, heatmap.SIGNED),
+            heatmap.picture(heatmap.pooled(grid, heatmap.SMALL).maps, ends, stops),
         )
         for key, (name, grid) in named.items()
     ]
