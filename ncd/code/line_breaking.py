@@ -30,12 +30,16 @@ class Bracket(NamedTuple):
 
 @dataclass(frozen=True)
 class Code:
-    """A piece of Python on one line; ``bracket`` is where it breaks if it is too long."""
+    """A piece of Python on one line; ``bracket`` is where it breaks if it is too long.
+
+    ``operands`` are the parts before and from an operator on, for a line of their own in brackets.
+    """
 
     text: str
     level: int = ATOM
     bracket: Bracket | None = None
     chain: tuple[str, ...] = ()  # methods called one on the other: ``x.a()``, ``.b()``
+    operands: tuple[Code, Code] | None = None
 
     def before(self, text: str, level: int = LOOSE) -> Code:
         """Returns the code with text before it."""
@@ -50,7 +54,7 @@ class Code:
 
     def bound(self, level: int) -> Code:
         """Returns the code, in brackets if it binds less tightly than ``level``."""
-        return self if self.level >= level else Code(f"({self.text})")
+        return self if self.level >= level else called("(", (self,))
 
 
 def called(head: str, parts: Iterable[Code], tail: str = ")") -> Code:
@@ -82,7 +86,8 @@ def infix(sign: str, left: Code, right: Code) -> Code:
             return Code(f"{first.text}**{second.text}", level)
     else:
         first, second = left.bound(level + (level == COMPARED)), right.bound(level + 1)
-    return second.before(f"{first.text} {sign} ", level)
+    whole = second.before(f"{first.text} {sign} ", level)
+    return replace(whole, operands=(first, second.before(f"{sign} ")))
 
 
 def _simple(text: str) -> bool:
@@ -102,7 +107,8 @@ def method(on: Code, name: str, parts: Iterable[Code]) -> Code:
     link = called(f".{name}(", given).text
     first = (start.text,) if start.text.endswith(")") else ()
     chain = (*on.chain, link) if on.chain else (*first, link if first else start.text + link)
-    return replace(called(f"{start.text}.{name}(", given), chain=chain)
+    made = called(f"{start.text}.{name}(", given) if given else start.after(f".{name}()")
+    return replace(made, chain=chain)
 
 
 def receiver(on: Code) -> Code:
@@ -117,7 +123,12 @@ def laid_out(code: Code, indent: int, after: str = "") -> list[str]:
     ['    x = f(a, b)']
     """
     space = " " * indent
-    if indent + len(code.text) + len(after) <= WIDTH or code.bracket is None:
+    if indent + len(code.text) + len(after) <= WIDTH:
+        return [space + code.text + after]
+    if code.operands and indent + len(code.bracket.head if code.bracket else code.text) > WIDTH:
+        left, right = code.operands
+        return [*laid_out(left, indent), *laid_out(right, indent, after)]
+    if code.bracket is None:
         return [space + code.text + after]
     links = code.chain
     if len(links) > 3 and indent + 4 + max(map(len, links)) <= WIDTH:  # the first is the target

@@ -27,6 +27,7 @@ from ncd import (
     Top,
 )
 from ncd.code import lines, source
+from ncd.code.line_breaking import Code, called, infix, laid_out, method
 from tests.code.agreement import agree, reads_well
 from tests.support.sampling import sample
 from tests.support.strategies import terms
@@ -112,6 +113,20 @@ def test_the_catalogue_reads_well(name: str) -> None:
     texts = [source(term, title, einops=einops) for einops in sample([True, False], 1, name)]
     reads_well(*texts)
     assert max(len(line) for text in texts for line in text.splitlines()) <= 100
+
+
+def test_a_long_line_breaks_before_an_operator() -> None:
+    name = "x" * 60
+    left = method(called(f"{name}(", (Code("first"), Code("second"))), "float", ())
+    made = laid_out(called("f(", (infix("/", left, infix("**", Code(name), Code("2"))),)), 4)
+    assert made == [
+        "    f(",
+        f"        {name}(first, second).float()",
+        f"        / {name}**2",
+        "    )",
+    ]
+    wide = method(called("g(", (Code(name), Code(name))), "float", ())
+    assert laid_out(wide, 4) == ["    g(", f"        {name},", f"        {name},", "    ).float()"]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))

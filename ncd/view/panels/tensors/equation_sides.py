@@ -173,8 +173,8 @@ def _row(n: int, own: Circuit, cost: Cost, seconds: float, longest: float, dark:
 
 def _step(cell: Cell, dark: bool) -> str:
     return (
-        f'<span data-node="{cell.id}" data-select="{cell.id}" role="button" tabindex="0">'
-        f"{markup.role(cell.op.role, dark)}{markup.text(cell.op.label)}</span>"
+        f'<span class="unbroken" data-node="{cell.id}" data-select="{cell.id}" role="button" '
+        f'tabindex="0">{markup.role(cell.op.role, dark)}{markup.text(cell.op.label)}</span>'
     )
 
 
