@@ -12,7 +12,7 @@ import ncd
 from ncd import Array, Axes, Axis, Entry, Id, Knob, Linear, Signature, Type, plain, seq, space
 from ncd.lang.terms.chain_typing import missing_axes
 from ncd.lang.types.axes import Dim
-from ncd.lang.types.pattern_binding import Binding
+from ncd.lang.types.pattern_binding import Binding, match
 from tests.support.sampling import sample
 from tests.support.strategies import types
 
@@ -299,3 +299,19 @@ def test_axes_that_an_array_lacks_are_added_at_its_ends_alone(
 ) -> None:
     found = missing_axes(Array.parse(array), Array.parse(pattern))
     assert (found and tuple(map(str, found))) == added
+
+
+@pytest.mark.parametrize("any_kind", [False, True])
+def test_arrays_of_one_kind_meet_and_a_pattern_of_any_kind_takes_whole_numbers(
+    any_kind: bool,
+) -> None:
+    kinds = ("y m", "y m#v")
+    met = set()
+    for pattern in kinds:
+        for given in kinds:
+            try:
+                match(Array.parse(pattern), Array.parse(given), Binding(), any_kind=any_kind)
+            except ncd.MismatchError:
+                continue
+            met.add((pattern, given))
+    assert met == {*zip(kinds, kinds, strict=True), *([kinds] if any_kind else [])}

@@ -17,6 +17,7 @@ from ncd import (
     Einsum,
     Elementwise,
     Equation,
+    Group,
     Id,
     LimitError,
     Linear,
@@ -26,6 +27,7 @@ from ncd import (
     Repeat,
     Scan,
     SizeError,
+    Split,
     Term,
     Then,
     Type,
@@ -181,6 +183,23 @@ def test_a_scan_refuses_what_cannot_run() -> None:
 def test_cells_of_a_scan_run_once_a_position() -> None:
     (add, copy) = elaborate(Axes(n=3, t=5)(Scan(STEP, "t"))).cells
     assert (add.times, copy.times) == (5, 5)
+
+
+def test_a_size_passes_into_a_scan_and_out_of_it() -> None:
+    """By its place: a name that has another size elsewhere tells nothing."""
+    made = Id("h:2 k:3, t:5 n") >> Group("h k -> n") @ Id("t n") >> Scan(STEP, "t")
+    split = Scan(STEP, "t:5") >> Id("n") @ Split("n -> h:2 k:3")
+    types = [elaborate(term @ Id("n:7")).term for term in (made, split)]
+    assert [(term.dom.spec, term.cod.spec) for term in types] == [
+        ("h:2 k:3, t:5 n:6, n:7", "n:6, t:5 n:6, n:7"),
+        ("n:6, t:5 n:6, n:7", "n:6, t:5 h:2 k:3, n:7"),
+    ]
+
+
+def test_the_fence_of_a_scan_names_its_axis_and_that_of_a_repetition_its_bodies() -> None:
+    scan, repeat = Scan(STEP, "t"), Repeat((Linear("m -> m"),) * 3)
+    fences = elaborate(Axes(n=3, t=5, m=2)(scan @ repeat)).fences
+    assert [(fence.title, fence.repeats) for fence in fences] == [("Scan along t", 0), ("", 3)]
 
 
 # --- equations -----------------------------------------------------------------------------------
