@@ -57,6 +57,8 @@ def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], v
 def operator_name(target: str, val: Any) -> str:
     """Returns the name of a function; for ``a & b`` it includes the kind of numbers.
 
+    A number beside an array stays one: torch has other names for its calls.
+
     >>> operator_name("aten.__and__.Tensor", torch.ones(2).bool())
     'aten.logical_and.default'
     """
@@ -64,7 +66,8 @@ def operator_name(target: str, val: Any) -> str:
     if name not in ("and", "or", "xor", "not"):
         return target
     truths = isinstance(val, torch.Tensor) and val.dtype == torch.bool
-    return f"aten.logical_{name}.default" if truths else f"aten.bitwise_{name}.Tensor"
+    kind = "Scalar" if target.endswith(".Scalar") else "Tensor"
+    return f"aten.logical_{name}.default" if truths else f"aten.bitwise_{name}.{kind}"
 
 
 def _bound(axes: Axes, slot: Slot) -> Any:
@@ -121,6 +124,8 @@ def _result(g: Builder, val: Any, taken: Sequence[Value]) -> Value:
     if not isinstance(val, torch.Tensor) or any(not isinstance(n, int) for n in val.shape):
         g.refuse("a result that is no tensor of a known shape")
     shape = tuple(val.shape)
+    if 0 in shape:
+        g.refuse("a result without numbers")
     like = next((x for x in taken if len(x.dims) == len(shape)), None)
     dims: list[Dim] = []
     for i, n in enumerate(shape):

@@ -248,6 +248,8 @@ def _shaped_as(found: Any, val: Any) -> Any:
         shape = (
             tuple(one.tensor.shape) if isinstance(one, Constant) else getattr(one, "shape", None)
         )
+        if isinstance(two, Tensor) and [type(n) for n in two.shape] != [int] * two.dim():
+            raise Undivided("a result whose shape depends on its numbers")
         if isinstance(two, Tensor) and shape != tuple(two.shape):
             raise Undivided("a result of another shape")
     return found

@@ -182,7 +182,8 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: Scope) -> Any:
 
 def _formatted(machine: Machine, node: ast.FormattedValue, scope: Scope) -> Any:
     spec = machine.value(node.format_spec, scope) if node.format_spec else ""
-    return formatted(machine, machine.value(node.value, scope), spec)
+    exact = node.conversion in (ord("r"), ord("a"))
+    return formatted(machine, machine.value(node.value, scope), spec, exact)
 
 
 def _walrus(machine: Machine, node: ast.NamedExpr, scope: Scope) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import itertools
 import math
 from collections import OrderedDict
@@ -11,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ncd.pytorch_source.base.machine import ITEMS, Machine
+from ncd.pytorch_source.base.source_operators import combined
 from ncd.pytorch_source.base.source_values import (
     Bound,
     ClassValue,
@@ -108,13 +111,29 @@ def _as_dict(machine: Machine, value: Any) -> Any:
     return [_as_dict(machine, one) for one in value] if isinstance(value, list) else value
 
 
+def _copied(machine: Machine, value: Any) -> Any:
+    """Returns a copy that shares what is inside."""
+    if isinstance(value, Plain):
+        found = type(value).__new__(type(value))
+        found.__dict__ |= {**value.__dict__, "own": {**value.own}}
+        return found
+    return copy.copy(value) if isinstance(value, list | dict | set) else value
+
+
+def _replaced(machine: Machine, value: Any, **named: Any) -> Any:
+    """Returns an object of a data class with other values in some fields."""
+    if not isinstance(value, Plain):
+        raise TypeError("replace takes an object of a data class")
+    return call(machine, type(value).visitor, (), {**value.own, **named})
+
+
 def _field(machine: Machine, default: Any = None, default_factory: Any = None, **named: Any) -> Any:
     if default_factory is not None:
         return Factory(lambda: call(machine, default_factory, (), {}))
     return default
 
 
-def _repeat(machine: Machine, value: Any, times: int = 0) -> Any:
+def _repeat(machine: Machine, value: Any, times: int = ITEMS + 1) -> Any:
     if not 0 <= times <= ITEMS:
         raise machine.stop("it is repeated too often", "fewer repetitions")
     return iter([value] * times)
@@ -125,6 +144,19 @@ def _product(machine: Machine, *values: Any, repeat: int = 1) -> Any:
     if math.prod(map(len, lists)) > ITEMS:
         raise machine.stop("it goes through too many things", "fewer")
     return iter(list(itertools.product(*lists)))
+
+
+def _accumulate(machine: Machine, values: Any, function: Any = None, initial: Any = None) -> Any:
+    def step(total: Any, each: Any) -> Any:
+        if function is None:
+            return combined(machine, ast.Add(), total, each)
+        return machine.within(call(machine, function, (total, each), {}))
+
+    return iter(list(itertools.accumulate(machine.items(values), step, initial=initial)))
+
+
+def _zip_longest(machine: Machine, *values: Any, fillvalue: Any = None) -> Any:
+    return iter(list(itertools.zip_longest(*map(machine.items, values), fillvalue=fillvalue)))
 
 
 def _chain(machine: Machine, *values: Any) -> Any:
@@ -190,10 +222,8 @@ ITERTOOLS = Namespace(
         product=_product,
         chain=_chain,
         pairwise=lambda machine, values: iter(list(itertools.pairwise(machine.items(values)))),
-        accumulate=lambda machine, values: iter(list(itertools.accumulate(machine.items(values)))),
-        zip_longest=lambda machine, *values: iter(
-            list(itertools.zip_longest(*map(machine.items, values)))
-        ),
+        accumulate=_accumulate,
+        zip_longest=_zip_longest,
     ),
 )
 _ARRAYS = "sqrt exp log log2 log10 sin cos tan tanh floor ceil prod"
@@ -256,9 +286,9 @@ LIBRARIES: dict[str, Any] = {
     "itertools": ITERTOOLS,
     "dataclasses": Namespace(
         "dataclasses",
-        {**native(dataclass=_dataclass, field=_field, replace=_same, asdict=_as_dict)},
+        {**native(dataclass=_dataclass, field=_field, replace=_replaced, asdict=_as_dict)},
     ),
-    "copy": Namespace("copy", native(deepcopy=deep_copy, copy=_same)),
+    "copy": Namespace("copy", native(deepcopy=deep_copy, copy=_copied)),
     "warnings": Namespace("warnings", native(warn=_nothing, filterwarnings=_nothing)),
     "__future__": Namespace("__future__", dict.fromkeys(("annotations", "division"))),
 }

@@ -82,6 +82,10 @@ def _text(machine: Machine, value: Any = "") -> str:
     return written(value)
 
 
+def _exact_text(machine: Machine, value: Any) -> str:
+    return written(value, exact=True)
+
+
 def _truth(machine: Machine, value: Any = False) -> bool:
     return truth(machine, value)
 
@@ -192,7 +196,11 @@ def _type(machine: Machine, value: Any) -> Any:
 def _callable(machine: Machine, value: Any) -> bool:
     return isinstance(
         value, Function | Bound | Method | Native | nn.Module | ClassValue | type
-    ) or (callable(value) and not isinstance(value, Plain | Tensor))
+    ) or (
+        member(machine, value, "__call__") is not None
+        if isinstance(value, Plain | Tensor)
+        else callable(value)
+    )
 
 
 def _slice(machine: Machine, *ends: Any) -> slice:
@@ -221,7 +229,7 @@ NAMES: dict[str, Any] = {
         float=_to_number(float),
         bool=_truth,
         str=_text,
-        repr=_text,
+        repr=_exact_text,
         list=collected(list),
         tuple=collected(tuple),
         dict=collected(dict),

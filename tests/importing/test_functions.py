@@ -9,10 +9,13 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from ncd import from_torch
+from ncd import ImportFailed, from_torch
 from ncd.importing.imported import Imported
-from tests.importing.functions import FUNCTIONS, LAYERS, Function
+from tests.importing.call_settings import FAILED, MORE, REFUSED
+from tests.importing.functions import FUNCTIONS, LAYERS
 from tests.importing.test_kinds import Called, drawn
+
+PARTS = 8  # of the table, so that they run beside each other
 
 
 def faults(found: Imported, module: nn.Module, inputs: tuple[Tensor, ...]) -> Iterator[str]:
@@ -35,11 +38,11 @@ def faults(found: Imported, module: nn.Module, inputs: tuple[Tensor, ...]) -> It
             yield f"a gradient is {(one - two).abs().max():.2g} from torch's"
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_functions_have_ops_and_give_the_values_and_gradients_of_torch(part: int) -> None:
     wrong, x = {}, drawn(2, 4, 8)
-    for name in list(FUNCTIONS)[part::4]:
-        module = Called(FUNCTIONS[name])
+    for name, function in [*FUNCTIONS.items(), *MORE.items()][part::PARTS]:
+        module = Called(function)
         wrong[name] = [*faults(from_torch(module.eval(), x), module, (x,))]
     assert {name: some for name, some in wrong.items() if some} == {}
 
@@ -62,20 +65,20 @@ def test_a_decomposition_is_a_block_with_the_name_of_the_function() -> None:
     assert ncd.gradient(found.term) is not None and not found.boxes
 
 
-BOXES: dict[str, Function] = {  # of what torch has no smaller calls either, or random ones
-    "alpha_dropout": lambda x: nn.functional.alpha_dropout(x, training=True),
-    "atan2": lambda x: torch.atan2(x, x + 9),
-    "cummax": lambda x: x.cummax(-1).values,
-    "fmod": lambda x: x.fmod(0.3),
-    "index_add": lambda x: x.index_add(0, torch.tensor([0, 1]), x),
-    "sort": lambda x: x.sort(stable=True).indices,
-}
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_op_is_one_box_with_its_name_and_reason(name: str) -> None:
+    function, why = REFUSED[name]
+    found = from_torch(Called(function), drawn(2, 4, 8))
+    assert {(box.function, box.why) for box in found.boxes} == {(name.partition(" ")[0], why)}
+    assert not any("differ" in note or "output" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("name", BOXES)
-def test_what_is_neither_is_one_box_with_its_name(name: str) -> None:
-    found = from_torch(Called(BOXES[name]), drawn(2, 4, 8))
-    assert [box.function for box in found.boxes] == [name] and not found.notes
+@pytest.mark.parametrize("name", FAILED)
+def test_what_cannot_be_a_box_either_is_refused_with_its_reason(name: str) -> None:
+    function, message = FAILED[name]
+    with pytest.raises(ImportFailed) as error:
+        from_torch(Called(function), drawn(2, 4, 8))
+    assert str(error.value) == f"{message}. Try another way."
 
 
 def test_a_parameter_that_a_decomposition_takes_twice_is_one_array() -> None:

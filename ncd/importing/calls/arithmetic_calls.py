@@ -26,7 +26,7 @@ def binary(name: str, g: Builder, one: Any, two: Any, alpha: float = 1, **more: 
     """Adds a sum, difference, product, quotient or power of arrays and numbers."""
     sign = SIGNS[name]
     if more.get("rounding_mode") is not None:
-        return left("div", g, one, two)
+        return left(ROUNDED[more["rounding_mode"]], g, one, two)
     plain = [isinstance(x, int | float) for x in (one, two)]
     if plain[1] and name in ("mul", "div"):
         return scaled(g, one, two if name == "mul" else 1 / two)
@@ -91,7 +91,11 @@ TESTED = {
     "isposinf": "$1 == inf",
     "isneginf": "$1 == -inf",
 }
-LEFT = dict.fromkeys(("fmod", "remainder"), "$1 - floor($1 / $2) * $2") | {"div": "floor($1 / $2)"}
+ROUNDED = {"floor": "floor($1 / $2)", "trunc": "sign($1 / $2) * floor(abs($1 / $2))"}
+LEFT = {
+    "fmod": f"$1 - {ROUNDED['trunc']} * $2",
+    "remainder": f"$1 - {ROUNDED['floor']} * $2",
+}
 
 
 def tested(name: str, g: Builder, x: Operand) -> Value:
@@ -99,14 +103,14 @@ def tested(name: str, g: Builder, x: Operand) -> Value:
     return as_mask(g, g.solid(g.value(x)), TESTED[name])
 
 
-def left(name: str, g: Builder, one: Any, two: Any) -> Value:
+def left(formula: str, g: Builder, one: Any, two: Any) -> Value:
     """Adds a quotient of whole numbers, or what it leaves; of real ones rounding decides it."""
     values = [g.value(x) for x in (one, two) if not isinstance(x, int | float)]
     if any(value.slot.kind == "real" for value in values) or isinstance(one, int | float):
         g.refuse("a rounded quotient of real numbers")
     if isinstance(two, int | float):
-        return mapped(g, one, LEFT[name].replace("$2", number(two)))
-    return broadcast(g, one, two, LEFT[name])
+        return mapped(g, one, formula.replace("$2", number(two)))
+    return broadcast(g, one, two, formula)
 
 
 LOGIC = {"and": "min($1, $2)", "or": "max($1, $2)", "xor": "$1 != $2"}
@@ -134,7 +138,7 @@ CALLS: dict[str, Handler] = {
     "maximum": partial(limit, "max"),
     "minimum": partial(limit, "min"),
     **{name: partial(tested, name) for name in TESTED},
-    **{name: partial(left, name) for name in LEFT if name not in SIGNS},
+    **{name: partial(left, formula) for name, formula in LEFT.items()},
     "hypot": lambda g, one, two: broadcast(g, one, two, "sqrt($1 ** 2 + $2 ** 2)"),
     "rsub": rsub,
     **{full: partial(binary, name) for full, name in FULL.items()},

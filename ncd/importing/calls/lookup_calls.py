@@ -149,15 +149,15 @@ def bag(
     mode: int = 0,
     sparse: bool = False,
     weights: Any = None,
-    *more: Any,
+    last: bool = False,
+    padded: int | None = -1,
 ) -> tuple[Value | None, ...]:
     """Adds sums, means or largest numbers of the rows of bags of one length."""
     starts = offsets.tensor.tolist() if isinstance(offsets, Constant) else []
     count = size(g.value(places).dims[0])
     each = count // max(1, len(starts))
     even = starts == [*range(0, count, each or 1)][: len(starts)] and each * len(starts) == count
-    padded = any(one not in (None, False, -1) for one in more)
-    if not starts or not even or weights is not None or padded:
+    if not starts or not even or last or weights is not None or padded not in (None, -1):
         g.refuse("bags of several lengths, or with weights")
     rows = view_as(g, g.value(places), (len(starts), each))
     found = embedding(g, table, rows)

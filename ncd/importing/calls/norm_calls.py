@@ -8,13 +8,14 @@ from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import Dim, every, group_of, leaves, regrouped
+from ncd.importing.base.atoms import Dim, every, group_of, leaves
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.base.op_order import in_order, norm_name, parameter_name
 from ncd.importing.calls.formulas import broadcast, mapped
 from ncd.importing.calls.product_calls import own
 from ncd.importing.calls.reduction_calls import along, reduced
+from ncd.importing.calls.shape_calls import view_as
 from ncd.importing.calls.window_calls import as_signal
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
@@ -72,12 +73,11 @@ def group_norm(
     shape = value.shape
     if own(g, weight) and own(g, bias) and len(shape) > 2 and shape[1] > 1:
         return _of_groups(g, value, groups, weight, bias, eps)
-    parted = regrouped(value.dims, (shape[0], groups, shape[1] // groups, *shape[2:]))
-    atoms = every(parted[2:])
+    parted = view_as(g, value, (shape[0], groups, shape[1] // groups, *shape[2:]))
+    atoms = every(parted.dims[2:])
     if not atoms:
         g.refuse("a norm of one number")
-    found = standardised(g, Value(parted, value.slot), atoms, eps)
-    found = Value(value.dims, found.slot)
+    found = view_as(g, standardised(g, parted, atoms, eps), shape)
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
             row = g.value(other)

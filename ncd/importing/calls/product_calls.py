@@ -150,6 +150,8 @@ def _led(g: Builder, x: Value, y: Value) -> tuple[Value, Dims]:
             y = g.same(y, q, p)
         elif p and q:
             g.refuse("an axis of size 1 that is repeated")
+        elif {*leaves(q)} & {*every(x.dims)}:
+            y = g.apart(y, q)
         lead.insert(0, p or (y.dims[-i] if i <= len(y.dims) else ()))
     return y, tuple(lead)
 

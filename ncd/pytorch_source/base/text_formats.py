@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.machine import LETTERS, Machine
 from ncd.pytorch_source.base.source_values import ClassValue, Function
 
 SPEC = re.compile(r"[^\d{}]{0,2}[<>=^+\- ]?#?0?\d{0,2},?(\.\d{1,2})?[bcdeEfFgGnosxX%]?")
@@ -17,18 +17,38 @@ SHOWN = (bool, int, float, str, type(None), torch.Size, torch.dtype, torch.devic
 DEEPEST = 3  # lists inside of each other that are written
 
 
-def written(value: Any, depth: int = 0) -> str:
-    """Returns a value as text; for an object only its kind."""
+def written(value: Any, exact: bool = False, depth: int = 0) -> str:
+    """Returns a value as ``str`` writes it, or ``repr`` if exact; for an object only its kind."""
     if isinstance(value, SHOWN):
+        return repr(value) if exact else str(value)
+    if isinstance(value, BaseException) and not exact:
         return str(value)
-    if isinstance(value, list | tuple) and depth < DEEPEST and len(value) < 100:
-        return f"[{', '.join(written(one, depth + 1) for one in value)}]"
+    if type(value) in (list, tuple, dict) and depth < DEEPEST and len(value) < 100:
+        parts = _parts(value, depth + 1)
+        if isinstance(value, tuple):
+            return f"({parts}{',' * (len(value) == 1)})"
+        return f"{{{parts}}}" if isinstance(value, dict) else f"[{parts}]"
     name = value.name if isinstance(value, ClassValue | Function) else type(value).__name__
     return f"<{name}>"
 
 
-def formatted(machine: Machine, value: Any, spec: str) -> str:
+def _parts(value: Any, depth: int) -> str:
+    """Returns the items of a value as text; it ends where it becomes too long."""
+    found: list[str] = []
+    letters = 0
+    for one in value:
+        text = written(one, True, depth)
+        text = f"{text}: {written(value[one], True, depth)}" if isinstance(value, dict) else text
+        found.append(text)
+        letters += len(text)
+        if letters > LETTERS:  # the machine refuses the whole
+            break
+    return ", ".join(found)
+
+
+def formatted(machine: Machine, value: Any, spec: str, exact: bool = False) -> str:
     """Returns a value in an f-string; raises TextError for a specification that is too wide."""
+    value = written(value, True) if exact else value
     if not spec:
         return written(value)
     if not SPEC.fullmatch(spec) or not isinstance(value, int | float | str):
@@ -48,7 +68,8 @@ def put_in(machine: Machine, text: str, *args: Any, **named: Any) -> str:
             raise machine.refuse("a field of format is a number or a name", "'{}'")
         values: Any = named if key and not key.isdecimal() else args
         place: Any = key if values is named else int(key) if key else next(at, len(args))
-        return formatted(machine, machine.attempt(lambda: values[place]), found[3] or "")
+        exact = found[2] in ("!r", "!a")
+        return formatted(machine, machine.attempt(lambda: values[place]), found[3] or "", exact)
 
     return str(machine.within(FIELD.sub(field, text)))
 

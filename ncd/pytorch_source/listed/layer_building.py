@@ -17,7 +17,7 @@ from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import WrongArguments, error_at
 from ncd.pytorch_source.base.source_operators import is_placeholder
-from ncd.pytorch_source.base.source_values import Unknown
+from ncd.pytorch_source.base.source_values import Plain, Unknown
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 
 PLACES = ("device", "pin_memory", "out")  # arguments that say where numbers lie
@@ -175,10 +175,10 @@ def _copies() -> Iterator[None]:
 
 
 def deep_copy(machine: Machine, value: Any) -> Any:
-    """Returns a copy of a module with its own weights; other values are returned unchanged."""
+    """Returns a copy of a module with its own weights, or of what holds other values."""
     import copy
 
-    if not isinstance(value, nn.Module | list | dict | tuple):
+    if not isinstance(value, nn.Module | Plain | list | dict | set | tuple):
         return value
     with _copies():
         return machine.attempt(copy.deepcopy, value)
