@@ -78,9 +78,8 @@ def _listed(machine: Machine, function: Any, args: tuple[Any, ...], named: dict[
     except TypeError:
         listed = False
     if function is torch.Tensor:
-        whole = args and all(is_size(n) for n in args)
-        if whole or not args:
-            return sized(torch.zeros)(machine, *args)
+        if all(is_size(n) for n in args):
+            return sized(torch.zeros)(machine, *(args or (0,)))
         return torch_call(machine, torch.tensor, args, {"dtype": torch.float32})
     if isinstance(function, type) and issubclass(function, nn.Module) and listed:
         return layer(machine, function, args, named)

@@ -136,6 +136,12 @@ STRUCTURES = {
     "a scan in a repetition": Repeat((Id("n:2, t:3 n") >> Scan(STEP, "t"),) * 2),
     "a scan whose state is learned": Param("n:2", "h") >> Scan(STEP, "t:3", "cell"),
     "a scan in the middle of an array": Id("n:2 k:2, n t:3 k") >> Scan(Id("k, k"), "t"),
+    "a scan along two dimensions": Id("n:2, x:2x3 n") >> Scan(STEP, "x"),
+    "a scan of a picture and a row": Id("x:2x3 n:2, x a:2") >> Scan(
+        Id("n, a"), "x", states=0
+    ),
+    "a table for each example": Id("y:2#v:5, v m:3") >> Index("y#v, v m -> y m"),
+    "places in a table of their own": Id("b:2 y:3#v:5, b v m:4") >> Index("y#v, v m -> y m"),
     "an equation": Equation(Q >> Q, Q >> Elementwise("relu") >> Q),
     "an equation of repetitions": Equation(Repeat((Q, Q)), Repeat((Q, Q, Q))),
     "an equation of two blocks of one name": Equation(

@@ -326,6 +326,25 @@ def test_the_lines_of_a_shared_class_know_the_ops_of_every_body() -> None:
     assert set(line.nodes) == ups and len(ups) == 3
 
 
+@pytest.mark.parametrize("letters", range(4, 30))
+def test_stored_sizes_stand_in_one_line_if_it_is_not_too_long(letters: int) -> None:
+    names = [f"{'k' * letters}{i}" for i in "abc"]
+    term = ncd.Axes(m=3, h=2, **dict.fromkeys(names, 2))(
+        ncd.Then(*(Linear(f"m -> h {name}") >> Linear(f"h {name} -> m") for name in names))
+    )
+    text = source(term)
+    assert max(map(len, text.splitlines())) <= 100
+    assert all(f"self.{name}" in text for name in names)
+    stored = [line for line in text.splitlines() if line.strip().startswith("self.k")]
+    both = "        " + ", ".join(f"self.{name}" for name in names) + " = " + ", ".join(names)
+    assert (len(stored) == 1) == (len(both) <= 100)
+
+
+def test_a_list_of_equal_layers_is_written_once_and_that_of_one_layer_as_it_is() -> None:
+    assert "nn.ModuleList([Layer(m)])" in source(Repeat((Linear("m:3 -> m"),)))
+    assert "nn.ModuleList(Layer(m) for _ in range(2))" in source(Repeat((Linear("m:3 -> m"),) * 2))
+
+
 def test_an_index_with_a_batch_looks_up_a_learned_table_by_an_embedding() -> None:
     term = ncd.Axes(y=3, v=9, m=4)(Id("y#v") @ Param("v m", "E") >> Index("y#v, v m -> y m"))
     assert "        return F.embedding(x, self.E)\n" in source(term)

@@ -308,10 +308,10 @@ def test_arrays_of_one_kind_meet_and_a_pattern_of_any_kind_takes_whole_numbers(
     kinds = ("y m", "y m#v")
     met = set()
     for pattern in kinds:
-        for given in kinds:
+        for array in kinds:
             try:
-                match(Array.parse(pattern), Array.parse(given), Binding(), any_kind=any_kind)
+                match(Array.parse(pattern), Array.parse(array), Binding(), any_kind=any_kind)
             except ncd.MismatchError:
                 continue
-            met.add((pattern, given))
+            met.add((pattern, array))
     assert met == {*zip(kinds, kinds, strict=True), *([kinds] if any_kind else [])}

@@ -17,7 +17,8 @@ from ncd.pytorch_source.source_reader import deep, new_machine
 from ncd.text.text_errors import TextError
 
 HEAD = """
-import copy, dataclasses, functools, itertools, math
+import copy, dataclasses, functools, itertools, math, torch
+from torch import nn
 import numpy as np
 from collections import OrderedDict
 from dataclasses import asdict, dataclass, field, replace
@@ -57,6 +58,10 @@ def told(error):
     finally:
         pass
 c = Child()
+def sh(x): return tuple(x.shape)
+x, y = torch.ones(2, 3), torch.ones(2, 3).double()
+net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2, bias=False))
+p = nn.Parameter(torch.ones(2))
 """
 # Expressions whose values are those of Python, a kind of them in a line.
 ALIKE = """
@@ -130,6 +135,73 @@ ALIKE = """
 [replace(Config(), n=4).n, replace(Config(4), name="b").n, copy.copy([1, 2])]
 [copy.deepcopy({"a": [1]})]
 [asdict(Config(Config(1), [Config(2)]))["sizes"][0]["n"], asdict(Config(Config(1)))["n"]["n"]]
+"""
+# The same of tensors and layers, of which it knows the shapes alone.
+TENSORS = """
+[sh(torch.eye(3)), sh(torch.eye(2, 3)), sh(torch.eye(0)), sh(torch.eye(2000, 1))]
+[sh(torch.eye(2, 0))]
+[sh(torch.randint(5, (2,))), sh(torch.randint(1, 5, (2, 3))), sh(torch.randint(high=5, size=(4,)))]
+[sh(torch.randint(0, high=5, size=(4,))), sh(torch.randint(low=1, high=2, size=(3,)))]
+[sh(torch.normal(0, 1, (2, 3))), sh(torch.normal(0.0, 1.0, size=(4,))), sh(torch.normal(x, x))]
+[sh(torch.linspace(0, 1, 5)), sh(torch.linspace(0, 1, steps=3)), sh(torch.arange(5))]
+[sh(torch.linspace(0, 1, 1))]
+[sh(torch.arange(1, 5)), sh(torch.arange(0, 1, 0.25)), sh(torch.arange(5, 1, -2))]
+[sh(torch.arange(end=4))]
+[sh(torch.Tensor(2, 3)), sh(torch.Tensor()), sh(torch.Tensor([1, 2])), sh(torch.LongTensor(2))]
+[sh(torch.FloatTensor([1]))]
+[torch.LongTensor([1]).dtype, torch.Tensor(2).dtype, torch.FloatTensor(2, 1).dtype]
+[torch.BoolTensor([1]).dtype]
+[x.double().dtype, x.to(torch.float64).dtype, x.to("cpu", torch.float16).dtype]
+[x.type(torch.int64).dtype]
+[x.to(y).dtype, x.type_as(y).dtype, x.to("cpu").dtype, x.to(device="cpu", dtype=torch.int32).dtype]
+[x.long().dtype]
+[torch.float32.is_floating_point, torch.int64.is_floating_point, torch.float64.itemsize]
+[torch.finfo(torch.float32).max]
+[torch.finfo(x.dtype).eps, torch.iinfo(torch.int32).min, torch.device("cpu").type, x.device.type]
+[x.device.index]
+[sh(x.max(1).values), sh(x.min(0).indices), sh(x.max(1)[0]), sh(x.topk(2).values)]
+[sh(x.sort().indices)]
+[x.ndim, x.dim(), x.size(0), x.size(-1), tuple(x.size()), x.numel(), len(x), x.shape[1]]
+[x.shape.numel()]
+[sh(x.T), sh(x.mT), sh(x[0]), sh(x[:, 1:]), sh(x[None]), sh(x[..., 0]), sh(x[0, 1])]
+[sh(x.unsqueeze(-1))]
+[x.is_floating_point(), y.is_floating_point(), x.is_complex(), x.requires_grad, x.itemsize]
+[x.is_sparse]
+[isinstance(x, torch.Tensor), isinstance(p, nn.Parameter), isinstance(x, nn.Parameter)]
+[isinstance(net, nn.Module)]
+[isinstance(net, nn.Linear), isinstance(net[0], nn.Linear)]
+[isinstance(net[0], (nn.Conv2d, nn.ReLU)), isinstance(x, int)]
+[len(net), [type(one) is nn.Linear for one in net], [name for name, _ in net.named_parameters()]]
+[[name for name, _ in net.named_children()], len(list(net.modules()))]
+[sum(one.numel() for one in net.parameters())]
+[net[0].in_features, net[-1].out_features, sh(net[0].weight), net[0].bias is None]
+[net[2].bias is None, net.training]
+[net.eval().training, net[0].training, net.train().training]
+[[sh(one) for one in net.double().parameters()]]
+[net.double()[0].weight.dtype, net.to(torch.float64)[0].bias.dtype, net.half() is net]
+[nn.BatchNorm1d(3).double().running_mean.dtype]
+[sh(nn.Parameter(torch.ones(2, 3))), p.requires_grad]
+[nn.Parameter(x, requires_grad=False).requires_grad, sh(p)]
+[sh(nn.BatchNorm2d(3).running_var), nn.Conv2d(3, 4, 5).kernel_size]
+[nn.Conv2d(3, 4, (1, 5), padding=2).padding]
+[len(nn.ModuleList([nn.ReLU()]) + [nn.ReLU()]), len(nn.ModuleDict({"a": nn.ReLU()}))]
+["a" in nn.ModuleDict({"a": nn.ReLU()})]
+[list(nn.ModuleDict({"a": nn.ReLU()}).keys()), len(copy.deepcopy(net))]
+[copy.deepcopy(net)[0] is net[0], copy.deepcopy(p) is p]
+[sh(x + 1), sh(1 - x), sh(x @ x.T), sh(x * x), sh(-x), sh(x ** 2), sh(x > 0), (x > 0).dtype]
+[(x == x).all().item()]
+[sh(torch.stack([x, x])), sh(torch.cat((x, x), 1)), sh(torch.where(x > 0, x, 0))]
+[sh(np.ones((2, 3))), sh(np.sqrt(x))]
+[sh(torch.zeros(2, 3)), sh(torch.zeros((2, 3))), sh(torch.ones_like(x)), sh(torch.full((2,), 1.0))]
+[sh(torch.zeros([4]))]
+[sh(torch.rand(2)), sh(torch.empty(3)), sh(torch.tensor([[1, 2]])), torch.tensor(3).item()]
+[int(torch.tensor(3)), float(torch.tensor(2.5))]
+[round(torch.tensor(2.5).item()), math.sqrt(torch.tensor(4.0))]
+[bool(torch.tensor(1)), abs(torch.tensor(-2)).item()]
+[tuple(torch.Size([2, 3])), f"{x.shape}", f"{torch.float32}", str(x.dtype), len(torch.Size([2]))]
+[x.shape == (2, 3)]
+[torch.Size([2]) + (3,), (1,) + x.shape, x.shape[:-1] + (4,), [*x.shape], x.size()[0]]
+[x.shape[-1] // 2]
 """
 # Statements, and what they leave in ``found``.
 PROGRAMS = {
@@ -245,7 +317,9 @@ def by_python(text: str) -> Any:
     return plain(vars(module)["found"])
 
 
-@pytest.mark.parametrize("line", ALIKE.strip().splitlines(), ids=lambda line: line[:30])
+@pytest.mark.parametrize(
+    "line", [line for line in (ALIKE + TENSORS).splitlines() if line], ids=lambda line: line[:30]
+)
 def test_an_expression_has_the_value_of_python(line: str) -> None:
     text = f"{HEAD}\nfound = {line}"
     assert repr(interpreted(text)) == repr(by_python(text))
@@ -290,6 +364,16 @@ EDGES = {
     "counted far": ("len([*range(10**6, 10**6 + 9)])", "[*range(10**30)]", LONG),
     "a number": ("int('1' * 49)", "int('1' * 50)", "str is not a number"),
     "places": ("round(1.5, 29)", "round([1])", "type list doesn't define"),
+    "an identity": ("sh(torch.eye(2000))", "torch.eye(2001)", "more than 4,000,000 numbers"),
+    "an identity of rows": ("1", "torch.eye(2, 2001)", "more than 4,000,000 numbers"),
+    "an identity below 0": ("1", "torch.eye(-1)", "more than 4,000,000 numbers"),
+    "a line": ("sh(torch.linspace(0, 1, 0))", "torch.linspace(0, 1, -1)", "more than"),
+    "no size": ("1", "torch.linspace(0, 1, 2.5)", "more than"),
+    "asserted": ("torch._assert(1 == 1, 'a')", "torch._assert(1 == 2, 'why')", "why"),
+    "a condition": ("1 if torch.ones(1) else 2", "1 if torch.ones(2) else 2", "depends on the"),
+    "a parameter": ("sh(nn.Parameter(x))", "nn.Parameter(3)", "nn.Parameter takes a tensor"),
+    "a module in arithmetic": ("1 + 2", "1 + c", "Child takes no part in arithmetic"),
+    "a tensor in a tensor": ("1 in [1]", "1 in x", "whether a tensor holds a number"),
     "extended": ("[1].extend([2])", "[0].extend([0] * 100_000)", "it becomes too long"),
     "updated": ("{}.update({1: 2})", "{}.update(3)", "not iterable"),
 }

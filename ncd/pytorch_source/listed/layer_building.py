@@ -178,7 +178,7 @@ def deep_copy(machine: Machine, value: Any) -> Any:
     """Returns a copy of a module with its own weights, or of what holds other values."""
     import copy
 
-    if not isinstance(value, nn.Module | Plain | list | dict | set | tuple):
+    if not isinstance(value, nn.Module | nn.Parameter | Plain | list | dict | set | tuple):
         return value
     with _copies():
         return machine.attempt(copy.deepcopy, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -87,7 +88,7 @@ def _typed(kind: torch.dtype) -> Callable[..., Any]:
 
     def made(machine: Any, *args: Any) -> Any:
         if all(is_size(n) for n in args):
-            return sized(torch.zeros)(machine, *args, dtype=kind)
+            return sized(torch.zeros)(machine, *(args or (0,)), dtype=kind)
         return torch_call(machine, torch.tensor, args, {"dtype": kind})
 
     return made
@@ -242,12 +243,10 @@ EINOPS = Namespace(
 
 def _whole(machine: Any, *args: Any, **named: Any) -> Any:
     """Returns ``torch.randint(low, high, size)``; ``low`` is optional."""
-    bounds = [named.pop(name) for name in ("low", "high") if name in named]
-    whole = [*args]
-    while whole and isinstance(whole[0], int) and len(bounds) < 2:
-        bounds.append(whole.pop(0))
-    low, high = (bounds or [0])[0] if len(bounds) > 1 else 0, (bounds or [1])[-1]
-    shape = named.pop("size", whole[0] if whole else ())
+    bounds = [*itertools.takewhile(lambda one: isinstance(one, int), args)]
+    shape = named.pop("size", args[len(bounds)] if len(args) > len(bounds) else ())
+    high = named.pop("high") if "high" in named else bounds.pop() if bounds else 1
+    low = named.pop("low", bounds[0] if bounds else 0)
     return sized(torch.randint, 2)(machine, low, high, shape, **named)
 
 

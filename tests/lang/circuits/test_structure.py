@@ -151,6 +151,13 @@ def test_memory_is_given_to_every_body() -> None:
     assert len({cell.inputs[0].id for cell in maps}) == 1
 
 
+def test_what_comes_out_of_a_memory_is_known_to_come_from_it() -> None:
+    body = Id("y m, x m") >> Wire("y m, x m -> x m")
+    first = Id("y m") @ Id("x m") >> Wire("y m, x m -> y m")
+    assert Repeat((first,) * 2, memory=1).origins == ((0,),)
+    assert Repeat((body,), memory=1).origins == ((1,),)
+
+
 def test_a_body_with_memory_gives_as_many_arrays_as_it_takes_beside_it() -> None:
     with pytest.raises(MismatchError) as caught:
         Repeat((Id("y, x"),), memory=1)
