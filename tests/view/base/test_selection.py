@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from unittest.mock import patch
+
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import ncd
@@ -82,3 +86,30 @@ def test_a_click_selects_or_clears_and_may_open_the_card(
     app.run()
     assert not app.exception
     assert app.text[0].value == repr(after)
+
+
+def test_only_an_id_of_the_circuit_is_selected() -> None:
+    for id, found in (("n1", "n1"), ("n9999", ""), ("", "")):
+        with patch.object(st, "session_state", {"select": id}):
+            assert selection.selected(CIRCUIT) == found
+
+
+@pytest.mark.parametrize(
+    ("chosen", "cookie", "width"),
+    [
+        ("620", "340", 620),
+        ("", "340", 340),
+        (None, "340", 340),
+        (None, "", 1280),
+        ("9", "340", 1280),
+    ],
+)
+def test_the_width_is_the_measured_one_and_first_that_of_the_cookie(
+    chosen: str | None, cookie: str, width: int
+) -> None:
+    cookies = {selection.COOKIE: cookie} if cookie else {}
+    with (
+        patch.object(st, "session_state", {selection.WIDE: chosen}),
+        patch.object(st, "context", SimpleNamespace(cookies=cookies)),
+    ):
+        assert selection.width() == width
