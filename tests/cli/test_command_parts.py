@@ -1,0 +1,105 @@
+"""Commands whose work is done elsewhere: what they hand on, and what they print and return."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+import ncd
+from ncd.cli import commands, term_checks
+from ncd.lang.errors import ParseError
+
+Capture = pytest.CaptureFixture[str]
+
+
+def args(**given: Any) -> argparse.Namespace:
+    return argparse.Namespace(**given)
+
+
+def test_serve_opens_a_page_for_each_module() -> None:
+    module = object()
+    found = SimpleNamespace(term=ncd.Id("m:3"), failure="wrong", module=lambda: module)
+    with (
+        patch("ncd.importing.imported_file", return_value=found) as read,
+        patch("ncd.view.session.own_entry.serve") as page,
+        patch("ncd.view.server.serve.serve") as app,
+        patch.object(commands, "check_address"),
+    ):
+        own = args(host="h", port=80, modules=["a/b.py:net", "c.py"], inputs="5x3")
+        assert commands.serve(own) == 0
+    assert [call.args for call in read.call_args_list] == [("a/b.py:net", "5x3"), ("c.py", "5x3")]
+    assert [call.args[0] for call in page.call_args_list] == ["net", "c.py"]
+    assert page.call_args.args[1:] == (found.term, "wrong", module)
+    assert app.call_args.args == ("h", 80)
+
+
+def test_crowd_hands_the_address_on() -> None:
+    with patch("ncd.cli.crowd.crowd") as serve:
+        assert commands.crowd(args(host="h", port=80, processes=3)) == 0
+    assert serve.call_args.args == ("h", 80, 3)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_site_says_what_it_has_written(as_json: bool, capsys: Capture) -> None:
+    with patch("ncd.static_site.site_files.write_site", return_value=1234567):
+        assert commands.site(args(names=["lora"], output="out", json=as_json)) == 0
+    out = capsys.readouterr().out
+    if as_json:
+        assert json.loads(out) == {"folder": "out", "systems": 1, "bytes": 1234567}
+    else:
+        assert out == "out: 1 systems, 1,234,567 bytes\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(OSError(28, "No space left"), "No space left"), (OSError("odd"), "odd")]
+)
+def test_a_site_that_cannot_be_written_is_told(error: OSError, reason: str) -> None:
+    with (
+        patch("ncd.static_site.site_files.write_site", side_effect=error),
+        pytest.raises(ParseError) as found,
+    ):
+        commands.site(args(names=["lora"], output="out", json=False))
+    assert str(found.value) == f"cannot write 'out': {reason}. Try another folder."
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_training_says_what_came_of_it(as_json: bool, capsys: Capture) -> None:
+    assert commands._trained({"score": 0.5}, args(json=as_json, output=None)) == 0
+    out = capsys.readouterr().out
+    assert (json.loads(out) == {"score": 0.5}) if as_json else out.split() == ["score", "0.5"]
+
+
+def test_show_has_an_empty_line_before_each_loop(capsys: Capture) -> None:
+    given = {"names": ["lstm"], "name": "lstm", "json": False, "set": [], "preset": None}
+    formats = {"weights": "float32", "activations": "float32", "cache": "float32"}
+    with patch.object(
+        commands,
+        "_chosen",
+        lambda _: (ncd.catalogue["lstm"], {}, ncd.catalogue["lstm"].build()),
+    ):
+        assert commands.show(args(**given, **formats)) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    circuit = ncd.elaborate(ncd.catalogue["lstm"].build())
+    for loop in circuit.loops:
+        at = lines.index(commands._loop_words(loop))
+        assert lines[at - 1] == ""
+        body = commands._state_rows(loop.bodies[0])
+        assert lines[at + 1].split()[0] == body[0][0].split()[0]
+
+
+def test_the_body_of_a_scan_knows_its_own_inputs_and_that_of_a_repetition_does_not() -> None:
+    for name in ("lstm", "encoder-block"):
+        circuit = ncd.elaborate(ncd.catalogue[name].build())
+        given = {value.id for value in circuit.inputs}
+        assert [*term_checks._disorder(circuit, given)] == []
+    scan = ncd.elaborate(ncd.catalogue["lstm"].build())
+    found = [*term_checks._disorder(scan, set())]
+    assert found and all("before they are made" in fault for fault in found)
+    chain = ncd.elaborate(ncd.Id("m:3") >> ncd.Softmax("m") >> ncd.Elementwise("relu"))
+    every = set(chain.values)
+    assert all("again" in fault for fault in term_checks._disorder(chain, every))

@@ -1,0 +1,473 @@
+"""The parts of workers without a process of their own: sockets, actors, limits, and the work."""
+
+from __future__ import annotations
+
+import json
+import resource
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock, patch
+
+import pytest
+import torch
+
+from ncd.jobs import (
+    finding_data,
+    fork_server,
+    ray_workers,
+    source_job,
+    source_reading,
+    training_job,
+    worker,
+    worker_channel,
+)
+from ncd.jobs.fork_server import SocketLine
+from ncd.jobs.local_workers import WANT
+from ncd.jobs.ray_workers import Actor, Cluster, Hand, Mailbox
+from ncd.jobs.worker_channel import LONGEST, OFTEN, Line
+from ncd.lang.errors import SizeError
+from ncd.text import TextError
+from tests.browser.server import free_port
+
+
+class Heard(Line):
+    """A channel that remembers what was sent, with a clock that the test turns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[Any] = []
+
+    def send(self, message: worker_channel.Message) -> None:
+        self.sent.append(message)
+
+
+@pytest.fixture
+def clock() -> Iterator[list[float]]:
+    now = [100.0]
+    with patch.object(worker_channel, "monotonic", lambda: now[0]):
+        yield now
+
+
+# --- the channel ----------------------------------------------------------------------------------
+
+
+def test_quick_steps_share_a_message(clock: list[float]) -> None:
+    line = Heard()
+    line.tell({"step": 1})
+    clock[0] += OFTEN
+    line.tell({"step": 2})
+    assert line.sent == []
+    clock[0] += OFTEN / 10
+    line.tell({"step": 3})
+    assert line.sent == [{"news": [{"step": 1}, {"step": 2}, {"step": 3}]}]
+    line.tell({"step": 4})
+    assert len(line.sent) == 1
+    line.give(b"r", whole=False)
+    assert line.sent[1:] == [
+        {"news": [{"step": 4}]},
+        {"result": b"r", "whole": False, "last": False},
+    ]
+    line.fail("why")
+    assert line.sent[3:] == [{"failure": "why"}]
+
+
+def test_a_late_result_is_the_last(clock: list[float]) -> None:
+    line = Heard()
+    clock[0] += LONGEST
+    assert not line.late
+    clock[0] += 1
+    assert line.late
+    line.give(b"r", whole=False)
+    assert line.sent == [{"result": b"r", "whole": False, "last": True}]
+    assert not line.wanted()
+    line.want()
+    assert line.wanted() and not line.wanted()
+
+
+def test_a_message_is_a_line_and_its_result_follows() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        line = SocketLine(theirs)
+        line.send({"news": [1]})
+        line.send({"result": b"12345", "whole": True})
+        read = ours.recv(1000)
+    first, second, rest = read.split(b"\n")
+    assert (json.loads(first), json.loads(second)) == ({"news": [1]}, {"result": 5, "whole": True})
+    assert rest == b"12345"
+
+
+def test_a_worker_hears_until_its_connection_closes() -> None:
+    ours, theirs = socket.socketpair()
+    codes: list[int] = []
+    with ours, theirs, patch.object(fork_server.os, "_exit", codes.append):
+        line = SocketLine(theirs)
+        ours.sendall(b"?" if b"?" not in WANT else b"x")
+        ours.shutdown(socket.SHUT_WR)
+        line.heed()
+        assert not line.wanted() and codes == [0]
+    ours, theirs = socket.socketpair()
+    with ours, theirs, patch.object(fork_server.os, "_exit", codes.append):
+        line = SocketLine(theirs)
+        ours.sendall(WANT)
+        ours.shutdown(socket.SHUT_WR)
+        line.heed()
+        assert line.wanted()
+
+
+def test_the_question_is_the_first_line_and_no_more_is_read() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(b"a question\nmore")
+        assert fork_server._first(theirs) == "a question\n"
+        assert theirs.recv(10) == b"more"
+        ours.sendall(b"cut off")
+        ours.close()
+        with pytest.raises(EOFError):
+            fork_server._first(theirs)
+
+
+def test_a_process_is_forked_for_each_socket_until_the_input_ends() -> None:
+    ours, control = socket.socketpair()
+    forked: list[int] = []
+    ended: list[int] = []
+
+    def fork(own: socket.socket, _: socket.socket) -> int:
+        own.close()
+        forked.append(100 + len(forked))
+        return forked[-1]
+
+    def waited(pid: int, how: int) -> tuple[int, int]:
+        ended.append(pid)
+        return (0, 0) if ended.count(pid) < 2 else (pid, 0)
+
+    with (
+        patch.object(fork_server, "_fork", fork),
+        patch.object(fork_server.os, "waitpid", waited),
+        patch.object(fork_server, "LOOK", 0.001),
+    ):
+        thread = threading.Thread(target=fork_server.serve, args=(control,))
+        thread.start()
+        for _ in range(2):
+            one, other = socket.socketpair()
+            with one, other:
+                socket.send_fds(ours, [b"x"], [other.fileno()])
+        ours.close()
+        thread.join(30)
+    control.close()
+    assert not thread.is_alive()
+    assert forked == [100, 101] and set(ended) <= {100, 101}
+    assert ended.count(100) in (1, 2)  # none is waited for again once it has ended
+
+
+# --- the work -------------------------------------------------------------------------------------
+
+
+def test_a_job_is_done_and_its_error_is_told_in_one_line() -> None:
+    line = Heard()
+    asked: list[object] = []
+
+    def fine(line: Line, **given: object) -> None:
+        asked.append(given)
+
+    def wrong(line: Line, **given: object) -> None:
+        raise ValueError("first\nsecond")
+
+    with (
+        patch.object(worker, "KINDS", {"fine": fine, "wrong": wrong}),
+        patch.object(torch, "set_num_threads") as threads,
+    ):
+        worker.work('{"kind": "fine", "given": {"a": 1}}', line)
+        worker.work('{"kind": "wrong", "given": {}}', line)
+    assert asked == [{"a": 1}] and line.sent == [{"failure": "ValueError: first"}]
+    assert {call.args for call in threads.call_args_list} == {(1,)}
+
+
+@pytest.mark.parametrize("kind", ["source", "train"])
+def test_a_worker_is_prepared_for_its_kind_of_job(kind: str) -> None:
+    with (
+        patch.object(worker, "warm_up") as warm,
+        patch.object(worker.importlib, "import_module") as imported,
+        patch.object(torch, "set_num_threads") as threads,
+        patch.object(worker, "exact") as exact,
+    ):
+        worker.make_ready(kind)
+    assert threads.call_args.args == (1,) and exact.called
+    assert (warm.called, imported.called) == (kind == "source", kind != "source")
+
+
+@pytest.mark.parametrize(("now", "more"), [(0, 10), (4, 6), (10, 0), (15, 0)])
+def test_pages_come_before_jobs(now: int, more: int, tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def nice(by: int) -> int:
+        asked.append(by)
+        return now
+
+    score = tmp_path / "score"
+    with patch.object(worker.os, "nice", nice), patch.object(worker, "Path", lambda _: score):
+        worker.lower_priority()
+        assert not score.exists()
+        score.write_text("0")
+        worker.lower_priority()
+    assert asked == [0, more] * 2 and score.read_text() == str(worker.FIRST)
+
+
+@dataclass(frozen=True)
+class Step:
+    step: int
+    steps: int
+    score: float | None = None
+
+
+class Loop:
+    """Training of three steps, of which none changes anything."""
+
+    name, seed = "loop", 5
+
+    def __init__(self, scored: bool = False) -> None:
+        self.module, self.scores = torch.nn.Linear(1, 1), 0
+        self.scored = scored
+
+    def score(self) -> float:
+        self.scores += 1
+        return 0.5
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter([Step(n, 3, 0.25 if self.scored else None) for n in (1, 2, 3)])
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_weights_are_given_when_asked_for_and_at_the_end(scored: bool) -> None:
+    line = Heard()
+    told: list[Any] = []
+    given: list[tuple[bytes, bool]] = []
+    asked = iter([False, True, False])
+    with (
+        patch.object(training_job, "LOOPS", {"fit": Loop}),
+        patch.object(training_job, "written", lambda _, note: note["steps"].encode()),
+        patch.object(line, "wanted", lambda: next(asked)),
+        patch.object(line, "tell", told.append),
+        patch.object(line, "give", lambda result, whole: given.append((result, whole))),
+    ):
+        training_job.train(line, "fit", scored=scored)
+    assert given == [(b"2", False), (b"3", True)]
+    usual = 0.25 if scored else None
+    assert [step["score"] for step in told] == [usual, 0.25 if scored else 0.5, usual]
+
+
+def test_a_late_training_gives_what_it_has_and_ends() -> None:
+    line = Heard()
+    told: list[Any] = []
+    with (
+        patch.object(training_job, "LOOPS", {"fit": Loop}),
+        patch.object(training_job, "written", lambda _, note: note["seed"].encode()),
+        patch.object(Heard, "late", True),
+        patch.object(line, "tell", told.append),
+    ):
+        training_job.train(line, "fit")
+    assert line.sent == [{"result": b"5", "whole": False, "last": True}]
+    assert [step["score"] for step in told] == [0.5]
+
+
+# --- sources --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "fact", "cure"),
+    [
+        (TextError("text", 2, 3, cure="c"), "text", "c"),
+        (SizeError("size", cure="c"), "size", "c"),
+        (KeyError("k"), "it cannot be read, because of a KeyError", "fewer lines"),
+    ],
+)
+def test_whatever_goes_wrong_in_a_source_is_a_message(
+    error: Exception, fact: str, cure: str
+) -> None:
+    with patch.object(source_job, "read_source", side_effect=error):
+        said: Any = source_job.answer("x")["error"]
+    assert (said["fact"], said["cure"]) == (fact, cure)
+    assert (said["line"], said["column"]) == ((2, 3) if fact == "text" else (1, 1))
+
+
+def test_a_term_has_a_longest_length() -> None:
+    text = "nn.Linear(8, 3)(torch.randn(5, 8))"
+    term = str(source_job.answer(text)["term"])
+    with patch.object(source_job, "LONGEST", len(term)):
+        assert source_job.answer(text)["term"] == term
+    with patch.object(source_job, "LONGEST", len(term) - 1):
+        said: Any = source_job.answer(text)["error"]
+    assert said["fact"] == "its term is too large to be drawn"
+    assert (said["line"], said["column"], said["cure"]) == (1, 1, "fewer layers")
+
+
+def test_a_job_of_a_source_has_limits() -> None:
+    limits: dict[int, tuple[int, int]] = {}
+    with (
+        patch.object(resource, "setrlimit", limits.__setitem__),
+        patch.object(resource, "getrlimit", lambda _: (-1, 77)),
+    ):
+        source_job._limit_time(6)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        source_job._limit_memory()
+    assert limits[resource.RLIMIT_CPU] == (6, 77)
+    assert limits[resource.RLIMIT_FSIZE] == (0, 0)
+    most, hard = limits[resource.RLIMIT_AS]
+    used = most - source_job.MEMORY
+    assert most == hard and abs(used - pages * resource.getpagesize()) < 50_000_000
+
+
+@pytest.mark.parametrize(
+    ("messages", "result", "ended"),
+    [
+        ([{"news": [1]}, {"result": b"r"}], b"r", False),
+        ([{"failure": "no"}, {"result": b"r"}], None, False),
+        ([{"news": [1]}], None, True),
+    ],
+)
+def test_the_result_of_a_reader_is_that_of_its_worker(
+    messages: list[dict[str, Any]], result: bytes | None, ended: bool
+) -> None:
+    started = MagicMock()
+    started.news = lambda: iter(messages)
+    reader = source_reading.Reader()
+    reader.workers = SimpleNamespace(start=lambda text: started)  # type: ignore[assignment]
+    assert reader._result("source", "x") == result
+    assert started.end.called == ended
+
+
+def test_a_term_that_cannot_be_read_again_is_told() -> None:
+    said = source_job.answer("nn.Linear(8, 3)(torch.randn(5, 8))")
+    assert not isinstance(source_reading._read(json.dumps(said).encode()), TextError)
+    found = source_reading._read(json.dumps({**said, "term": "{}"}).encode())
+    assert isinstance(found, TextError) and (found.line, found.column) == (1, 1)
+    assert finding_data.read(finding_data.written(())) == ()
+
+
+# --- a cluster ------------------------------------------------------------------------------------
+
+
+class Gone(Exception):
+    """The actor is gone."""
+
+
+def ray(**more: Any) -> Any:
+    usual = {"exceptions": SimpleNamespace(RayActorError=Gone), "get": lambda x: x}
+    return SimpleNamespace(**{**usual, "is_initialized": lambda: True, **more})
+
+
+def remote(answer: Any) -> Any:
+    return SimpleNamespace(remote=answer)
+
+
+def test_an_actor_yields_its_messages_until_the_last() -> None:
+    batches = iter(
+        [[{"news": [1]}], [{"result": b"r", "last": False}, {"result": b"s", "last": 1}]]
+    )
+    wants: list[int] = []
+    hand = SimpleNamespace(
+        begin=remote(lambda text: None),
+        listen=remote(lambda: next(batches)),
+        want=remote(lambda: wants.append(1)),
+    )
+    back: list[Any] = []
+    cluster: Any = SimpleNamespace(ray=ray(), take=lambda: hand, give_back=back.append)
+    actor = Actor(cluster, "text")
+    actor.want()
+    assert wants == []  # it has not begun
+    news = actor.news()
+    assert next(news) == {"news": [1]} and wants == [1]
+    actor.want()
+    assert wants == [1, 1] and back == []
+    assert [message["result"] for message in news] == [b"r", b"s"] and back == [hand]
+
+
+@pytest.mark.parametrize("last", [{"failure": "why"}, None])
+def test_an_actor_that_fails_or_is_gone_ends(last: dict[str, str] | None) -> None:
+    def listen() -> list[Any]:
+        if last is None:
+            raise Gone
+        return [last, {"news": [2]}]
+
+    hand = SimpleNamespace(begin=remote(lambda text: None), listen=remote(listen))
+    back: list[Any] = []
+    cluster: Any = SimpleNamespace(ray=ray(), take=lambda: hand, give_back=back.append)
+    assert [*Actor(cluster, "text").news()] == ([last] if last else [])
+    assert back == ([hand] if last else [])
+
+
+def test_an_idle_actor_takes_the_next_job_and_frees_its_core_later() -> None:
+    killed: list[Any] = []
+    cluster = Cluster("127.0.0.1:1")
+    assert cluster.slots == 1
+    made: list[str] = []
+
+    def new() -> str:
+        made.append(f"hand {len(made)}")
+        return made[-1]
+
+    def meet() -> None:
+        cluster.ray, cluster._idle = ray(kill=killed.append), []
+        cluster._made = remote(new)
+
+    with patch.object(cluster, "_meet", meet), patch.object(ray_workers, "Timer") as timer:
+        one = cluster.take()
+        assert made == ["hand 0"]
+        cluster.give_back(one)
+        assert cluster.take() == one and made == ["hand 0"]
+        cluster._release(one)  # it has a job
+        assert killed == []
+        cluster.give_back(one)
+        cluster._release(one)
+        assert killed == [one] and cluster._idle == []
+        cluster.ray.is_initialized = lambda: False
+        cluster.give_back("lost")
+        assert cluster.take() == "hand 1"
+    assert timer.call_args.args[0] == ray_workers.IDLE and timer.return_value.daemon is True
+
+
+def test_a_cluster_that_does_not_answer_is_told_at_once() -> None:
+    ray_workers.answers("auto")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        ray_workers.answers(f"127.0.0.1:{port}")
+        ray_workers.answers(f"ray://127.0.0.1:{port}")
+    with pytest.raises(ConnectionError, match="no cluster of Ray answers"):
+        ray_workers.answers(f"127.0.0.1:{free_port()}")
+
+
+def test_a_cluster_has_a_slot_for_each_core() -> None:
+    own = MagicMock()
+    own.cluster_resources.return_value = {"CPU": 6.0}
+    cluster = Cluster("127.0.0.1:1")
+    with (
+        patch.object(ray_workers, "answers"),
+        patch.object(ray_workers.importlib, "import_module", lambda name: own),
+        patch.object(ray_workers, "slots", lambda cores: cores),
+    ):
+        cluster._meet()
+        assert cluster.slots == 6
+        own.cluster_resources.return_value = {}
+        cluster._meet()
+    assert cluster.slots == 1 and cluster.ray is own
+    assert own.remote.call_args.kwargs == {
+        **{"num_cpus": 1, "max_restarts": 0},
+        "max_concurrency": ray_workers.CALLS,
+    }
+
+
+def test_an_actor_collects_its_messages() -> None:
+    with patch.object(ray_workers, "make_ready"), patch.object(ray_workers, "lower_priority"):
+        hand = Hand()
+    hand.line = Mailbox()
+    with patch.object(ray_workers, "LISTEN", 0.001):
+        assert hand.listen() == []
+        for n in range(3):
+            hand.line.send({"news": [n]})
+        assert hand.listen() == [{"news": [0]}, {"news": [1]}, {"news": [2]}]
+    hand.want()
+    assert hand.line.wanted()
