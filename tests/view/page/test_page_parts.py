@@ -5,13 +5,11 @@ import re
 import stat
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from cachetools import LRUCache
 from markupsafe import Markup
 
 import ncd
@@ -21,61 +19,12 @@ from ncd.export import markup, source_listing
 from ncd.inputs.run_inputs import Feed, takes_words
 from ncd.inputs.sentences import embed, tokens
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Type
 from ncd.static_site import page_prose
-from ncd.view.arrays.mosaic import Mosaic
-from ncd.view.base.cache import kept, remember, weigh
-from ncd.view.base.heatmap import Pooled
 from ncd.view.page import head, navigation
 from ncd.view.panels.attention.attention_maps import heads_named, weights
 from ncd.view.panels.common import autograd_graph
 from ncd.view.session.refusal import bare
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class First(Term):
-    name: str
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Second(Term):
-    name: str
-
-
-def test_terms_with_equal_fields_are_kept_apart() -> None:
-    """``st.cache_data`` mixed these up: it hashes the fields of a dataclass, not its type."""
-    made = [remember("test", term, make=lambda: object()) for term in (First("d"), Second("d"))]
-    assert made[0] is not made[1]
-    assert made[0] is remember("test", First("d"), make=lambda: object())
-
-
-def test_the_cache_is_bounded_by_its_weight() -> None:
-    shelf = LRUCache(100_000, getsizeof=weigh)
-    for i in range(50):
-        kept(shelf, (i,), lambda: torch.zeros(5_000))  # 20 kB
-    assert shelf.currsize <= shelf.maxsize
-    assert list(shelf) == [(46,), (47,), (48,), (49,)]
-    assert len(kept(shelf, ("whale",), lambda: torch.zeros(50_000))) == 50_000
-    assert ("whale",) not in shelf
-
-
-def test_what_holds_numbers_weighs_what_they_do() -> None:
-    """Maps of numbers, and pictures as data addresses, would else be kept without end."""
-    held = (
-        np.zeros(5_000),
-        Pooled(np.zeros((50, 100)), (50, 100)),
-        Mosaic("x" * 40_000, (1, 1), ""),
-    )
-    for value in (*held, held, {"all": held}):
-        assert weigh(value) > 40_000
-
-
-def test_the_cache_keeps_no_errors() -> None:
-    shelf = LRUCache(100_000, getsizeof=weigh)
-    with pytest.raises(ZeroDivisionError):
-        kept(shelf, ("a",), lambda: 1 / 0)
-    assert kept(shelf, ("a",), lambda: 1) == 1
 
 
 def test_the_same_word_has_the_same_vector_until_positions_are_added() -> None:
