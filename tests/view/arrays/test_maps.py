@@ -58,8 +58,8 @@ def test_a_map_is_sent_with_its_cells_its_sides_and_its_colours() -> None:
     [
         (Ends(0.0, 5.0, 0, 5.0), ["0", "5"], heatmap.POSITIVE),
         (Ends(0.0, 5.0, 1, 50.0), ["0", "≥ 5"], heatmap.POSITIVE),
-        (Ends(-5.0, 5.0, 0, 5.0), ["−5", "5"], heatmap.SIGNED),
-        (Ends(-5.0, 5.0, 1, 50.0), ["≤ −5", "≥ 5"], heatmap.SIGNED),
+        (Ends(-5.0, 5.0, 0, 5.0), ["−5", "5"], heatmap.scale(signed=True)),
+        (Ends(-5.0, 5.0, 1, 50.0), ["≤ −5", "≥ 5"], heatmap.scale(signed=True)),
         (Ends(2.0, 5.0, 0, 5.0), ["2", "5"], heatmap.POSITIVE),
     ],
 )
