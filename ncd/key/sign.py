@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.base.primitives import Box, DrawnGlyph
+from ncd.drawing.base.plan_types import Unit
+from ncd.drawing.base.primitives import Box
 from ncd.drawing.pipeline import draw
 from ncd.lang.terms.terms import Term
 
@@ -35,13 +36,14 @@ class Sign:
         drawing = draw(self.term(), dark=dark, **self.options)
         if not self.mark:
             return drawing
-        units = ((glyph, glyph.unit.glyph.marks) for glyph in drawing.glyphs if glyph.unit)
-        near = next(g for g, marks in units if any(mark.shape == self.mark for mark in marks))
-        return replace(drawing, box=_around(near))
+        units = ((glyph.hit, glyph.unit) for glyph in drawing.glyphs if glyph.unit)
+        return replace(drawing, box=next(_around(*op) for op in units if self._marks(op[1])))
+
+    def _marks(self, unit: Unit) -> bool:
+        return any(mark.shape == self.mark for mark in unit.glyph.marks)
 
 
-def _around(glyph: DrawnGlyph) -> Box:
+def _around(hit: Box, unit: Unit) -> Box:
     """Returns the box of an op and short pieces of its wires."""
-    (x0, y0, x1, y1), unit = glyph.hit, glyph.unit
-    left, right = (NEAR * bool(unit and ports) for ports in (unit and unit.ins, unit and unit.outs))
-    return Box(x0 - left, y0, x1 + right, y1)
+    x0, y0, x1, y1 = hit
+    return Box(x0 - NEAR * bool(unit.ins), y0, x1 + NEAR * bool(unit.outs), y1)

@@ -256,8 +256,6 @@ def printable(text: str) -> str:
 
 
 def _of(axis: str, array: str) -> str:
-    if not axis or not array:
-        return f'data-array="{text(array)}"' if array else f'data-axis="{text(axis)}"' * bool(axis)
     return f'data-axis="{text(axis)}" data-array="{text(array)}"'
 
 
