@@ -181,10 +181,10 @@ def _recurrent(failure: Failure, layer: Any) -> str:
     if len(failure.arrays) > 1:
         given, states = shape_words(values), shape_words(failure.values(1))
         wanted = shape_words(_states(layer, values))
-        first = "batch, steps" if getattr(layer, "batch_first", False) else "steps, batch"
+        reads, keeps = _state_axes(layer, len(values))
         return (
-            f"reads {given} ({first}, features), so its first state has to be {wanted} "
-            f"(layers · directions, batch, hidden), but it is {states}"
+            f"reads {given} ({reads}), so its first state has to be {wanted} ({keeps}), "
+            f"but it is {states}"
         )
     return ""
 
@@ -196,6 +196,17 @@ def _states(layer: Any, values: tuple[int, ...]) -> tuple[int, ...]:
     count = int(layer.num_layers) * (2 if layer.bidirectional else 1)
     hidden = int(layer.proj_size or layer.hidden_size)
     return (count, batch, hidden) if batch else (count, hidden)
+
+
+def _state_axes(layer: Any, rank: int) -> tuple[str, str]:
+    """Returns the names of the axes of an input and of a state; one sequence has no batch."""
+    cell = isinstance(layer, RNNCellBase)
+    batch = ["batch"] if rank == (2 if cell else 3) else []
+    if cell:
+        return ", ".join([*batch, "features"]), ", ".join([*batch, "hidden"])
+    order = [*batch, "steps"] if layer.batch_first else ["steps", *batch]
+    states = ["layers · directions", *batch, "hidden"]
+    return ", ".join([*order, "features"]), ", ".join(states)
 
 
 def _attention(failure: Failure, layer: Any) -> str:
