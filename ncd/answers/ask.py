@@ -14,6 +14,7 @@ from ncd.lang.terms.arguments import check_text
 from ncd.models.configs.config_reader import is_config
 from ncd.text import is_source
 from ncd.text.recognise import has_calls
+from ncd.text.unindented import unindented
 
 
 def ask(text: str, files: Sequence[File] = ()) -> Answer:
@@ -23,7 +24,8 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
 
     Args:
         text: PyTorch source, a line of it, an einsum, a line of einops, a published
-            ``config.json``, a term, or the message of an error.
+            ``config.json``, a term, or the message of an error. Blanks or prompts before all of its
+            lines are left out.
         files: Further files whose classes the text uses: paths, or pairs of a name and a text.
 
     Returns:
@@ -39,6 +41,7 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
     ('einsum', ((8, 8, 8, 8),), 'out: 8 × 8 × 8 × 8 (b, h, i, j)')
     """
     check_text(text, "text", "ask")
+    text = unindented(text)
     whole = joined(text, files)
     try:
         if is_config(text):

@@ -43,9 +43,23 @@ def explain(text: str) -> str | None:
     True
     """
     text = text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
-    flat = " ".join(text.split())
-    said = _product(flat) or _listed(flat)
+    said = _meaning(text)
     return said and f"{said}{_place(text)} Try {CURE}."
+
+
+def first_words(message: str) -> str:
+    """Returns what a message of torch means, without what to look for; empty if it is not known.
+
+    >>> first_words("mat1 and mat2 shapes cannot be multiplied (64x9216 and 400x120)")
+    'The layer takes 400 numbers and gives 120, but each of its 64 rows holds 9,216.'
+    """
+    return (_meaning(message) or "").partition(" Look for ")[0]
+
+
+def _meaning(text: str) -> str | None:
+    """Returns the sentences about a message; None for one that is not known."""
+    flat = " ".join(text.split())
+    return _product(flat) or _listed(flat)
 
 
 def _listed(text: str) -> str | None:

@@ -9,12 +9,13 @@ from pathlib import Path
 import ncd
 from ncd.cli.output import STDOUT, print_json
 from ncd.lang.errors import ParseError
+from ncd.text.unindented import unindented
 
 
 def ask(args: argparse.Namespace) -> int:
     from ncd.cli.answer_text import answer_data, answer_lines
 
-    text = _text(args.file)
+    text = unindented(_text(args.file))  # as its edits are of
     answer = ncd.ask(text, args.files)
     if args.json:
         print_json(answer_data(answer))

@@ -60,10 +60,9 @@ function target(id) {
 }
 
 function matches(element, wanted) {
-  const kind = wanted && KINDS.find((name) => wanted[name]);
-  if (kind === "part" && element.matches(PARTS)) return element.matches(`.${wanted.part}`);
-  const have = kind && element.dataset[kind]?.split(" ");
-  return Boolean(have && wanted[kind].split(" ").some((name) => have.includes(name)));
+  if (wanted?.part && element.matches(PARTS)) return element.matches(`.${wanted.part}`);
+  const shares = (kind) => element.dataset[kind]?.split(" ").some((name) => wanted[kind].split(" ").includes(name));
+  return Boolean(wanted && KINDS.some((kind) => wanted[kind] && shares(kind)));
 }
 
 // Returns the index of an axis among the locked ones, or the one it would get.

@@ -14,6 +14,7 @@ from ncd.findings.reading.source_trace import Trace
 from ncd.findings.silent.silent import silent
 from ncd.findings.sizes.sizes import sizes
 from ncd.pytorch_source.base.source_tree import deep
+from ncd.text.unindented import unindented
 
 SECONDS = 9.0  # of computing, for everything; the process has 16
 SYMBOLS = 0.6  # of it for the reading with symbols
@@ -29,6 +30,8 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
         text: The source, or a line of it.
         seconds: The time that it may take.
 
+    A text that is indented, or copied with prompts, is edited without these.
+
     Source: this project's own.
 
     >>> found = findings("nn.Linear(8, 3)(torch.randn(5, 6))")
@@ -37,7 +40,7 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     >>> found[0].cures[0].text
     'nn.Linear(6, 3)(torch.randn(5, 6))'
     """
-    deadline = time.process_time() + seconds
+    text, deadline = unindented(text), time.process_time() + seconds
     plain = plain_reading(text, deadline)
     failure, in_time = _failure(plain, deadline)
     if failure is not None:
@@ -65,7 +68,7 @@ def size_findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     >>> [found.says for found in size_findings(f"{head}{body}3x8")]
     ['Batch is free.', 'Features must be 8, as `d` is 8.', '`d` is free.']
     """
-    deadline = time.process_time() + seconds
+    text, deadline = unindented(text), time.process_time() + seconds
     plain = plain_reading(text, deadline)
     if plain.error is not None or plain.refusal is not None or plain.unsure:
         return ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -49,9 +48,9 @@ from ncd.text.reading import Reading
 from ncd.text.recognise import LINES, SOURCES, is_line
 from ncd.text.shape_lines import shape_line
 from ncd.text.text_errors import TextError
+from ncd.text.unindented import unindented
 
 Shapes = tuple[tuple[int, ...], ...]  # of arrays
-LEADING = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before a line are no indentation
 
 
 def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
@@ -72,9 +71,8 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     >>> str(read_source(source).term)
     "Id('b:2 m:3') >> Elementwise('relu')"
     """
+    text = unindented(text)
     source, shapes = shape_line(text)
-    if is_line(text):
-        source = LEADING.sub(r"\1", source)
     tree = syntax_tree(source)
     machine, scope = new_machine(), Scope()
     machine.text = source

@@ -66,7 +66,10 @@ export function codeEditor({ parent, text, label, changed, complete, finished, m
     beside: (words) => view.dispatch({ effects: beside.of(words) }),
     light: (lines) => view.dispatch({ effects: lit.of(lines) }),
     lineAt: (y) => view.state.doc.lineAt(view.lineBlockAtHeight(y - view.documentTop).from).number,
-    show: (line) => view.dispatch({ effects: EditorView.scrollIntoView(view.state.doc.line(line).from) }),
+    show: (line) => {
+      const place = view.state.doc.line(Math.min(line, view.state.doc.lines)).from;
+      view.dispatch({ effects: EditorView.scrollIntoView(place, { y: "center" }) });
+    },
   };
 }
 

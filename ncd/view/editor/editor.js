@@ -21,7 +21,7 @@ function prepare(root, data) {
   const field = root.querySelector("textarea");
   field.setAttribute("aria-label", data.label);
   field.value = data.text;
-  const host = { root, field, known: data.text, sent: [], timer: 0, faults: [], beside: [] };
+  const host = { root, field, known: data.text, sent: [], timer: 0, faults: [], beside: [], fresh: true };
   host.length = data.text.length;
   host.text = () => host.view?.text() ?? field.value;
   field.oninput = () => changed(host);
@@ -53,6 +53,7 @@ async function upgrade(host, data) {
   host.view.mark(host.faults);
   host.view.beside(host.beside);
   linkLines(host);
+  showFault(host);
 }
 
 function completions(known, before, inText, whole) {
@@ -72,6 +73,7 @@ function put(host, text) {
   clearTimeout(host.timer);
   host.sent = [];
   host.length = text.length;
+  host.fresh = true;
   if (host.view) host.view.set(text);
   else host.field.value = text;
 }
@@ -81,6 +83,7 @@ function changed(host) {
   const length = host.text().length;
   const pasted = length - host.length > PASTED;
   host.length = length;
+  host.fresh = pasted;
   host.timer = setTimeout(() => send(host), pasted ? 0 : length > LONG ? 3 * REST : REST);
 }
 
@@ -99,14 +102,28 @@ function tell(host, data) {
   for (const each of [sentence, told]) each.classList.toggle("wrong", data.wrong);
   fillForm(host, data);
   told.hidden = data.wrong && data.sentence !== ""; // the reason is said in its place
-  cures.replaceChildren(...data.cures.map((cure) => remedy(host, cure)), ...undo(host, data.text));
+  cures.replaceChildren(...data.cures.flatMap((cure) => remedy(host, cure)), ...undo(host, data.text));
+  const [waiting, raw] = [".waiting", ".raw"].map((name) => host.root.querySelector(name));
+  waiting.textContent = data.waiting;
+  waiting.hidden = !data.waiting;
+  raw.hidden = !data.raw;
+  raw.lastChild.textContent = data.raw;
   host.ops = data.ops;
-  findings.replaceChildren(...data.remarks.map((each) => remark(host, each)));
+  findings.replaceChildren(...remarks(host, data.remarks));
   findings.hidden = !data.remarks.length;
   [host.faults, host.beside, host.ops] = [data.faults, data.beside, data.ops];
   host.view?.mark(host.faults);
   host.view?.beside(host.beside);
   if (host.view) lightLines(host);
+  showFault(host);
+}
+
+// Brings the line that fails into view, once for a text that came as a whole.
+function showFault(host) {
+  const wrong = host.faults.find(({ mild }) => !mild);
+  if (!host.fresh || !host.view || !wrong) return;
+  host.fresh = false;
+  host.view.show(wrong.from[0]);
 }
 
 // The parts of a text; those between backticks are code.
@@ -116,19 +133,54 @@ function spelled(text) {
   return parts.map((part, i) => (i % 2 ? Object.assign(document.createElement("code"), { textContent: part }) : part));
 }
 
-function remark(host, { kind, words, line, cures }) {
-  const item = document.createElement("li");
-  item.className = kind;
-  const shown = host.ops[line] ? [button("Show it", "lights what the line makes", () => showLine(host, line), "link")] : [];
-  item.append(...spelled(words), ...shown, ...cures.map((cure) => remedy(host, cure)));
+// What is found; sizes that only inform are folded below all else.
+function remarks(host, found) {
+  const folded = found.filter(({ kind, cures }) => kind === "size" && !cures.length);
+  const shown = found.filter((each) => folded.length < 2 || !folded.includes(each)).map((each) => remark(host, each));
+  return folded.length < 2 ? shown : [...shown, sizes(host, folded)];
+}
+
+function sizes(host, found) {
+  const item = Object.assign(document.createElement("li"), { className: "size" });
+  const list = document.createElement("ul");
+  list.append(...found.map((each) => remark(host, each)));
+  item.append(fold("For which sizes it works", list, found.map(({ words }) => words).join(" ")));
   return item;
 }
 
-function remedy(host, { words, text, hint }) {
-  return button(words, hint, () => {
+function fold(title, content, more = "") {
+  const made = document.createElement("details");
+  const summary = document.createElement("summary");
+  const rest = Object.assign(document.createElement("span"), { textContent: more });
+  summary.append(title, ...(more ? [": ", rest] : []));
+  made.append(summary, content);
+  return made;
+}
+
+function remark(host, { kind, words, line, ops, wires, cures }) {
+  const item = document.createElement("li");
+  item.className = kind;
+  const shown = ops ? [button("Show it", "lights the wires and what the line makes", () => showParts(host, line, ops, wires), "link")] : [];
+  item.append(...spelled(words), ...shown, ...cures.flatMap((cure) => remedy(host, cure)));
+  return item;
+}
+
+// A button that makes the edits of a cure, and all lines that they change where these are several.
+function remedy(host, { words, text, hint, changes }) {
+  const made = button(words, hint, () => {
     host.cured = { before: host.text(), after: text };
     replace(host, text);
   });
+  if (!changes.length) return [made];
+  const lines = document.createElement("pre");
+  lines.append(...changes.map(([sign, number, line]) => changedLine(sign, `${sign} ${number}`.padEnd(6) + line)));
+  const whole = fold("all changes", lines);
+  whole.className = "changes";
+  return [made, whole];
+}
+
+function changedLine(sign, words) {
+  return Object.assign(document.createElement("span"), { className: sign === "+" ? "added" : "removed", textContent: `${words}\n` });
 }
 
 // A button that takes the last cure or field back, while its text stands there.

@@ -36,12 +36,12 @@ function lightLines(host) {
   host.view.light(lit.map(Number));
 }
 
-// Lights what a line makes until something else is chosen, and brings it into view.
-function showLine(host, line) {
+// Lights what a line makes and its wires until something else is chosen, and brings both into view.
+function showParts(host, line, ops, wires) {
   host.hovered = "";
-  highlight({ hover: null, target: { node: host.ops[line] } });
+  highlight({ hover: null, target: { node: ops, array: wires } });
   host.view?.show(line);
-  const [first] = host.ops[line].split(" ");
+  const [first] = ops.split(" ");
   const drawing = document.ncdDiagram?.box;
   drawing?.querySelector(`.drawing [data-node~="${first}"]`)?.scrollIntoView({ block: "nearest", behavior: "smooth" });
 }

@@ -33,8 +33,10 @@ _editor = st.components.v2.component(
     "ncd_editor",
     html="""<div class="whole">
 <div class="answer" tabindex="-1"><p class="sentence" role="status"></p>
+<div class="cures"></div><p class="waiting" role="status" hidden></p>
 <div class="form" role="group" aria-label="The last line"></div>
-<p class="told" role="status"></p><div class="cures"></div></div>
+<p class="told" role="status"></p>
+<details class="raw" hidden><summary>The message of torch</summary><p></p></details></div>
 <div class="editor"><textarea spellcheck="false"></textarea></div>
 <ul class="findings" aria-live="polite" aria-label="Findings" tabindex="0" hidden></ul></div>""",
     css=static("editor/editor.css"),
@@ -56,27 +58,37 @@ class Fault(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """A button that puts another text in the place of this one: its words, the text, a hint."""
+    """A button that puts another text in the place of this one: its words, the text, a hint.
+
+    ``changes`` are the lines that become others: ``-`` or ``+``, the number of the line, the line.
+    """
 
     words: str
     text: str
     hint: str
+    changes: tuple[tuple[str, int, str], ...] = ()
 
 
 class Remark(NamedTuple):
-    """Something that is found in a text: its kind, the words, the buttons beside it, its line."""
+    """Something that is found in a text: its kind, the words, the buttons beside it, its line.
+
+    ``ops`` and ``wires`` are the ids of what its line makes, and of the arrays there.
+    """
 
     kind: str
     words: str
     remedies: tuple[Remedy, ...] = ()
     line: int = 0
+    ops: str = ""
+    wires: str = ""
 
 
 class Said(NamedTuple):
     """The answer to a text, and all that is said around it.
 
     ``sentence`` is the answer, with buttons that cure what fails, and ``words`` is the message
-    below it. ``faults`` are underlined, and ``remarks`` stand below the text. ``beside`` are the
+    below it. ``raw`` is torch's own message, which is folded, and ``waiting`` says what is still to
+    come. ``faults`` are underlined, and ``remarks`` stand below the text. ``beside`` are the
     words in the margin of a line and the names of axes, ``ops`` the ids of the ops that it makes.
     ``form`` is the last line with its sizes as fields, ``drawn`` the class that is drawn, and
     ``classes`` are those that could be.
@@ -93,6 +105,8 @@ class Said(NamedTuple):
     drawn: str = ""
     classes: tuple[str, ...] = ()
     ops: Mapping[int, str] = MappingProxyType({})
+    raw: str = ""
+    waiting: str = ""
 
 
 def faults(error: NCDError) -> tuple[Fault, ...]:
@@ -136,6 +150,8 @@ def show(
             for start, end, message, instead, mild in said.faults
         ],
         "sentence": said.sentence,
+        "raw": said.raw,
+        "waiting": said.waiting,
         "cures": [each._asdict() for each in said.remedies],
         "remarks": [
             {**each._asdict(), "cures": [cure._asdict() for cure in each.remedies]}

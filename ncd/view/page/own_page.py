@@ -14,6 +14,7 @@ from ncd.lang.errors import NCDError, SizeError
 from ncd.serial import term_of_file
 from ncd.text import spell
 from ncd.text.recognise import has_calls, is_file
+from ncd.text.unindented import unindented
 from ncd.view.editor import text_editor
 from ncd.view.page import page_keys
 from ncd.view.page.own_examples import EXAMPLES, OPENING
@@ -28,8 +29,8 @@ from ncd.view.session.own_entry import NAME, SAMPLE, TEXT, Own
 
 TITLE = "Yours"
 LEAD = """
-Paste PyTorch, an einsum, a published `config.json`, or a system in this project's language: here is
-its diagram, what comes out, what it costs, and its source.
+Paste PyTorch, an einsum or a `config.json`: here is what comes out, what fails and why, a diagram,
+and what it costs.
 """
 WHY = """
 Nothing that you type is run as Python. Its syntax tree is read name by name against a list of known
@@ -78,7 +79,8 @@ def show() -> None:
     if TEXT not in st.session_state or moved:
         bare = not {*st.query_params} - {url.GO}  # such an address opens on PyTorch
         usual = OPENING if bare else SAMPLE
-        st.session_state[TEXT] = unpacked(st.query_params.get(TEXT, usual)) or SAMPLE
+        linked = unpacked(st.query_params.get(TEXT, usual)) or SAMPLE
+        st.session_state[TEXT] = unindented(linked)
     text = str(st.session_state[TEXT])
     found, error = _read(text)
     if found is None:
@@ -153,7 +155,7 @@ def _stale() -> None:
         st.caption(LAST_SHOWN)
 
 
-def _editor(opened: str, say: Callable[[Sequence[Finding]], text_editor.Said]) -> None:
+def _editor(opened: str, say: Callable[[Sequence[Finding], bool], text_editor.Said]) -> None:
     """Shows the text editor, examples to start from, and what is said about the text.
 
     What is found in a source comes later: then the page is shown again.
@@ -170,7 +172,7 @@ def _editor(opened: str, say: Callable[[Sequence[Finding]], text_editor.Said]) -
                 label_visibility="collapsed",
             )
             _opener()
-        text_editor.show("Your text", text, say(findings), _take, FIELD)
+        text_editor.show("Your text", text, say(findings, complete), _take, FIELD)
         _saver(text)
         if not complete:
             st.fragment(_searching, run_every=EVERY)(text, findings)
@@ -219,10 +221,11 @@ def _take(text: str) -> None:
 
 
 def edited(text: str) -> str:
-    """Returns a text shortened to the limit; an exported file is replaced by its term, and a
-    notebook by its code.
+    """Returns a text shortened to the limit, without blanks or prompts before all of its lines.
+
+    An exported file is replaced by its term, and a notebook by its code.
     """
-    text = notebook_code(text) or text
+    text = notebook_code(text) or unindented(text)
     with suppress(NCDError):  # the error is shown when the text is read
         text = spell(term_of_file(text)) if is_file(text) else text
     return text[:LONGEST]

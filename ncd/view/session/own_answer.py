@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 
+from ncd.answers.error_messages import first_words
 from ncd.answers.plain_answer import sentence_of
-from ncd.answers.result_sentence import dimension_names, shape_words
+from ncd.answers.result_sentence import LETTERS, dimension_names, shape_words
 from ncd.findings.finding import Cure, Edit, Finding
+from ncd.lang.circuits.circuit_parts import Cell
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
 from ncd.text.call_form import ModuleCall, call_form
@@ -18,6 +22,10 @@ STOPS = (
     "This module stops with an error. The diagram goes up to the call that fails, if that shows "
     "before it runs."
 )
+LOOKING = "Looking for the reason, and for edits that cure it …"
+RAISED = re.compile(  # a message of torch or Python, perhaps behind the layer that it is about
+    r"(?:(?P<layer>\w+) stops on an array \([^)]*\): |\w*(?:Error|Exception): )(?P<raw>.*)", re.S
+)
 CHANGES = {"model": "", "input": "another input", "meaning": "another meaning"}
 LONGEST = 70  # letters of a button
 ROOM = 12  # of them behind what is changed
@@ -25,22 +33,57 @@ FAILS = " ✗"  # behind the shape that a failing call is given
 MARGIN = 2  # arrays beside a line
 
 
-def said(found: Own, findings: Sequence[Finding] = ()) -> Said:
-    """Returns what is said about a text that could be read, with what is found in it."""
+def said(found: Own, findings: Sequence[Finding] = (), complete: bool = True) -> Said:
+    """Returns what is said about a text that could be read, with what is found in it.
+
+    Until the findings are ``complete``, a failure says that its reason is looked for.
+    """
     stops = found.failure.line if found.failure else 0
-    names = _names(found)
+    cells = _cells(found)
+    names = _names(found, cells)
     beside = tuple(
         (line, _beside(shapes) + FAILS * (line == stops), names.get(line, ""))
         for line, shapes in found.lines.items()
     )
     if found.failure is not None:
-        plain = Said(f"{STOPS}\n{found.failure}", True, faults(found.failure), beside=beside)
+        plain = _stopped(found.failure, found.entry.text, found.lines.get(stops, ()))
     else:
         read = " ".join(filter(None, (f"Read as {found.kind}.", found.call.modes, found.note)))
         told = f"{found.costs}\n{read}".strip()
-        plain = Said(told, sentence=found.sentence, beside=beside)
-    plain = _with_form(plain, found.entry.text, found.call)._replace(ops=found.ops)
-    return _with(plain, found.entry.text, findings)
+        plain = Said(told, sentence=found.sentence)
+    plain = _with_form(plain, found.entry.text, found.call)._replace(ops=found.ops, beside=beside)
+    answer = _with(plain, found.entry.text, findings, complete)
+    return answer._replace(remarks=tuple(_lit(each, found, cells) for each in answer.remarks))
+
+
+def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = ()) -> Said:
+    """Returns where and on what a text stops; the message of torch is folded.
+
+    Args:
+        failure: The error.
+        text: The text.
+        given: The shapes of what the line that fails is given.
+    """
+    found = RAISED.match(failure.fact)
+    if found is None:  # words of ours
+        return Said(STOPS, True, faults(failure), str(failure))
+    meaning = first_words(found["raw"])
+    shapes = " and ".join(shape_words(shape) for shape in given[:MARGIN])
+    stops = f"{found['layer']} stops" if found["layer"] else f"{_code(failure, text)} stops"
+    arrays = f" on an array of {shapes}" if shapes and not meaning else ""
+    says = f"{stops}{arrays}. {meaning}".strip()
+    sentence = sentence_of(Finding("failure", failure.line, "", says))
+    underlined = tuple(fault._replace(message=sentence) for fault in faults(failure))
+    return Said(STOPS, True, underlined, sentence, raw=failure.fact)
+
+
+def _code(failure: TextError, text: str) -> str:
+    """Returns the code that an error is about, between backticks."""
+    line = ("", *text.split("\n"))[failure.line] if failure.line <= text.count("\n") + 1 else ""
+    whole = failure.end[0] == failure.line
+    code = line[failure.column - 1 : failure.end[1] - 1 if whole else None].strip()
+    code = code.replace("`", "")
+    return f"`{code[:LONGEST]}{'…' * (len(code) > LONGEST or not whole)}`" if code else "This line"
 
 
 def _with_form(plain: Said, text: str, call: ModuleCall) -> Said:
@@ -50,15 +93,19 @@ def _with_form(plain: Said, text: str, call: ModuleCall) -> Said:
     return plain._replace(form=form, drawn=call.drawn, classes=several)
 
 
-def wrong(error: NCDError, text: str, findings: Sequence[Finding] = ()) -> Said:
+def wrong(
+    error: NCDError, text: str, findings: Sequence[Finding] = (), complete: bool = True
+) -> Said:
     """Returns what is said about a text with an error."""
     plain = Said(str(error), True, faults(error))
+    if isinstance(error, TextError) and RAISED.match(error.fact):
+        plain = _stopped(error, text)
     if isinstance(error, TextError) and error.call:
         plain = _with_form(plain, text, error.call)
-    return _with(plain, text, findings)
+    return _with(plain, text, findings, complete)
 
 
-def _with(plain: Said, text: str, findings: Sequence[Finding]) -> Said:
+def _with(plain: Said, text: str, findings: Sequence[Finding], complete: bool) -> Said:
     """Returns what is said about a text together with what is found in it."""
     first = next((each for each in findings if each.kind == "failure"), None)
     rest = [each for each in findings if each is not first]
@@ -69,7 +116,8 @@ def _with(plain: Said, text: str, findings: Sequence[Finding]) -> Said:
         faults=(*plain.faults, *_mild(rest, text)),
     )
     if first is None or not (first.cures or first.layer):  # the message itself says as much
-        return said
+        waits = said.sentence and said.wrong and first is None and not complete
+        return said._replace(waiting=LOOKING) if waits else said
     return said._replace(
         wrong=True,
         sentence=sentence_of(first),
@@ -100,13 +148,22 @@ def _remedy(cure: Cure, text: str) -> Remedy:
     place = f"after line {line}" if added else f"line {line}"
     changed = "".join(new[line : line + 1]) if added else "".join(new[line - 1 : line])
     words = changed.strip()[:LONGEST] if added else _around(changed, first)
+    changes = tuple(_changes(old, new))
     more = len({edit.line for edit in cure.edits}) - 1
-    beside = " and {} more".format("1 line" if more == 1 else f"{more} lines") if more > 0 else ""
+    beside = f" and {more} more line{'s' * (more > 1)}" * (more > 0)
     meant = f" ({CHANGES[cure.changes]})" if CHANGES[cure.changes] else ""
     out = ", ".join(shape_words(shape) for shape in cure.shapes)
-    was = "".join(old[line - 1 : line]).strip()
-    hint = ("a new line" if added else f"in place of {was}") + (f"; out: {out}" if out else "")
-    return Remedy(f"{place}: {words}{beside}{meant}", cure.text, hint)
+    diff = "\n".join(f"{sign} {number}  {words.strip()}" for sign, number, words in changes)
+    hint = diff + (f"\nout: {out}" if out else "")
+    return Remedy(f"{place}: {words}{beside}{meant}", cure.text, hint, changes if more > 0 else ())
+
+
+def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, str]]:
+    """Yields the lines that differ: ``-`` or ``+``, the number of the line, and the line."""
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield from (("-", n + 1, old[n]) for n in range(a, b))
+            yield from (("+", n + 1, new[n]) for n in range(c, d))
 
 
 def _around(line: str, edit: Edit) -> str:
@@ -124,19 +181,34 @@ def _around(line: str, edit: Edit) -> str:
     return f"{'…' * bool(cut)}{shown}{'…' * (cut + LONGEST < len(words))}"
 
 
-def _names(found: Own) -> dict[int, str]:
-    """Returns the names of the axes of what each line makes, as of the last op that makes it."""
+def _cells(found: Own) -> dict[str, Cell]:
+    """Returns the ops of a text by their ids; none if its sizes do not meet."""
     try:
-        circuit = elaborate(found.entry.build())
+        return {cell.id: cell for cell in elaborate(found.entry.build()).cells}
     except NCDError:  # is told beside what can be drawn
         return {}
-    cells = {cell.id: cell for cell in circuit.cells}
+
+
+def _names(found: Own, cells: Mapping[str, Cell]) -> dict[int, str]:
+    """Returns the names of the axes of what each line makes, as of the last op that makes it."""
     names = {}
     for line, shapes in found.lines.items():
         last = [cells[id] for id in found.ops.get(line, "").split() if id in cells][::-1]
-        every = (dimension_names(value.array, shapes[0]) for cell in last for value in cell.outputs)
-        names[line] = " ".join(next(filter(None, every), ()))
+        arrays = [value.array for cell in last for value in cell.outputs]
+        named = next(filter(None, (dimension_names(each, shapes[0]) for each in arrays)), ())
+        if any(len(name) > 1 for name in named):  # all of them words, or all of them letters
+            words = (dimension_names(each, shapes[0], LETTERS) for each in arrays)
+            named = next(filter(None, words), ())
+        names[line] = " ".join(named)
     return names
+
+
+def _lit(remark: Remark, found: Own, cells: Mapping[str, Cell]) -> Remark:
+    """Returns a remark with the ops of its line, and the wires into and out of these."""
+    ops = found.ops.get(remark.line, "")
+    near = [cells[id] for id in ops.split() if id in cells]
+    wires = dict.fromkeys(value.id for cell in near for value in (*cell.inputs, *cell.outputs))
+    return remark._replace(ops=ops, wires=" ".join(wires))
 
 
 def _beside(shapes: Sequence[tuple[int, ...]]) -> str:

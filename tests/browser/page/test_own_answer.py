@@ -16,6 +16,16 @@ WRONG = OPENING.replace("16 * 16 * 16", "16 * 8 * 8")
 OUT = "out: 8 × 10 (batch, classes)"
 
 
+PARTS = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+        self.more = nn.Linear(3, 3)
+    def forward(self, x):
+        return self.fc(x).softmax(0)
+"""
+
+
 def test_a_failing_text_is_cured_by_a_press_and_the_press_is_undone(
     page: Page, address: str
 ) -> None:
@@ -27,9 +37,15 @@ def test_a_failing_text_is_cured_by_a_press_and_the_press_is_undone(
     below = page.locator('[class*="st-key-diagram"]').first
     before = below.bounding_box()
     write(page, WRONG)
-    expect(told).to_contain_text("This module stops with an error.")
-    expect(sentence).to_contain_text("4096", timeout=READY)
+    expect(sentence).to_contain_text(re.compile("4,?096"), timeout=READY)
     expect(told).to_be_hidden()
+    expect(page.locator(".raw p")).to_be_hidden()  # torch's own words are folded
+    form = page.locator(".form").bounding_box()
+    expect(sentence).to_contain_text("fc (Linear) gets 4096", timeout=READY)
+    expect(page.locator(".waiting")).to_be_hidden()
+    assert page.locator(".form").bounding_box() == form  # nothing jumps as the reason comes
+    page.locator(".raw summary").click()
+    expect(page.locator(".raw p")).to_contain_text("RuntimeError")
     expect(beside).to_contain_text("8×4096 ✗")
     cure = page.locator(".cures button").first
     expect(cure).to_have_text(re.compile(r"^line 5: self\.fc = nn\.Linear\("))
@@ -41,6 +57,38 @@ def test_a_failing_text_is_cured_by_a_press_and_the_press_is_undone(
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("textbox", name="Your text")).to_contain_text("16 * 8 * 8")
     expect(sentence).to_contain_text("4096")
+
+
+def test_the_line_that_fails_is_in_view_once_after_a_paste(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    expect(page.locator("p.sentence")).to_have_text(OUT, timeout=READY)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    write(page, WRONG + "\n" * 60)
+    fails = page.locator(".cm-line", has_text="return self.fc")
+    expect(fails).to_be_in_viewport(timeout=READY)
+    expect(page.locator(".cures button").first).to_be_in_viewport(timeout=READY)
+    expect(page.locator("p.sentence")).to_be_in_viewport()
+    page.get_by_role("textbox", name="Your text").press("Control+End")
+    expect(fails).not_to_be_in_viewport()
+    page.keyboard.type("# no paste")
+    expect(page.locator(".cm-line", has_text="# no paste")).to_be_in_viewport()
+    expect(page).to_have_url(re.compile("no(%20|\\+)paste"))  # the page has answered
+    expect(fails).not_to_be_in_viewport()
+
+
+def test_what_is_found_lights_its_wires_and_sizes_are_folded(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    write(page, f"{PARTS}Net()(torch.randn(3, 4))\n")
+    found = page.locator(".findings > li.silent", has_text="softmax")
+    found.get_by_role("button", name="Show it").click(timeout=READY)
+    wires = page.locator(".drawing .wire.chosen[data-array]")
+    expect(wires).not_to_have_count(0)
+    sizes = page.locator(".findings > li.size")
+    expect(sizes).to_have_count(1, timeout=READY)
+    expect(sizes.locator("li")).not_to_have_count(0)
+    expect(sizes.locator("li").first).to_be_hidden()
+    sizes.locator("summary").click()
+    expect(sizes.locator("li").first).to_be_visible()
 
 
 def test_the_first_page_has_a_field_and_a_phone_an_answer(browser: Browser, address: str) -> None:

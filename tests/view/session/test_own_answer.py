@@ -54,7 +54,13 @@ def test_other_texts_have_a_sentence_too(text: str, sentence: str) -> None:
 def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -> None:
     found = own(WRONG)
     plain = own_answer.said(found)
-    assert plain.wrong and plain.sentence == "" and plain.words.startswith(own_answer.STOPS)
+    assert plain.wrong and plain.raw.startswith("RuntimeError: ") and plain.waiting == ""
+    assert plain.sentence == (
+        "line 8: `self.fc(x)` stops. The layer takes 5 numbers and gives 2, but each of its 3 rows "
+        "holds 4."
+    )
+    assert own_answer.said(found, (), complete=False).waiting == own_answer.LOOKING
+    assert own_answer.said(found, (FAILURE,), complete=False).waiting == ""
     assert plain.beside[-1] == (8, "3×4 ✗", "")  # what the call that fails is given
     said = own_answer.said(found, (FAILURE, SILENT, SIZE))
     assert said.sentence == "line 8: fc takes 5 features, and gets 4." and said.wrong
@@ -62,11 +68,11 @@ def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -
         Remedy(
             "line 4: self.fc = nn.Linear(4, 2)",
             RIGHT,
-            "in place of self.fc = nn.Linear(5, 2); out: 3 × 2",
+            "- 4  self.fc = nn.Linear(5, 2)\n+ 4  self.fc = nn.Linear(4, 2)\nout: 3 × 2",
         ),
     )
     assert said.remarks == (
-        Remark("silent", "line 7: This mixes the batch.", line=7),
+        Remark("silent", "line 7: This mixes the batch.", (), 7, "n1", "v1 v2 v3"),
         Remark("size", "Any batch works."),
     )
     assert said.faults == (*plain.faults, Fault((7, 9), (7, 18), SILENT.says, mild=True))
@@ -90,7 +96,11 @@ def test_a_button_names_what_it_changes() -> None:
     text = "x = 1\ny = 1\nz"
     cure = Cure(edits, edited(text, edits), "meaning")
     said = own_answer.wrong(NCDError("no"), text, (Finding("failure", 1, "a", "No.", (cure,)),))
-    assert said.remedies[0].words == "line 1: x = 2 and 2 lines more (another meaning)"
+    assert said.remedies[0].words == "line 1: x = 2 and 2 more lines (another meaning)"
+    changes = [
+        *zip("---+++", (1, 2, 3) * 2, [*text.split("\n"), *cure.text.split("\n")], strict=True)
+    ]
+    assert [*said.remedies[0].changes] == changes  # all of them can be seen
     last = Cure(edits[2:], edited(text, edits[2:]), "input")
     said = own_answer.wrong(NCDError("no"), text, (Finding("failure", 1, "a", "No.", (last,)),))
     assert said.remedies[0].words == f"line 3: {'3' * 70}… (another input)"
@@ -114,7 +124,10 @@ def test_a_button_shows_the_line_that_it_adds() -> None:
     said = own_answer.wrong(
         NCDError("no"), "x = 1\nz", (Finding("failure", 1, "a", "No.", (cure,)),)
     )
-    assert said.remedies[0][::2] == ("after line 1: y = 2 and 1 line more", "a new line; out: 2")
+    words, _, hint, changes = said.remedies[0]
+    assert words == "after line 1: y = 2 and 1 more line"
+    assert changes == (("-", 2, "z"), ("+", 2, "  y = 2"), ("+", 3, "y"))
+    assert hint == "- 2  z\n+ 2  y = 2\n+ 3  y\nout: 2"
 
 
 class Slow:
