@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -32,12 +33,15 @@ from ncd.pytorch_source.usual.input_shapes import (
 )
 from ncd.pytorch_source.usual.several_inputs import (
     NUMBERS,
+    Guess,
+    attributes,
     combinations,
     fits,
     keyed,
     lists,
     optional,
     settings_of,
+    tupled,
     width_of,
 )
 from ncd.text.reader import TextError
@@ -54,6 +58,10 @@ CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for token
 
 class NoInput(TextError):
     """A module of which nothing says what it takes."""
+
+
+class NoArray(NoInput):
+    """A module that takes an object of another library."""
 
 
 def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
@@ -115,12 +123,8 @@ def guessed(
         return _several(machine, model, names) if not failed else None
     usual = dict.fromkeys(_with_larger_batches(model, _candidates(machine, model)))
     candidates = [one for one in usual if one != failed and fits(one)]
-    kind = machine.classes.get(type(model))
-    forward = kind.names.get("forward") if kind else None
-    if isinstance(forward, Function) and not failed:
-        found = keyed(forward.node, names[0], (*candidates, ANY[1])[0], settings)
-        if found is not None:
-            return found.inputs, found.words
+    if not failed and (found := _in_parts(machine, model, names[0], (*candidates, ANY[1])[0])):
+        return found.inputs, found.words
     if not candidates and not failed:
         candidates = [x for x in ANY if accepted(machine, model, example_tensors(x), {})][:1]
     if not candidates and not failed:
@@ -133,6 +137,31 @@ def guessed(
         if accepted(machine, model, inputs, {}):
             return inputs, shape
     return None if failed else (example_tensors(candidates[0]), candidates[0])
+
+
+def _in_parts(machine: Machine, model: nn.Module, name: str, shape: str) -> Guess | None:
+    """Returns a dictionary or a tuple for an input that a module takes apart; None for an array.
+
+    Raises NoArray for one of which it reads what no array has.
+    """
+    kind = machine.classes.get(type(model))
+    forward = kind.names.get("forward") if kind else None
+    if not isinstance(forward, Function):
+        return None
+    if read := attributes(forward.node, name):
+        raise _no_array(forward.node, type(model).__name__, name, read)
+    found = keyed(forward.node, name, shape, settings_of(model))
+    return found or tupled(forward.node, name, shape)
+
+
+def _no_array(node: ast.AST, kind: str, name: str, read: list[str]) -> NoArray:
+    """Returns the error for an input that is an object of another library."""
+    listed = ", ".join(read)
+    fact = f"{kind} reads {listed} of its input {name}, an object that is not known here"
+    cure = f"def forward(self, {listed}), and arrays in its place: "
+    call = f"{kind}()({', '.join(['torch.randn(…)'] * len(read))})"
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+    return NoArray(fact, line, column, cure=f"{cure}{call}")
 
 
 def _with_larger_batches(model: nn.Module, shapes: Iterable[str]) -> Iterator[str]:

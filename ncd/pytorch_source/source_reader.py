@@ -26,6 +26,7 @@ from ncd.pytorch_source.listed.layer_failures import layer_failure
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import candidates, model_of
 from ncd.pytorch_source.model_inputs import (
+    NoArray,
     NoInput,
     accepted,
     given_inputs,
@@ -136,7 +137,8 @@ def _chosen(
         try:
             return _drawn(machine, model, given)
         except NoInput as error:
-            error.call = blank_call(machine, model, required(model), tree, scope)
+            if not isinstance(error, NoArray):
+                error.call = blank_call(machine, model, required(model), tree, scope)
             first = first or error
             if type(model) in machine.skipped or not isinstance(model, Interpreted):
                 raise first from None
@@ -150,8 +152,8 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
     if given:
         return _imported(machine, model, in_range(model, given), {}), ""
     for ran, args, named in reversed(machine.ran):
-        every = (*args, *named.values())
-        known = not any(isinstance(x, Unknown) for x in tree_leaves(every))
+        every = tree_leaves((args, named))
+        known = not any(isinstance(x, Unknown) for x in every)
         if ran is model and known and any(isinstance(x, Tensor) for x in every):
             return _imported(machine, model, args, named), ""
     first = guessed(machine, model)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
+from ncd.text.line_places import Kind, Offsets, Place, array_sizes, arrays_in
 from ncd.text.shape_lines import shape_line
 
-MAKERS = ("randn", "rand", "zeros", "ones", "empty")  # of arrays, whose arguments are their sizes
 BLANK = "..."  # stands for a value that is not known
-Kind = Literal["value", "shape", "line", "mode"]  # a line is a shape such as 1x16#50257
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,7 @@ class ModuleCall:
         classes: The classes that could be drawn, the most complete one first.
         training: The mode that the source leaves the module in.
         modes: What its mode means for this module, in a sentence; empty if nothing.
+        refused: Whether it is in evaluation because it cannot be read in training.
 
     Source: this project's own, for the form beside the answer to a source.
     """
@@ -38,6 +38,7 @@ class ModuleCall:
     classes: tuple[str, ...] = ()
     training: bool = True
     modes: str = ""
+    refused: bool = False
 
 
 def call_of(data: Mapping[str, Any]) -> ModuleCall:
@@ -48,12 +49,16 @@ def call_of(data: Mapping[str, Any]) -> ModuleCall:
 
 @dataclass(frozen=True)
 class Field:
-    """A part of a line that can be changed: its name, its kind, its text, and if it is assumed."""
+    """A part of a line that can be changed: its name, its kind, its text, and if it is assumed.
+
+    ``options`` are the values between which one chooses, each with its name.
+    """
 
     name: str
     kind: Kind
     value: str
     assumed: bool = False
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,13 +83,6 @@ class CallForm:
         return tuple(each for each in self.parts if isinstance(each, Field))
 
 
-class _Place(NamedTuple):
-    start: int
-    end: int
-    name: str
-    kind: Kind
-
-
 def call_form(text: str, call: ModuleCall) -> CallForm:
     """Returns the last line of a source as a form; it has no fields if it holds no sizes.
 
@@ -102,12 +100,12 @@ def call_form(text: str, call: ModuleCall) -> CallForm:
         first, last, own = count, count, text.rstrip().rpartition("\n")[2]
     line = call.line or own
     if shapes and not call.line:
-        places = [_Place(0, len(line), ", ".join(call.inputs), "line")]
+        places = [Place(0, len(line), ", ".join(call.inputs), "line")]
     else:
         places = list(_places(line, call))
     if not places and own.strip() not in call.classes:
         return CallForm(*_behind(source))
-    return CallForm(first, last, tuple(_parts(line, places, call.assumed)))
+    return CallForm(first, last, tuple(parts(line, places, call)))
 
 
 def _behind(source: str) -> tuple[int, int]:
@@ -136,34 +134,59 @@ def _last_line(source: str, call: ModuleCall) -> tuple[int, int, str]:
     return (first, last, own) if alone and continued else behind
 
 
-def _places(line: str, call: ModuleCall) -> Iterator[_Place]:
+def _places(line: str, call: ModuleCall) -> Iterator[Place]:
     """Yields the places of the fields in a line, in their order."""
     try:
         tree = ast.parse(line.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    offset = _Offsets(line, len(line) - len(line.lstrip()))
+    offset = Offsets(line, len(line) - len(line.lstrip()))
     calls = sorted(
         (node for node in ast.walk(tree) if isinstance(node, ast.Call)),
         key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
     )
     found = []
+    names = _names(calls, call)
     inputs = iter((*call.inputs, *("input",) * len(calls)))
+    for node, name in names.values():
+        if isinstance(node, ast.Constant):
+            found.append(Place(offset.start(node), offset.end(node), name, "value"))
     for node in calls:
         if call.modes and (own := _mode(node, call.classes)) is not None:
-            found.append(_Place(offset.end(own[0]), offset.end(own[1]), "mode", "mode"))
-        if (sizes := _sizes(node)) is not None:
-            name = next(inputs)
+            found.append(Place(offset.end(own[0]), offset.end(own[1]), "mode", "mode"))
+        if (sizes := array_sizes(node)) is not None:
+            name = names[id(node)][1] if id(node) in names else next(inputs)
             if sizes:
                 start, end = offset.start(sizes[0]), offset.end(sizes[-1])
                 end += line[end : end + 1] == "," and len(sizes) == 1  # of a tuple
-                found.append(_Place(start, end, name, "shape"))
+                found.append(Place(start, end, name, "shape"))
         elif isinstance(node.func, ast.Name):
             for word in node.keywords:
                 if word.arg and _plain(word.value):
                     start, end = offset.start(word.value), offset.end(word.value)
-                    found.append(_Place(start, end, word.arg, "value"))
+                    found.append(Place(start, end, word.arg, "value"))
     yield from sorted(found)
+
+
+def _names(calls: list[ast.Call], call: ModuleCall) -> dict[int, tuple[ast.expr, str]]:
+    """Returns the arrays, and the ``None`` in the place of one, that a module is called on.
+
+    Each has the name of its input, with the key or the place in it.
+    """
+    found: dict[int, tuple[ast.expr, str]] = {}
+    for node in calls:
+        of_class = isinstance(node.func, ast.Name) and node.func.id in (*call.classes, call.drawn)
+        if of_class or array_sizes(node) is not None or isinstance(node.func, ast.Attribute):
+            continue
+        named = [(word.arg or "", word.value) for word in node.keywords]
+        given = [
+            each
+            for name, value in (*zip(call.inputs, node.args, strict=False), *named)
+            for each in arrays_in(value, name)
+        ]
+        if any(isinstance(one, ast.Call) for one, _ in given):
+            found |= {id(one): (one, name) for one, name in given}
+    return found
 
 
 def _mode(node: ast.Call, classes: tuple[str, ...]) -> tuple[ast.expr, ast.expr] | None:
@@ -180,46 +203,6 @@ def _mode(node: ast.Call, classes: tuple[str, ...]) -> tuple[ast.expr, ast.expr]
     return module, module
 
 
-class _Offsets:
-    """The letters of a text before its syntax nodes, whose columns are counted in bytes."""
-
-    def __init__(self, text: str, blanks: int) -> None:
-        self.lines = text.strip().split("\n")
-        self.before = [blanks]
-        for each in self.lines:
-            self.before.append(self.before[-1] + len(each) + 1)
-
-    def start(self, node: ast.expr) -> int:
-        """Returns the letters before a node."""
-        return self._letters(node.lineno, node.col_offset)
-
-    def end(self, node: ast.expr) -> int:
-        """Returns the letters before the end of a node."""
-        return self._letters(node.end_lineno or node.lineno, node.end_col_offset or 0)
-
-    def _letters(self, line: int, column: int) -> int:
-        own = self.lines[line - 1].encode()[:column].decode(errors="ignore")
-        return self.before[line - 1] + len(own)
-
-
-def _sizes(node: ast.Call) -> list[ast.expr] | None:
-    """Returns the sizes in a call that makes an array; none if they are no plain numbers.
-
-    Returns None for another call.
-    """
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    args: list[ast.expr] = node.args
-    if name == "randint" and args and isinstance(args[-1], ast.Tuple | ast.List):
-        args = args[-1:]
-    elif name not in MAKERS:
-        return None
-    if len(args) == 1 and isinstance(args[0], ast.Tuple | ast.List):
-        args = args[0].elts
-    whole = all(isinstance(one, ast.Constant) and type(one.value) is int for one in args)
-    blank = [one.value for one in args if isinstance(one, ast.Constant)] == [...]
-    return args if whole or blank else []
-
-
 def _plain(node: ast.expr) -> bool:
     """Returns whether an argument is a number, a text, a truth, or several of these."""
     if isinstance(node, ast.Tuple | ast.List):
@@ -229,12 +212,25 @@ def _plain(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def _parts(line: str, places: list[_Place], assumed: tuple[str, ...]) -> Iterator[str | Field]:
+def parts(line: str, places: list[Place], call: ModuleCall) -> Iterator[str | Field]:
     """Yields the parts of a line, its fields at their places."""
     done = 0
     for start, end, name, kind in places:
         yield line[done:start]
         value = line[start:end]
-        yield Field(name, kind, "" if value == BLANK else value, name in assumed)
+        assumed = name.partition("[")[0] in call.assumed
+        options = _options(value, call) if kind == "mode" else ()
+        yield Field(name, kind, "" if value == BLANK else value, assumed, options)
         done = end
     yield line[done:]
+
+
+def _options(value: str, call: ModuleCall) -> tuple[tuple[str, str], ...]:
+    """Returns the modes that a module can have, with what is written for each of them.
+
+    What is written now stands for the mode in which it is.
+    """
+    if call.training:
+        return ("training", value), ("evaluation", ".eval()")
+    training = "" if value == ".eval()" else ".train()"
+    return (("training", training),) * (not call.refused) + (("evaluation", value),)

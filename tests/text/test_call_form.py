@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncd.text.call_form import CallForm, Field, ModuleCall, call_form, call_of
+from ncd.text.mode_form import mode_form
 
 CLASS = "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
 ASSUMED = ModuleCall(
@@ -73,6 +74,56 @@ def test_the_sizes_of_a_last_line_are_fields(line: str, fields: list[tuple[str, 
 def test_a_line_without_sizes_stays_as_it_is(line: str) -> None:
     form = call_form(CLASS + line, ModuleCall(inputs=("x",)))
     assert (form.first, form.last, form.fields) == (5, 4, ())
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        (
+            "Net(None)({'a': torch.randn(2, 3), 'm': None}, k=(torch.ones(4), torch.rand(5)))",
+            {"x['a']": "2, 3", "x['m']": "None", "k[0]": "4", "k[1]": "5"},
+        ),
+        ("net([torch.rand(2)], None)", {"x[0]": "2", "m": "None"}),
+        ("net(None)", {}),
+    ],
+)
+def test_dictionaries_tuples_and_what_is_none_have_a_field_for_each_array(
+    line: str, fields: dict[str, str]
+) -> None:
+    form = call_form(CLASS + line, ModuleCall(inputs=("x", "m"), drawn="Net", assumed=("x",)))
+    assert {each.name: each.value for each in form.fields} == fields
+    assert [each.name for each in form.fields if each.assumed] == [n for n in fields if n[0] == "x"]
+
+
+SETS = "In training dropout sets 10% of the numbers to 0."
+SCRIPT = f"{CLASS}net = Net(3).to('cpu')\ny = net(x)\nif y:\n    {{}}\nprint(y)\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "training", "number", "options"),
+    [
+        ("pass", True, 4, {"training": "", "evaluation": ".eval()"}),
+        ("net.eval()", False, 7, {"training": ".train()", "evaluation": ".eval()"}),
+        ("net.train()", True, 7, {"training": ".train()", "evaluation": ".eval()"}),
+    ],
+)
+def test_the_mode_is_set_where_the_source_sets_it_or_makes_the_module(
+    line: str, training: bool, number: int, options: dict[str, str]
+) -> None:
+    text = SCRIPT.format(line)
+    call = ModuleCall(drawn="Net", training=training, modes=SETS)
+    form = mode_form(text, call)
+    assert form is not None and (form.first, form.last) == (number, number)
+    assert dict(form.fields[0].options) == options
+    assert _line(form) == text.split("\n")[number - 1]
+    assert mode_form(text, ModuleCall(drawn="Net")) is None  # it changes nothing
+    assert mode_form("y = net(x)\nprint(y)", call) is None
+
+
+def test_a_mode_that_was_refused_is_no_option_and_the_other_one_is_shown() -> None:
+    call = ModuleCall("", (), ("x",), "Net", ("Net",), False, SETS, refused=True)
+    (mode, _) = call_form(f"{CLASS}Net()(torch.randn(2))", call).fields
+    assert (mode.value, mode.options) == ("", (("evaluation", ""),))
 
 
 def test_a_call_comes_back_from_json() -> None:

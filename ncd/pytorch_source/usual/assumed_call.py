@@ -52,7 +52,8 @@ def module_call(
     asked = inputs[: len(found.exported.args)]
     assumed = (*sizes, *(asked if words else ())) if line else ()
     drawn, training = type(model).__name__, in_training(model)
-    return ModuleCall(line, assumed, inputs, drawn, classes, training, modes)
+    refused = bool(machine.evaluated)
+    return ModuleCall(line, assumed, inputs, drawn, classes, training, modes, refused)
 
 
 def assumed_call(
@@ -130,9 +131,15 @@ def _input(x: Any, below: Iterator[str]) -> str | None:
     """Returns the expression that makes an input, or None."""
     if x is None:
         return "None"
+    if isinstance(x, dict):
+        values = [_input(each, below) for each in x.values()]
+        pairs = zip(x, values, strict=True)
+        return None if None in values else f"{{{', '.join(f'{key!r}: {v}' for key, v in pairs)}}}"
     if isinstance(x, list | tuple):
         parts = [_input(each, below) for each in x]
-        return None if None in parts else f"[{', '.join(filter(None, parts))}]"
+        words = ", ".join(filter(None, parts))
+        listed = f"[{words}]" if isinstance(x, list) else f"({words}{',' * (len(x) == 1)})"
+        return None if None in parts else listed
     if not isinstance(x, Tensor):
         return None
     sizes = ", ".join(map(str, x.shape))

@@ -140,9 +140,7 @@ def keyed(forward: ast.AST, name: str, shape: str, settings: dict[str, Any]) -> 
     >>> keyed(tree, "x", "1x8x4x4", {"low_channels": 3}).words
     'low 1x3x4x4, high 1x8x4x4'
     """
-    read = (one for one in ast.walk(forward) if isinstance(one, ast.Subscript))
-    slices = (x.slice for x in read if isinstance(x.value, ast.Name) and x.value.id == name)
-    keys = [one.value for one in slices if isinstance(one, ast.Constant)]
+    keys = [one.value for one in _places(forward, name) if isinstance(one, ast.Constant)]
     shapes: dict[str, str] = {}
     for key in (one for one in keys if isinstance(one, str)):
         width = settings.get(f"{key}_channels")
@@ -154,6 +152,59 @@ def keyed(forward: ast.AST, name: str, shape: str, settings: dict[str, Any]) -> 
     found = {key: example_tensors(each)[0] for key, each in shapes.items()}
     words = ", ".join(f"{key} {each}" for key, each in shapes.items())
     return Guess((found,), words)
+
+
+def _places(forward: ast.AST, name: str) -> Iterator[ast.expr]:
+    """Yields what an input is read at: ``k`` of ``x[k]`` and of ``x.get(k)``."""
+    for one in ast.walk(forward):
+        if isinstance(one, ast.Subscript) and _is(one.value, name):
+            yield one.slice
+        call = one.func if isinstance(one, ast.Call) and one.args else None
+        if isinstance(call, ast.Attribute) and call.attr == "get" and _is(call.value, name):
+            yield one.args[0]  # type: ignore[attr-defined]
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def tupled(forward: ast.AST, name: str, shape: str) -> Guess | None:
+    """Returns a tuple for an input that a ``forward`` takes apart; None if it does not.
+
+    >>> tupled(ast.parse("def forward(self, x): a, b = x"), "x", "1x8").words
+    'a tuple of 1x8, 1x8'
+    """
+    count = max(
+        (
+            len(one.targets[0].elts)
+            for one in ast.walk(forward)
+            if isinstance(one, ast.Assign)
+            and _is(one.value, name)
+            and isinstance(one.targets[0], ast.Tuple | ast.List)
+        ),
+        default=0,
+    )
+    if not count:
+        keys = [one.value for one in _places(forward, name) if isinstance(one, ast.Constant)]
+        whole = {key for key in keys if type(key) is int}
+        count = max(whole) + 1 if {0, 1} <= whole else 0
+    if not 1 < count <= KEYS:
+        return None
+    arrays = tuple(example_tensors(shape)[0] for _ in range(count))
+    return Guess((arrays,), f"a tuple of {', '.join([shape] * count)}")
+
+
+def attributes(forward: ast.AST, name: str) -> list[str]:
+    """Returns the attributes that a ``forward`` reads of an input, and that no array has.
+
+    >>> attributes(ast.parse("def forward(self, d): return d.x + d.shape[0] + d.y"), "d")
+    ['x', 'y']
+    """
+    read = [one for one in ast.walk(forward) if isinstance(one, ast.Attribute)]
+    read.sort(key=lambda one: (one.lineno, one.col_offset))
+    names = dict.fromkeys(one.attr for one in read if _is(one.value, name))
+    names.pop("get", None)
+    return [each for each in names if not hasattr(Tensor, each)]
 
 
 def lists(names: list[str], settings: dict[str, Any]) -> Guess | None:

@@ -8,18 +8,19 @@ const HINTS = {
 };
 const SIZES = /^\s*\(?\d+(\s*[×x, ]\s*\d+)*,?\)?\s*$/;
 
-function fillForm(host, { form, drawn, classes }) {
+function fillForm(host, { forms, drawn, classes }) {
   const place = host.root.querySelector(".form");
-  const key = JSON.stringify([form, drawn, classes]);
+  const key = JSON.stringify([forms, drawn, classes]);
   if (host.formed === key) return;
   host.formed = key;
   const focused = place.getRootNode().activeElement?.closest(".form [name]")?.name;
-  const fields = form?.parts.filter((part) => typeof part !== "string") ?? [];
-  const made = fields.map((part) => (part.kind === "mode" ? modeField : sizeField)(host, part, form));
-  host.fields = made.map(({ lastChild }) => lastChild);
+  const parts = forms.flatMap((form) => form.parts.filter((part) => typeof part !== "string").map((part) => [part, form]));
+  const fields = parts.map(([part]) => part);
+  const made = parts.map(([part, form]) => (part.kind === "mode" ? modeField : sizeField)(host, part, form));
+  host.fields = new Map(fields.map((part, i) => [part, made[i].lastChild]));
   const part = (title, wanted) => titled(title, made.filter((_, i) => wanted(fields[i])));
   place.replaceChildren(
-    ...classField(host, drawn, classes, form),
+    ...classField(host, drawn, classes, forms[0]),
     ...part("", ({ kind, value, assumed }) => kind === "mode" || (value && !assumed)),
     ...part("Missing:", ({ kind, value }) => kind !== "mode" && !value),
     ...part("Assumed:", ({ value, assumed }) => value && assumed),
@@ -54,14 +55,14 @@ function sizeField(host, { name, kind, value, assumed }, form) {
 }
 
 // The mode of the module: what its class leaves it in, or what the line says.
-function modeField(host, { value }, form) {
+function modeField(host, { value, options }, form) {
   const field = document.createElement("select");
   field.name = "mode";
-  const training = value === ".eval()" ? "" : value;
-  field.append(new Option("training", training), new Option("evaluation", ".eval()"));
+  field.append(...options.map((option) => new Option(...option)));
   field.value = value;
   field.onchange = () => writeForm(host, form);
-  return labelled("mode", field, "What train() and eval() change is said below");
+  const hint = options.length > 1 ? "What train() and eval() change is said below" : "It cannot be read in training: why is said below";
+  return labelled("mode", field, hint);
 }
 
 // The class to draw, where there are several: its name becomes the last line.
@@ -75,8 +76,7 @@ function classField(host, drawn, classes, form) {
 }
 
 function writeForm(host, form) {
-  let at = 0;
-  const words = form.parts.map((part) => (typeof part === "string" ? part : written(part, host.fields[at++])));
+  const words = form.parts.map((part) => (typeof part === "string" ? part : written(part, host.fields.get(part))));
   if (words.every((each) => each !== null)) writeLine(host, form, words.join(""));
 }
 

@@ -90,7 +90,8 @@ class Said(NamedTuple):
     below it. ``raw`` is torch's own message, which is folded, and ``waiting`` says what is still to
     come. ``faults`` are underlined, and ``remarks`` stand below the text. ``beside`` are the
     words in the margin of a line and the names of axes, ``ops`` the ids of the ops that it makes.
-    ``form`` is the last line with its sizes as fields, ``drawn`` the class that is drawn, and
+    ``forms`` are the last line with its sizes as fields and perhaps the one that sets the mode,
+    ``drawn`` the class that is drawn, and
     ``classes`` are those that could be.
     """
 
@@ -101,7 +102,7 @@ class Said(NamedTuple):
     remedies: tuple[Remedy, ...] = ()
     remarks: tuple[Remark, ...] = ()
     beside: tuple[tuple[int, str, str], ...] = ()
-    form: CallForm | None = None
+    forms: tuple[CallForm, ...] = ()
     drawn: str = ""
     classes: tuple[str, ...] = ()
     ops: Mapping[int, str] = MappingProxyType({})
@@ -159,7 +160,7 @@ def show(
         ],
         "beside": said.beside,
         "ops": {str(line): ids for line, ids in said.ops.items()},
-        "form": asdict(said.form) if said.form else None,
+        "forms": [asdict(each) for each in said.forms],
         "drawn": said.drawn,
         "classes": said.classes,
         "script": SCRIPT.name,

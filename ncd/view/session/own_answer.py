@@ -14,6 +14,7 @@ from ncd.lang.circuits.circuit_parts import Cell
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
 from ncd.text.call_form import ModuleCall, call_form
+from ncd.text.mode_form import mode_form
 from ncd.text.text_errors import TextError
 from ncd.view.editor.text_editor import Fault, Remark, Remedy, Said, faults
 from ncd.view.session.own_entry import Own
@@ -89,8 +90,10 @@ def _code(failure: TextError, text: str) -> str:
 def _with_form(plain: Said, text: str, call: ModuleCall) -> Said:
     """Returns what is said about a text, with its last line as a form if it has fields."""
     form = call_form(text, call)
+    modes = [] if any(each.kind == "mode" for each in form.fields) else [mode_form(text, call)]
     several = call.classes if len(call.classes) > 1 else ()
-    return plain._replace(form=form, drawn=call.drawn, classes=several)
+    forms = (form, *filter(None, modes))
+    return plain._replace(forms=forms, drawn=call.drawn, classes=several)
 
 
 def wrong(

@@ -1,0 +1,52 @@
+"""Inputs that are dictionaries, tuples or objects of other libraries."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncd.pytorch_source.source_reader import read_source
+from ncd.text import TextError
+
+NET = """class Net(nn.Module):
+    def __init__(self, d=8):
+        super().__init__()
+        self.fc = nn.Linear(d, 3)
+    def forward(self, x):
+        {}
+"""
+ONE = "torch.randn(1, 8)"
+
+
+@pytest.mark.parametrize(
+    ("body", "given"),
+    [
+        ("return self.fc(x['a']) * x['m'][:, :3]", f"{{'a': {ONE}, 'm': {ONE}}}"),
+        ("return self.fc(x.get('a'))", f"{{'a': {ONE}}}"),
+        ("a, b = x; return self.fc(a + b)", f"({ONE}, {ONE})"),
+        ("return self.fc(x[0] + x[1])", f"({ONE}, {ONE})"),
+    ],
+)
+def test_an_input_in_parts_is_assumed_and_the_line_that_gives_it_reads_alike(
+    body: str, given: str
+) -> None:
+    text = NET.format(body)
+    found = read_source(text)
+    assert found.call.line == f"Net()({given})" and found.call.assumed == ("x",)
+    again = read_source(text + found.call.line)  # its own input is taken, not an assumed one
+    assert (again.term, again.shapes, again.call.line) == (found.term, ((1, 3),), "")
+
+
+def test_a_source_s_own_dictionary_is_its_input() -> None:
+    found = read_source(NET.format("return self.fc(x['a'])") + "Net()({'a': torch.randn(5, 8)})")
+    assert found.shapes == ((5, 3),) and not found.note
+
+
+def test_an_object_of_another_library_gets_a_sentence_with_what_to_write() -> None:
+    with pytest.raises(TextError) as caught:
+        read_source(NET.format("return self.fc(x.tokens) + x.edge"))
+    assert str(caught.value) == (
+        "line 5, column 5: Net reads tokens, edge of its input x, an object that is not known "
+        "here. Try def forward(self, tokens, edge), and arrays in its place: "
+        "Net()(torch.randn(…), torch.randn(…))."
+    )
+    assert caught.value.call is None  # no size would help
