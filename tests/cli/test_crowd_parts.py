@@ -17,9 +17,9 @@ from ncd.cli.crowd import AWAY, PATIENCE, SHARE, CrowdError
 
 def process(number: int, code: int | None = None, ready: bool = True, **more: Any) -> Any:
     running = SimpleNamespace(exitcode=code, sentinel=number, pid=100 + number)
-    usual: dict[str, Any] = {"number": number, "port": 8000 + number, "lost": False}
+    usual: dict[str, Any] = {"number": number, "port": 8000 + number, "counts": [5] * 3}
     return SimpleNamespace(
-        **{**usual, "running": running, "ready": ready, **more}, start=MagicMock()
+        **{**usual, "running": running, "ready": ready, "lost": False, **more}, start=MagicMock()
     )
 
 

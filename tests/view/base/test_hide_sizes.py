@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import ncd
 from ncd.drawing import Drawing, draw
-from ncd.drawing.base.primitives import Text
+from ncd.drawing.base.primitives import Extra, Text
+from ncd.lang.types.axes import Axis
 from ncd.view.base import hide_sizes
 from ncd.view.base.hide_sizes import Veil
 
@@ -130,3 +131,24 @@ def test_a_line_of_source_has_no_number() -> None:
     hole = '<span class="number-literal">?</span>'
     assert hide_sizes.code("x = f(12, 3)", html) == f"x = f({hole}, {hole})"
     assert hide_sizes.code('"""Of 12 features."""', "<i>Of 12 features.</i>") == ""
+
+
+def test_a_note_of_the_hidden_array_says_nothing() -> None:
+    drawn = draw(TERM, labels="sizes")
+    note = Extra("note", (drawn.labels[0],), of=A, words="an array of 34 numbers")
+    whole = replace(drawn, extras=(note, replace(note, of=X)))
+    first, second = hidden(Veil(A), whole).extras
+    assert (first.words, second.words) == ("", "an array of 34 numbers")
+    (label,) = (item for item in first.items if isinstance(item, Text))
+    assert label.label.typed.text == "m"
+    answered = hidden(Veil(A, frozenset({A})), whole).extras
+    assert answered[0].words == "an array of 34 numbers"
+
+
+def test_a_name_of_several_signs_stays_as_it_is_drawn() -> None:
+    level = ncd.Array((Axis("q_1", 16, label="c_λ"),))
+    term = ncd.Id(ncd.Type((level,))) >> ncd.Elementwise("relu")
+    drawn = draw(term, labels="names")
+    found = hide_sizes.drawing(drawn, ncd.elaborate(term), Veil("none"))
+    assert found.labels == drawn.labels
+    assert {text.axis for text in found.labels if text.array} == {"q_1"}

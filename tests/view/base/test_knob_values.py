@@ -213,3 +213,16 @@ def test_a_switch_is_put_as_a_switch(session: dict[str, Any]) -> None:
     session["causal"] = "moved on"
     assert knobs.outdated("causal") is False
     assert knobs.outdated("never set") is False
+
+
+def test_what_was_set_counts_until_a_busy_browser_shows_it(session: dict[str, Any]) -> None:
+    now = [100.0]
+    with patch.object(knobs.time, "monotonic", lambda: now[0]):
+        session["h"] = 4
+        knobs.put({"h": 8})
+        knobs.sent()
+        for later, holds in ((knobs.LAG / 2, True), (knobs.LAG / 2, False)):
+            now[0] += later
+            session["h"] = 4  # as the browser shows it still
+            assert knobs.outdated("h") is holds
+            assert session["h"] == (8 if holds else 4)
