@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import ncd
 from ncd.cli.picture_files import entry_facts
+from ncd.export import markup
 from ncd.lang.errors import UnknownNameError
+from ncd.lang.types.axes import Axis
 from ncd.static_site.page_prose import html
-from ncd.static_site.site_files import RUNTIME, chosen, write_site
+from ncd.static_site.runs import run_sizes
+from ncd.static_site.runs.entry_model import _axes, entry_model
+from ncd.static_site.runs.run_part import walk
+from ncd.static_site.site_files import RUNTIME, chosen, entry_page, write_site
 
 NAMES = ("elementwise", "indexes")
 
@@ -51,3 +59,40 @@ def test_systems_are_chosen_in_the_order_of_the_catalogue() -> None:
 def test_prose_has_paragraphs_lists_and_heads(text: str, written: str) -> None:
     assert html(text).startswith(written)
     assert html(f"{text}\n\nmore").count("<p>") == 1 + text.startswith("one")
+
+
+def test_formulas_stay_where_they_stand() -> None:
+    found = html("first $a$, then $b$")
+    assert found.index("first") < found.index(">a<") < found.index("then") < found.index(">b<")
+
+
+def test_a_step_of_copies_is_marked_and_no_other_is() -> None:
+    circuit = ncd.elaborate(ncd.Softmax("m:3") >> ncd.Copy("m:3") >> ncd.Swap("m:3", "m:3"))
+    copies = {cell.id for cell in circuit.cells if cell.op.role == "copy"}
+    steps = re.findall(r'<article data-ids="([^"]*)"([^>]*)', walk(circuit))
+    marked = {id for ids, more in steps if "data-same" in more for id in ids.split()}
+    assert copies and copies <= marked
+    assert not {cell.id for cell in circuit.cells if cell.id not in copies} & marked
+
+
+def test_a_page_says_where_its_numbers_come_from_at_first() -> None:
+    entry = ncd.catalogue["reversal"]
+    facts = entry_model(entry).facts
+    assert facts is not None and facts["said"][0] != facts["said"][1]
+    page, _ = entry_page(entry, [entry], entry_facts)
+    shown = page.partition('<script type="application/json"')[0]
+    assert markup.text(facts["said"][0]) in shown and markup.text(facts["said"][1]) not in shown
+
+
+def test_an_axis_is_told_by_its_name_unless_it_is_unusual() -> None:
+    level = Axis("q_1", 16, label="c_λ")
+    term = ncd.Id(ncd.Type((ncd.Array((Axis("k", 3), level, Axis("x", (4, 5)))),)))
+    (value,) = ncd.elaborate(term).outputs
+    assert [*_axes(value)] == ["k", ["q_1", "c_λ", 1], ["x", "x", 2]]
+
+
+def test_a_size_goes_into_a_run_as_one_whole_number() -> None:
+    graph: Any = SimpleNamespace(sizes=("y",), trace=SimpleNamespace(open={"y": 5}))
+    (found,) = run_sizes._sizes(graph)
+    assert (found["name"], found["kind"], found["dims"]) == ("size.y", "int64", [1])
+    assert len(found["data"]) == 1

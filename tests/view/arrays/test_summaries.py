@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 
 from ncd.lang.types.axes import Array
 from ncd.view.arrays import charts, summary
 from ncd.view.arrays.array_statistics import BINS, statistics, told
+from ncd.view.base import heatmap
+from tests.view.panels.views import images
 
 
 def html(text: str, tensor: torch.Tensor | None = None) -> str:
@@ -161,3 +164,15 @@ def test_a_histogram_has_its_bars_in_the_middle_of_their_steps() -> None:
     figure = charts.histogram("Values", [1, 2, 3, 4], -1.0, 1.0)
     assert figure.data[0].x == (-0.75, -0.25, 0.25, 0.75)
     assert figure.data[0].width == 0.5
+
+
+@pytest.mark.parametrize("least", [0.0, -1.0])
+def test_a_picture_has_two_colours_of_signs_only_if_there_are_negative_numbers(
+    least: float,
+) -> None:
+    numbers = torch.ones(9, 9)
+    numbers[0, 0] = least
+    (seen,) = images(html("y:9 x:9", numbers))
+    table = np.frombuffer(heatmap.palette(heatmap.scale(signed=least < 0)), np.uint8)
+    assert seen[0, 0].tolist() == table[:3].tolist()
+    assert seen[-1, -1].tolist() == table[-3:].tolist()
