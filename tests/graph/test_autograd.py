@@ -18,6 +18,7 @@ from torch import Tensor
 
 import ncd
 from ncd.graph import LEVELS, Dag, autograd, dot_layout
+from ncd.graph.graph_walk import _flows
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import UnknownNameError
 from ncd.lang.terms.blocks import Block
@@ -366,3 +367,35 @@ def test_on_a_gpu() -> None:
     for mine, yours in zip(there.at("op").nodes, graph(term).at("op").nodes, strict=True):
         assert mine.label == yours.label
         assert mine.gradient == pytest.approx(yours.gradient, rel=1e-3)
+
+
+def test_gradients_that_come_to_one_node_are_told_together() -> None:
+    came = [("n0", torch.ones(3, 4)), ("n1", torch.zeros(2)), ("n0", 2 * torch.ones(1))]
+    flows = _flows(came)
+    assert flows["n0"] == ("3×4, 1", pytest.approx(4.0)) and flows["n1"] == ("2", 0.0)
+    assert _flows([]) == {}
+
+
+class _Fake:
+    """Stands for a process of dot."""
+
+    command = "dot"
+
+    def __init__(self, alive: bool) -> None:
+        self.alive, self.stopped = alive, False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def test_idle_processes_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [_Fake(alive=i != 1) for i in range(dot_layout.SPARE + 3)]
+    idle: list[Any] = []
+    monkeypatch.setattr(dot_layout, "_IDLE", idle)
+    for program in given:
+        dot_layout._give_back(program)  # type: ignore[arg-type]
+    kept = [program for program in given if program.alive][: dot_layout.SPARE]
+    assert idle == kept and [one for one in given if not one.stopped] == kept
+    kept[-1].alive = False
+    assert dot_layout._waiting("dot") is (kept[-2] if len(kept) > 1 else None)
+    assert kept[-1].stopped and dot_layout._waiting("other") is None

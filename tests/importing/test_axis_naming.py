@@ -8,10 +8,13 @@ import pytest
 import torch
 from torch import nn
 
+import ncd
 from ncd import from_torch
 from ncd.answers.plain_answer import answer_of
+from ncd.importing.base.atoms import Atom, CannotSplit, leaves, regrouped
 from ncd.importing.naming.source_names import axis_name
 from ncd.pytorch_source.source_reader import read_source
+from tests.importing.test_from_torch import Called, drawn
 
 CLASSIFIER = """
 class Net(nn.Module):
@@ -181,3 +184,72 @@ def test_a_real_module_has_the_names_of_its_source() -> None:
 )
 def test_the_name_of_a_size_says_what_its_axis_is(size: str, name: str) -> None:
     assert axis_name(size) == name
+
+
+def test_products_for_each_head_have_tokens_heads_and_keys() -> None:
+    term = from_torch(Called(lambda x: x @ x.transpose(-1, -2)), drawn(2, 3, 4, 5)).term
+    assert (term.dom.spec, term.cod.spec) == ("b:2 h:3 ~t:4 k:5", "b:2 h:3 ~t:4 ~s:4")
+    pooled = from_torch(Called(lambda x: nn.functional.max_pool2d(x, 2)), drawn(2, 3, 4, 6)).term
+    assert (pooled.dom.spec, pooled.cod.spec) == ("b:2 c:3 x:4x6", "b:2 c:3 x_2:2x3")
+    rows = from_torch(Called(lambda a, b: a @ b), drawn(2, 4), drawn(4, 8)).term
+    assert (rows.dom.spec, rows.cod.spec) == ("b:2 m:4, m:4 d:8", "b:2 d:8")
+
+
+def test_results_that_are_as_many_as_the_rows_of_a_table_are_words() -> None:
+    module = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 9))
+    assert from_torch(module, torch.zeros(2, 5).long()).term.cod.spec == "b:2 ~t:5 v:9"
+
+
+class _Twice(nn.Module):
+    """Runs a part twice, and others in turns; two of them take one parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part, self.w = Called(lambda x: x.exp() * 2), nn.Parameter(drawn(4))
+        turns = (lambda x: x.relu() + 1, lambda x: x.tanh() * 3)
+        self.layers = nn.ModuleList(Called(turns[i % 2]) for i in range(6))
+        self.one = Called(lambda x, w: (x * 2).exp() * w)
+        self.two = Called(lambda x, w: (x + w).relu())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.part(self.part(x) + 1)
+        for layer in self.layers:
+            x = layer(x)
+        return self.two(self.one(x, self.w), self.w)
+
+
+def test_blocks_have_the_names_of_their_modules_and_stand_in_their_order() -> None:
+    found = from_torch(_Twice(), drawn(2, 4))
+    text = repr(found.term)
+    assert found.difference == 0 and not found.notes
+    assert "'part')" in text and "'part_2')" in text and "'part_3')" not in text
+    assert text.count("'2 layers'") == 3 and text.count("'layer_1'") == 3
+    assert [len(loop.bodies) for loop in ncd.elaborate(found.term).loops] == [3]
+    assert text.index("'2 layers'") < text.index("Param(") < text.index("'$1 * $2'")
+    assert re.search(r"\)\) >> Param\(.* >> Block\(Id\('b:2 m:4, m:4'\)", text)  # around both
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape", "found"),
+    [
+        ((2, 3), (3,), None),
+        ((2, 3), (2,), None),
+        ((1, 3), (3,), [2]),
+        ((2, 3), (6,), [2]),
+        ((2, 6), (4, 3), [2, 1]),
+        ((2, 6), (2, 2, 3), [1, 1, 1]),
+        ((3, 5), (5, 3), None),
+        ((2, 3), (7,), None),
+        ((2, 3), (2, 3, 1), [1, 1, 0]),
+        ((2, 1, 3), (2, 3), [1, 2]),
+    ],
+)
+def test_dimensions_are_split_and_merged_where_another_shape_cuts_them(
+    sizes: tuple[int, ...], shape: tuple[int, ...], found: list[int] | None
+) -> None:
+    dims = tuple((Atom(n),) for n in sizes)
+    if found is None:
+        with pytest.raises(CannotSplit):
+            regrouped(dims, shape)
+    else:
+        assert [len(leaves(dim)) for dim in regrouped(dims, shape)] == found
