@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from ncd.text.call_form import CallForm, Field, ModuleCall, call_form, call_of
+from ncd.text.call_form import BLANK, CallForm, Field, ModuleCall, call_form, call_of
 from ncd.text.mode_form import mode_form
+from ncd.text.shape_lines import shape_line
+from ncd.text.text_errors import error_at
 
 CLASS = "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
 ASSUMED = ModuleCall(
@@ -129,3 +133,82 @@ def test_a_mode_that_was_refused_is_no_option_and_the_other_one_is_shown() -> No
 def test_a_call_comes_back_from_json() -> None:
     data = {"line": "a", "assumed": ["x"], "inputs": [], "drawn": "A", "classes": ["A"]}
     assert call_of(data) == ModuleCall("a", ("x",), (), "A", ("A",))
+
+
+MODES = ModuleCall(inputs=("x", "y"), classes=("Net",), modes="Its dropout is on.")
+# Lines, and the names, kinds and texts of their fields, in their order.
+LINES = {
+    "Net()(torch.randn(2, 3))": [("mode", ""), ("x", "2, 3")],
+    "Net().eval()(torch.randn(2, 3))": [("mode", ".eval()"), ("x", "2, 3")],
+    "Net().train()(torch.randn(2))": [("mode", ".train()"), ("x", "2")],
+    "Net().eval(1)(torch.randn(2))": [("mode", ""), ("x", "2")],
+    "model(torch.randn(2, 3))": [("mode", ""), ("x", "2, 3")],
+    "Net(torch.randn(2, 3))": [("x", "2, 3")],
+    "print(torch.randn(2, 3))": [("x", "2, 3")],
+    "Other(torch.randn(2, 3))": [("x", "2, 3")],
+    "Net()()": [],
+    "a.b(torch.randn(2))": [("x", "2")],
+    "Net(n=2)(torch.randn((2, 3)))": [("n", "2"), ("mode", ""), ("x", "2, 3")],
+    "Net()(torch.randn((2,)))": [("mode", ""), ("x", "2,")],
+    "Net()(torch.randint(0, 9, (2, 3)))": [("mode", ""), ("x", "2, 3")],
+    "Net()(torch.randint(0, 9, [2]), torch.ones(4))": [("mode", ""), ("x", "2"), ("y", "4")],
+    "Net()(torch.randint(0, 9))": [("mode", "")],
+    "Net()(torch.randn(n, 3), torch.zeros(4))": [("mode", ""), ("y", "4")],
+    "Net()(torch.randn(True), torch.zeros(4))": [("mode", ""), ("y", "4")],
+    "Net()(torch.randn(...))": [("mode", ""), ("x", "")],
+    "Net()(torch.randn(2, ...))": [("mode", "")],
+    "Net(a=-1, b=(1, 'c'), d=(), e=n, f=~1, g=[True, None], **k)(x)": [
+        *(("a", "-1"), ("b", "(1, 'c')"), ("g", "[True, None]"), ("mode", "")),
+    ],
+    "é = Net(a='é', b=2)(torch.randn(3))": [("a", "'é'"), ("b", "2"), ("mode", ""), ("x", "3")],
+    "Net(": [],
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_fields_of_a_line(line: str) -> None:
+    source = f"class Net(nn.Module): ...\n{line}"
+    form = call_form(source, MODES)
+    assert [(field.name, field.value) for field in form.fields] == LINES[line]
+    assert (
+        not form.parts
+        or "".join(
+            part if isinstance(part, str) else part.value or (BLANK if part.name == "x" else "")
+            for part in form.parts
+        )
+        == line
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "shape"),
+    [
+        ("# 2x3x8x8", "2x3x8x8"),
+        ("2 3 4", "2x3x4"),
+        ("input: 2 × 3", "2x3"),
+        ("shapes = 2x3, 4x5", "2x3, 4x5"),
+        ("(2, 3)", "2x3"),
+        ("(2, 3,)", "2x3"),
+        ("2x16#9", "2x16#9"),
+        ("4#9", "4#9"),
+        ("23", ""),
+        ("a = 2x3", ""),
+        ("2x", ""),
+        ("(2)", ""),
+    ],
+)
+def test_a_last_line_may_be_a_shape(last: str, shape: str) -> None:
+    text = f"class Net: ...\n{last}"
+    assert shape_line(text) == (("class Net: ...\n", shape) if shape else (text, ""))
+    assert shape_line(last) == (last, "")  # alone it is no shape of a source
+
+
+def test_an_error_stands_where_its_part_of_the_text_ends() -> None:
+    (node,) = ast.parse("ab + (\n cd)").body
+    assert isinstance(node, ast.Expr)
+    found = error_at("bad", node.value)
+    assert (found.line, found.column, found.end) == (1, 1, (2, 5))
+    nowhere = error_at("bad", ast.Load())
+    assert (nowhere.line, nowhere.column, nowhere.end) == (1, 1, (1, 1))
+    made = ast.Name("x", ast.Load(), lineno=3, col_offset=4)
+    assert (error_at("bad", made).column, error_at("bad", made).end) == (5, (3, 5))

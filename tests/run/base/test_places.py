@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
-from ncd import LimitError, Map, MismatchError
+from ncd import LimitError, Linear, Map, MismatchError, UnknownNameError
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.formulas.expr import Arg, Contract, Item
 from ncd.run import Limits
+from ncd.run.base import device
 from ncd.run.base.device import devices
 from ncd.run.base.limits import checked_limits, number
+from ncd.run.execution.fusion import _product
 from ncd.run.execution.tensor_ops import cat, looked_up, softmax
-from ncd.run.limits import guard
+from ncd.run.limits import guard, kernel_scratch
 from ncd.run.limits.gpu_scratch import LIBRARIES
 
 
@@ -91,3 +96,54 @@ def test_a_gpu_may_take_twice_as_much_and_what_libraries_take() -> None:
     most = guard._bound(circuit, "cpu")
     assert most == guard.peak_bound(circuit)
     assert guard._bound(circuit, "cuda") == guard._bound(circuit, "cuda:1") == 2 * most + LIBRARIES
+
+
+@pytest.mark.parametrize(
+    ("has", "wanted", "found"),
+    [
+        (("cpu",), "cpu", True),
+        (("cpu",), "cuda:0", False),
+        (("cpu",), "cuda", False),
+        (("cpu", "cuda"), "cuda:0", True),
+        (("cpu", "cuda"), "cuda:1", False),
+        (("cpu", "cuda:0", "cuda:1"), "cuda:1", True),
+    ],
+)
+def test_a_device_is_one_that_the_machine_has(
+    has: tuple[str, ...], wanted: str, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "devices", lambda: has)
+    if found:
+        assert device.device(wanted) == torch.device(wanted)
+        return
+    with pytest.raises(UnknownNameError) as error:
+        device.device(wanted)
+    assert str(error.value) == f"this machine has no device {wanted!r}. Try {' or '.join(has)}."
+
+
+def test_what_is_fused_contracts_two_arrays_that_are_not_the_same() -> None:
+    given = [(Arg(0), Arg(1)), (Arg(0), Arg(0)), (Arg(0), Item(Arg(1), 0)), (Arg(0),)]
+    found = [_product(Contract(args, ((),) * len(args), ())) for args in given]
+    assert found == [True, False, False, False] and not _product(Arg(0)) and not _product(None)
+
+
+@pytest.mark.parametrize("value", [0, 1, 10**12])
+def test_a_limit_may_be_any_whole_number(value: int) -> None:
+    assert (Limits(bytes=value).bytes, Limits(flops=value).flops) == (value, value)
+
+
+@pytest.mark.parametrize("value", [-1, True, 2.5, None])
+def test_a_limit_is_no_other_value(value: Any) -> None:
+    for name in ("bytes", "flops"):
+        with pytest.raises(LimitError, match=f"{name} is .*, but it is a whole number"):
+            Limits(**{name: value})
+
+
+def test_a_bound_holds_the_tiles_of_attention_and_grows_with_the_batch() -> None:
+    """Where arrays are so small that nothing else is as large."""
+    (cell,) = elaborate(Map("x:1 -> x", "$1 + 1")).cells
+    tile = kernel_scratch.SPLITS[0][1] * (2 * kernel_scratch.KEYS + 1)
+    assert kernel_scratch.most(cell) >= torch.get_num_threads() * tile * kernel_scratch.BYTES
+    (cell,) = elaborate(Linear("m:40 -> k:50", "L")).cells
+    more = kernel_scratch.most(cell, 3) - kernel_scratch.most(cell, 1)
+    assert more == 2 * 3 * kernel_scratch.WHOLE * 40 * 50  # of its largest array, the weight
