@@ -84,7 +84,7 @@ def _tree(text: str) -> ast.Module:
         raise syntax_error(error, EXAMPLE) from None
     except (ValueError, RecursionError, MemoryError):
         raise TextError("it is nested too deep, or holds a letter that no text has", 1, 1) from None
-    for count, node in enumerate(ast.walk(tree)):
+    for count, node in enumerate(ast.walk(tree), 1):
         if count > NODES:
             raise error_at(f"it has more than {NODES:,} parts", node, "a shorter text")
     return tree

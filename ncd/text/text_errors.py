@@ -74,7 +74,10 @@ class TextError(ParseError):
 def error_at(fact: str, node: ast.AST, cure: str = "") -> TextError:
     """Returns an error at the position of a syntax node."""
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    end = (getattr(node, "end_lineno", 0) or line, getattr(node, "end_col_offset", 0) or column)
+    end = (
+        getattr(node, "end_lineno", None) or line,
+        getattr(node, "end_col_offset", None) or column,
+    )
     return TextError(fact, line, column + 1, (end[0], end[1] + 1), cure)
 
 

@@ -229,6 +229,22 @@ def test_blocks_have_the_names_of_their_modules_and_stand_in_their_order() -> No
     assert re.search(r"\)\) >> Param\(.* >> Block\(Id\('b:2 m:4, m:4'\)", text)  # around both
 
 
+class _Pair(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one = nn.Linear(4, 3)
+        self.two = Called(lambda a, b: a.sum(-1, keepdim=True).exp() + b)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.two(x, self.one(x))
+        return found
+
+
+def test_a_block_takes_the_output_of_the_step_before_it_first() -> None:
+    text = repr(from_torch(_Pair(), drawn(2, 4)).term)
+    assert "Block(Id('b:2 d:3, b:2 m:4')" in text, text
+
+
 @pytest.mark.parametrize(
     ("sizes", "shape", "found"),
     [

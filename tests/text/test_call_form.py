@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
 from ncd.text.call_form import BLANK, CallForm, Field, ModuleCall, call_form, call_of
 from ncd.text.mode_form import mode_form
 from ncd.text.shape_lines import shape_line
-from ncd.text.text_errors import error_at
+from ncd.text.text_errors import error_at, syntax_error
 
 CLASS = "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
 ASSUMED = ModuleCall(
@@ -212,3 +213,19 @@ def test_an_error_stands_where_its_part_of_the_text_ends() -> None:
     assert (nowhere.line, nowhere.column, nowhere.end) == (1, 1, (1, 1))
     made = ast.Name("x", ast.Load(), lineno=3, col_offset=4)
     assert (error_at("bad", made).column, error_at("bad", made).end) == (5, (3, 5))
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ((2, 3, "", 2, 5), (2, 3, (2, 5))),
+        ((None, None, "", None, None), (1, 1, (1, 1))),
+        ((3, 0, "", None, None), (3, 1, (3, 1))),
+    ],
+)
+def test_an_error_of_the_grammar_stands_where_python_says_or_at_the_beginning(
+    place: tuple[Any, ...], found: tuple[int, int, tuple[int, int]]
+) -> None:
+    line, offset, text, end_line, end_offset = place
+    error = syntax_error(SyntaxError("bad", ("a", line, offset, text, end_line, end_offset)), "x")
+    assert (error.line, error.column, error.end) == found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 import ncd
 from ncd import Axes, Id, Linear, Repeat, Softmax, Term, plain, seq, space
-from ncd.text import TextError, parse, spell
+from ncd.text import TextError, parse, reader, spell
 from ncd.text.writer import WIDTH
 
 
@@ -86,3 +88,13 @@ def test_an_error_is_marked_from_its_first_to_behind_its_last_letter(
     assert ((caught.value.line, caught.value.column), caught.value.end) == (start, end)
     assert f"line {start[0]}, column {start[1]}: " in str(caught.value)
     assert isinstance(caught.value, ncd.ParseError)
+
+
+def test_a_text_has_as_many_parts_as_it_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Id('m') >> Id('m')"
+    count = len([*ast.walk(ast.parse(text))])
+    monkeypatch.setattr(reader, "NODES", count)
+    assert parse(text).dom.spec == "m"
+    monkeypatch.setattr(reader, "NODES", count - 1)
+    with pytest.raises(TextError, match=f"it has more than {count - 1} parts"):
+        parse(text)

@@ -98,8 +98,6 @@ def clamp(g: Builder, x: Operand, min: Any = None, max: Any = None) -> Value:
         for name, limit in (("max", min), ("min", max)):
             if isinstance(limit, Value | Constant):
                 found = broadcast(g, found, limit, f"{name}($1, $2)", "clamp")
-            elif limit is not None:
-                found = mapped(g, found, f"{name}($1, {number(limit)})", "clamp")
         return found
     if min is not None and max is not None:
         return mapped(g, x, f"clamp($1, {number(min)}, {number(max)})", "clamp")
