@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+import ncd
 from ncd.drawing.base.primitives import Box, Dot, Point, ease
 from ncd.drawing.lint import crossing_rules
 from ncd.drawing.lint import wire_rules as rules
@@ -253,3 +256,24 @@ def test_no_three_wires_cross_in_one_point(shift, count):
     wires = (*cross("n1", "n1"), third)
     found = [f for f in faults(crossing_rules.crossings, wires=wires) if "three" in f]
     assert len(found) == count
+
+
+@pytest.mark.parametrize(("slope", "count"), [(0, 1), (1.0, 1), (30.0, 0)])
+def test_wires_that_part_run_as_one_only_while_they_are_near(slope: float, count: int) -> None:
+    one = wire((0, 50), (200, 50), name="v x")
+    two = wire((60, 50), (110, 50 + slope), name="w y")
+    back = wire((60, 50 + slope), (110, 50), name="w y")
+    for other in (two, back):
+        assert len(faults(rules.as_one, wires=(one, other))) == count
+
+
+def test_a_crossing_of_two_ops_is_of_the_nearer_one_that_has_none_left() -> None:
+    """Both ops are known by their places only, and none may cross a wire."""
+    near, far = glyph((90, 0, 110, 9)), glyph((180, 0, 200, 9), node="n2")
+    one = wire((0, 20), (200, 80), name="v x", made="n1", taken="n2")
+    two = wire((0, 80), (200, 20), name="w y", made="n1", taken="n2")
+    unit = ncd.draw(ncd.Softmax("a:2")).glyphs[0].unit
+    known = [replace(op, unit=unit) for op in (near, far)]
+    assert faults(crossing_rules.crossings, wires=(one, two), glyphs=tuple(known)) == [
+        "the wires of n1 (N1) cross 1 times, where 0 would do"
+    ]

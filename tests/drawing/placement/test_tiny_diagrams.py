@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 import ncd
-from ncd import Add, Block, Copy, Einsum, Function, Id, Linear, Repeat, Softmax
+from ncd import Add, Block, Copy, Einsum, Function, Id, Linear, Repeat, Softmax, Then
 from ncd.drawing.base import style as s
 from ncd.drawing.base.label import math, wrap
 from ncd.drawing.base.primitives import Box
@@ -122,10 +124,22 @@ def test_a_title_is_broken_within_its_block_and_its_longest_word_fits() -> None:
     longest = max(wrap(words, 1.0, s.TITLE), key=lambda line: line.width).width
     assert fence.box.width == near(longest + s.TITLE_WORD - 2 * s.FENCE_EDGE)
     assert all(text.label.width <= fence.box.width - s.TITLE_SIDE for text in fence.title)
-    steps = {round(b.at.y - a.at.y, 6) for a, b in zip(fence.title, fence.title[1:], strict=False)}
+    steps = {round(b.at.y - a.at.y, 6) for a, b in pairwise(fence.title)}
     assert steps == {s.LEADING} and len(fence.title) == 7
     tall = s.LEADING * 7 + s.TITLE_ROOM[0]
     assert fence.title[0].at.y == near(-s.TRIANGLE[1] - s.INK - tall - s.TITLE_BASE + s.LEADING)
+
+
+@pytest.mark.parametrize("ops", [1, 2, 3])
+def test_the_steps_of_a_block_share_the_room_that_its_title_needs(ops: int) -> None:
+    word = "antidisestablishmentarianism" * 2
+    drawing = ncd.draw(Block(Id("m:3") >> Then(*[Softmax("m")] * ops), word), width=None)
+    (fence,) = drawing.fences
+    (longest,) = wrap(word, 1.0, s.TITLE)
+    assert fence.box.width == near(longest.width + s.TITLE_WORD - 2 * s.FENCE_EDGE)
+    middles = [(g.ink[0].x0 + g.ink[0].x1) / 2 for g in drawing.glyphs]
+    gaps = [b - a for a, b in pairwise((fence.box.x0, *middles, fence.box.x1))]
+    assert gaps == near(gaps[::-1])  # the same from both sides
 
 
 def test_brackets_stand_around_what_is_repeated_with_their_counts() -> None:
