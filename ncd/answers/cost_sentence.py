@@ -44,8 +44,9 @@ def cost_sentence(term: Term, at: str = "") -> str:
 
 def _words(circuit: Circuit) -> Iterator[str]:
     """Yields whether a table of words and the map to their scores are one, if there are both."""
-    inputs = inputs_behind_wires(circuit)
-    read = {id for cell in circuit.cells if isinstance(cell.op, Index) for id in inputs[cell.id]}
+    inputs, words = inputs_behind_wires(circuit), {value.id for value in circuit.inputs}
+    looked_up = (inputs[cell.id] for cell in circuit.cells if isinstance(cell.op, Index))
+    read = {id for ids in looked_up if words.intersection(ids) for id in ids}
     others = (cell for cell in circuit.cells if not isinstance(cell.op, Index | Wire))
     used = {id for cell in others for id in inputs[cell.id]}
     maps = [cell for cell in circuit.cells if isinstance(cell.op, Linear)]
@@ -80,17 +81,23 @@ def memory_sentences(model: Published) -> tuple[str, ...]:
 def _cache(model: Published, found: ModelMemory) -> Iterator[str]:
     """Yields what a cache keeps of a token, and of a long text."""
     numbers, sizes = sum(found.kept.values()), model.sizes
+    if found.states:
+        held = amount(found.cache(0), "B")
+        yield f"Its layers with a state keep {held} of a text at 16 bits, however long it is."
     if not numbers:
         return
+    both = "l" in sizes  # a text is read, and another is written
     layers = sizes.get("l", sizes["n"])
-    each = f"{numbers // layers:,} numbers"
-    if "g" in sizes and numbers == 2 * layers * sizes["g"] * sizes["k"]:
+    each = f"{numbers // layers // (1 + both):,} numbers"
+    if "g" in sizes and numbers % (head := 2 * sizes["g"] * sizes["k"]) == 0:
         heads = "1 head" if sizes["g"] == 1 else f"{sizes['g']} heads"
-        each = f"2 × {heads} × {sizes['k']}"
-    token, long = (amount(found.cache(n), "B") for n in (1, LONG))
+        layers, each = numbers // head, f"2 × {heads} × {sizes['k']}"
+    counts = ((found.cache(n) - found.cache(0)) // (1 + both) for n in (1, LONG))
+    token, long = (amount(count, "B") for count in counts)
     yield (
-        f"A token keeps {token} in a cache of 16 bits ({layers} layers × {each}), "
-        f"{LONG:,} tokens {long}."
+        f"A token{' that is written' * both} keeps {token} in a cache of 16 bits "
+        f"({layers} layers × {each}), {LONG:,} tokens {long}"
+        f"{'; one that is read keeps as much' * both}."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -11,11 +10,12 @@ from ncd.costs import cost_of, in_bytes
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.formats import Formats, is_cached
 from ncd.lang.types.axes import Array
+from ncd.models.language_models.model_parts import window_size
+from ncd.ops import Pad
 
 WEIGHTS = ("float32", "bfloat16", "int8", "int4")  # the formats that are compared
 USUAL = "bfloat16"  # of weights, arrays and the cache
 MOST = 1 << 24  # tokens, and texts
-WINDOW = re.compile(r"y - x < (\d+)")  # of the op in ``sliding_window``
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class ModelMemory:
         kept: The numbers that the cache keeps of a token, by the window of their layers; 0 for
             layers that see the whole text.
         made: The most numbers that an op takes and gives for each token.
+        states: The numbers that layers with a state keep of a text, however long it is.
 
     >>> small = ModelMemory({"bfloat16": 100}, {0: 4, 8: 2}, 3)
     >>> small.cache(10), small.total(10), small.longest(400)
@@ -36,11 +37,12 @@ class ModelMemory:
     weights: Mapping[str, int]
     kept: Mapping[int, int]
     made: int
+    states: int = 0
 
     def cache(self, tokens: int, texts: int = 1, format: str = USUAL) -> int:
         """Returns the bytes of the cache of some texts of so many tokens each."""
         numbers = sum(n * min(tokens, window or tokens) for window, n in self.kept.items())
-        return in_bytes(numbers * texts, format)
+        return in_bytes((numbers + self.states) * texts, format)
 
     def activations(self, tokens: int, texts: int = 1, format: str = USUAL) -> int:
         """Returns the bytes of the arrays of the largest op while the texts are read."""
@@ -84,7 +86,8 @@ def model_memory(circuit: Circuit, cached: tuple[str, ...]) -> ModelMemory:
     weights = {
         name: cost_of(circuit, Formats(name, _beside(name))).weight_bytes for name in WEIGHTS
     }
-    return ModelMemory(weights, kept_by_window(circuit, cached), _made(circuit))
+    kept = kept_by_window(circuit, cached)
+    return ModelMemory(weights, kept, _made(circuit), kept_states(circuit))
 
 
 def _beside(name: str) -> str:
@@ -102,7 +105,7 @@ def layer_windows(circuit: Circuit) -> tuple[int, ...]:
     found: list[int] = []
     window = 0
     for cell in circuit.cells:
-        window = _window(cell) or window
+        window = window_size(cell.op) or window
         if _is_attention(cell):
             found.append(window)
             window = 0
@@ -114,7 +117,7 @@ def kept_by_window(circuit: Circuit, cached: tuple[str, ...]) -> dict[int, int]:
     found: dict[int, int] = {}
     numbers = window = 0
     for cell in circuit.cells:
-        window = _window(cell) or window
+        window = window_size(cell.op) or window
         if is_cached(cell.path, cached):
             numbers += Array(cell.outputs[0].array[1:]).numel
         if _is_attention(cell) and numbers:
@@ -123,12 +126,17 @@ def kept_by_window(circuit: Circuit, cached: tuple[str, ...]) -> dict[int, int]:
     return found
 
 
-def _window(cell: Cell) -> int:
-    """Returns the positions that an op leaves to each one; 0 if it is no window."""
-    if cell.op.label != "Map window":
-        return 0
-    found = WINDOW.search(repr(cell.op))
-    return int(found[1]) if found else 0
+def kept_states(circuit: Circuit) -> int:
+    """Returns the numbers of all states of a text, with the last positions before a convolution.
+
+    >>> import ncd
+    >>> kept_states(ncd.elaborate(ncd.catalogue["mamba"].build(n=3, d=32, s=8, w=4)))  # 3 layers
+    1056
+    """
+    scans = [loop for loop in circuit.loops if loop.kind == "scan"]
+    pads = [c for c in circuit.cells if isinstance(c.op, Pad) and c.site.dom[0][0].sequence]
+    before = (c.outputs[0].array.numel - c.inputs[0].array.numel for c in pads)
+    return sum(v.array.numel for loop in scans for v in loop.inputs[: loop.states]) + sum(before)
 
 
 def _is_attention(cell: Cell) -> bool:

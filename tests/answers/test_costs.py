@@ -8,9 +8,11 @@ import pytest
 import torch
 
 import ncd
+from ncd.answers.cost_sentence import memory_sentences
 from ncd.answers.model_memory import ModelMemory, model_memory
 from ncd.models.configs.config_reader import read_config
 from tests.models.configs.decoder_models import DECODERS, decoder
+from tests.models.configs.published_counts import COUNTS
 from tests.models.configs.test_published_sizes import LLAMA, SIZES
 
 NET = """class Net(nn.Module):
@@ -103,4 +105,36 @@ def test_a_configuration_says_what_it_keeps_and_what_fits() -> None:
         "8,192 tokens 1.07 GB.",
         "Its weights take 16.1 GB at 16 bits: in 24 GB fit 36,572 tokens; in 80 GB fit 294,532 "
         "tokens.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "gpt-oss 20B",  # every second of 24 layers sees 128 tokens
+            "A token keeps 49.2 kB in a cache of 16 bits (24 layers × 2 × 8 heads × 64), "
+            "8,192 tokens 204 MB.",
+        ),
+        (
+            "BART base",
+            "A token that is written keeps 18.4 kB in a cache of 16 bits (6 layers × 1,536 "
+            "numbers), 8,192 tokens 151 MB; one that is read keeps as much.",
+        ),
+        (  # 28 layers with 8,192 × (16 numbers and the 3 positions before) in 2 bytes each
+            "Jamba",
+            "Its layers with a state keep 8.72 MB of a text at 16 bits, however long it is.",
+        ),
+    ],
+)
+def test_windows_states_and_both_texts_are_counted(name: str, said: str) -> None:
+    words = memory_sentences(read_config(json.dumps(COUNTS[name][0])))
+    assert said == words[1]
+    assert words[0].count("are not tied") == (name != "BART base")  # no table of experts is words
+
+
+def test_a_model_of_states_alone_says_what_a_text_keeps() -> None:
+    assert ncd.ask('{"model_type": "mamba"}').costs[1:] == (
+        "Its layers with a state keep 1.87 MB of a text at 16 bits, however long it is.",
+        "Its weights take 319 MB at 16 bits, and 81.2 MB at 4.",
     )

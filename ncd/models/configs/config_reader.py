@@ -13,7 +13,7 @@ from ncd.models.configs.bart_config import BARTS, read_bart
 from ncd.models.configs.config_fields import Fields
 from ncd.models.configs.decoder_config import FAMILIES, read_decoder
 from ncd.models.configs.deepseek_config import read_deepseek
-from ncd.models.configs.language_configs import ENCODERS, read_bert, read_gpt2
+from ncd.models.configs.language_configs import ENCODERS, read_bert, read_deberta, read_gpt2
 from ncd.models.configs.mamba_config import read_mamba
 from ncd.models.configs.published import Published
 from ncd.models.configs.t5_config import TITLES, read_t5
@@ -30,6 +30,7 @@ ASIDE = re.compile(  # names of fields that change no size and no shape
 READERS: Mapping[str, Callable[[Fields, str], Published]] = {
     **dict.fromkeys(FAMILIES, read_decoder),
     **dict.fromkeys(ENCODERS, read_bert),
+    "deberta-v2": read_deberta,
     "deepseek_v2": read_deepseek,
     "deepseek_v3": read_deepseek,
     "gpt2": read_gpt2,

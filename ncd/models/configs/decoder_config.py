@@ -15,12 +15,14 @@ from ncd.models.configs.decoder_family import Family, Of, When
 from ncd.models.configs.decoder_layers import GLOBAL, layers
 from ncd.models.configs.dense_decoders import DENSE
 from ncd.models.configs.expert_decoders import SPARSE
+from ncd.models.configs.mamba_config import rank
 from ncd.models.configs.published import SHORT, Published
 from ncd.models.configs.rotary_fields import rotary
 from ncd.models.language_models.decoder import Design, decoder
 from ncd.models.language_models.decoder_attention import Heads
 from ncd.models.language_models.expert_mixture import Routing, softmax_router
 from ncd.models.language_models.norm_kinds import Norm
+from ncd.models.recurrent_networks.selective_state import mamba_block
 
 FAMILIES: Mapping[str, Family] = {**DENSE, **SPARSE}
 FEATURES = ("hidden_size", "n_embd", "d_model")
@@ -39,6 +41,9 @@ INNER = ("text_config", "attn_config", "ffn_config")  # fields that hold further
 MEANINGS = {
     "b": "features of a head that turn with the position",
     "x": "hidden features of the shared expert",
+    "i": "features inside a layer with a state",
+    "s": "numbers of the state for each of them",
+    "r": "features from which the steps are made",
 }
 
 
@@ -91,10 +96,10 @@ def _value(fields: Fields, choice: Any) -> Any:
         return choice.value if fields.get(choice.name) else ""
     if not isinstance(choice, Of):
         return choice
+    if choice.made:
+        return fields.get(choice.name)
     if isinstance(choice.usual, bool):
         return fields.flag(choice.name, choice.usual)
-    if isinstance(choice.usual, int) and choice.name.startswith("norms"):
-        return fields.get(choice.name)
     if fields.get(choice.name) in (None, 0) and not choice.usual:
         return choice.usual
     return fields.number(choice.name, default=choice.usual)
@@ -117,6 +122,12 @@ def _sizes(fields: Fields, choices: Mapping[str, Any]) -> dict[str, int]:
         shared = fields.whole("n_shared_experts", default=1) * inner
         sizes |= {"f": inner, "x": fields.whole(*SHARED, default=shared)}
         sizes |= {"e": fields.whole(*EXPERTS), "c": fields.whole(*CHOSEN)}
+    if "mixer" in choices:
+        sizes |= {"i": m * fields.whole("mamba_expand", default=2)}
+        sizes |= {
+            "s": fields.whole("mamba_d_state", default=16),
+            "r": rank(fields, "mamba_dt_rank", m),
+        }
     skipped = choices.get("positions") or 0
     return {**sizes, "u": u + skipped, "v": fields.whole("vocab_size")}
 
@@ -147,7 +158,8 @@ def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
     plain = {
         each.name: choices[each.name]
         for each in names_of(Design)
-        if each.name in choices and each.name not in ("norm", "activation", "router", "dense")
+        if each.name in choices
+        and each.name not in ("norm", "activation", "router", "dense", "mixer")
     }
     more: dict[str, Any] = {
         "heads": Heads(**{**own, **_angles(fields, choices, sizes), "window": window}),
@@ -155,6 +167,7 @@ def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
             choices.get("norm", "rms"), fields.number(*EPS, default=choices.get("eps", 1e-6))
         ),
         "activation": activation(fields, *ACTIVATION, default=function),
+        "mixer": _mixer(fields, choices, sizes),
         "tied": fields.flag("tie_word_embeddings", choices.get("tied", False)),
         "router": _router(fields, choices),
         "inner": "f" if fields.get("moe_intermediate_size") else "d",
@@ -176,6 +189,14 @@ def _angles(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
         local = rotary(inner, base, "sliding_attention")
     whole = rotary(fields, choices.get("theta", 1e4), GLOBAL)
     return {"rotary": whole, "local": local, "part": sizes["b"] < sizes["k"]}
+
+
+def _mixer(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> Term | None:
+    """Returns what layers with a state have in the place of attention."""
+    if "mixer" not in choices:
+        return None
+    w, bias = fields.whole("mamba_d_conv", default=4), fields.flag("mamba_proj_bias")
+    return mamba_block(sizes["i"], w, bias, "i", fields.number(*EPS, default=choices["eps"]))
 
 
 def _router(fields: Fields, choices: Mapping[str, Any]) -> Term | None:

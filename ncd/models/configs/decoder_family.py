@@ -15,10 +15,14 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Of:
-    """The value of a field of the configuration, or a usual one where it has none."""
+    """The value of a field of the configuration, or a usual one where it has none.
+
+    One that a family's own spelling gives is ``made``: it is taken as it is.
+    """
 
     name: str
     usual: bool | float = False
+    made: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,20 @@ def sparse(values: Values) -> Values:
     if not isinstance(plain, list):
         return {}
     return {"experts in": [i not in plain and (i + 1) % step == 0 for i in range(n)]}
+
+
+def jamba(values: Values) -> Values:
+    """Jamba has attention in one layer of a round, and experts in one of another."""
+    attention, experts = _every(values, "attn_layer", 8, 4), _every(values, "expert_layer", 2, 1)
+    return {"states in": [not each for each in attention], "experts in": experts}
+
+
+def _every(values: Values, name: str, usual: int, place: int) -> list[bool]:
+    """Returns for each layer whether it has a place in its round; nothing for other values."""
+    n, step = values.get("num_hidden_layers", 32), values.get(f"{name}_period", usual)
+    at = values.get(f"{name}_offset", place)
+    whole = all(type(each) is int for each in (n, step, at)) and step > 0 and n <= 256
+    return [i % step == at for i in range(n)] if whole else []
 
 
 def modern(values: Values) -> Values:

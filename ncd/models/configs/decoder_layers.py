@@ -28,12 +28,13 @@ def layers(
     near = _near(fields, choices.get("windows", ""), n)
     window = fields.whole("sliding_window") if any(near) else 0
     turned = fields.get("no_rope_layers")
-    experts = fields.get("experts in")
+    experts, states = fields.get("experts in"), fields.get("states in")
     kinds = [
         Layer(
             near=near[i],
             turned=near[i] if choices.get("turns") == "windows" else bool(_at(turned, i)),
             experts=bool(_at(experts, i)),
+            state=bool(states) and bool(_at(states, i)),
         )
         for i in range(n)
     ]

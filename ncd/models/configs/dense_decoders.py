@@ -101,7 +101,7 @@ DENSE: Mapping[str, Family] = {
         "StableLM",
         "Bellagente et al. 2024, Stable LM 2",
         {
-            **{**LAYER, "bias": Of("use_qkv_bias"), "parallel": Of("norms beside", 0)},
+            **{**LAYER, "bias": Of("use_qkv_bias"), "parallel": Of("norms beside", 0, made=True)},
             **{"turn": 0.25, "qk_norm": When("qk_layernorm", "each"), "eps": 1e-5},
         },
         {},
@@ -133,7 +133,7 @@ DENSE: Mapping[str, Family] = {
             **{**LAYER, "gated": False, "activation": "gelu", "tied": True, "eps": 1e-5},
             **{"bias": Of("bias"), "out_bias": Of("bias"), "mlp_bias": Of("bias")},
             **{
-                "parallel": Of("norms beside", 1),
+                "parallel": Of("norms beside", 1, made=True),
                 "distances": When("alibi", "before"),
                 "wide": True,
             },
@@ -147,7 +147,7 @@ DENSE: Mapping[str, Family] = {
         {
             **{**LAYER, "gated": False, "activation": "gelu", "mlp_bias": True, "turn": 0.25},
             **{"bias": Of("attention_bias", True), "out_bias": Of("attention_bias", True)},
-            **{"parallel": Of("norms beside", 2), "eps": 1e-5},
+            **{"parallel": Of("norms beside", 2, made=True), "eps": 1e-5},
         },
         {},
         neox,

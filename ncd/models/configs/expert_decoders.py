@@ -16,6 +16,7 @@ from ncd.models.configs.decoder_family import (
     Of,
     When,
     granite,
+    jamba,
     sparse,
 )
 
@@ -60,6 +61,14 @@ SPARSE: Mapping[str, Family] = {
         },
         {"sliding_window": 128},
         fixed={"swiglu_limit": 7, "swiglu_alpha": 1.702, "hidden_act": "silu"},
+    ),
+    "jamba": Family(
+        "Jamba",
+        "Lieber et al. 2024, Jamba",
+        {"router": "softmax", "windows": "all", "turn": 0, "mixer": "mamba", "eps": 1e-6},
+        {"num_experts": 16, "num_experts_per_tok": 2},
+        jamba,
+        {"mamba_conv_bias": True},
     ),
     "olmoe": Family(
         "OLMoE",

@@ -1,4 +1,4 @@
-"""Configurations of GPT-2, and of BERT and encoders like it."""
+"""Configurations of GPT-2, of BERT and encoders like it, and of DeBERTa."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from ncd.lang.errors import SizeError
 from ncd.models.configs.activation_names import activation
 from ncd.models.configs.config_fields import LAYERS, Fields
 from ncd.models.configs.published import SHORT, Published
 from ncd.models.language_models.bert import Encoder, bert
+from ncd.models.language_models.deberta import Distances, deberta
 from ncd.models.language_models.gpt2 import gpt2
 
 MEANINGS = {"a": "features of an embedding"}
@@ -77,3 +79,44 @@ def read_bert(fields: Fields, kind: str) -> Published:
     }
     system, places = partial(bert, encoder=encoder), u - encoder.skipped
     return Published(title, source, sizes, system, False, places, MEANINGS)
+
+
+# What DeBERTa's third version has: distances alone, read by the maps of queries and keys.
+DEBERTA = {
+    **{"relative_attention": True, "share_att_key": True, "position_biased_input": False},
+    **{"norm_rel_ebd": "layer_norm", "type_vocab_size": 0, "conv_kernel_size": 0},
+}
+
+
+def read_deberta(fields: Fields, kind: str) -> Published:
+    """Returns the third version of DeBERTa.
+
+    Raises:
+        SizeError: For choices of another version.
+    """
+    for name, value in DEBERTA.items():
+        fields.fixed(name, value)
+    if not all(each in str(fields.get("pos_att_type")) for each in ("p2c", "c2p")):
+        fields.fixed("pos_att_type", "p2c|c2p")
+    m, h = fields.whole("hidden_size"), fields.whole("num_attention_heads")
+    fields.same("embedding_size", m)
+    u, far = (
+        fields.whole("max_position_embeddings", default=512),
+        fields.get("max_relative_positions"),
+    )
+    distances = Distances(
+        fields.whole("position_buckets", default=256, most=u),
+        u if far == -1 else fields.whole("max_relative_positions", default=u),
+        fields.number("layer_norm_eps", default=1e-7),
+        activation(fields, "hidden_act", default="gelu"),
+    )
+    if distances.buckets < 2 or distances.far <= distances.buckets // 2 + 1:
+        fact = f"{distances.buckets} distances are told apart of {distances.far}"
+        raise SizeError(fact, where="config.json", cure='"position_buckets": 256')
+    sizes = {
+        "n": fields.whole("num_hidden_layers", most=LAYERS),
+        **{"t": min(SHORT, u), "h": h, "k": fields.heads(m, h)},
+        **{"d": fields.whole("intermediate_size"), "v": fields.whole("vocab_size")},
+    }
+    system = partial(deberta, distances=distances)
+    return Published("DeBERTa v3", "He et al. 2021, DeBERTaV3", sizes, system, False, u)

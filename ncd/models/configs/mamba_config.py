@@ -17,18 +17,21 @@ MEANINGS = {
 }
 
 
+def rank(fields: Fields, name: str, m: int) -> int:
+    """Returns the features from which the steps are made; by default a 16th of all."""
+    return ceil(m / 16) if fields.get(name) in (None, "auto") else fields.whole(name)
+
+
 def read_mamba(fields: Fields, kind: str) -> Published:
     """Returns Mamba."""
     m = fields.whole("hidden_size", "d_model", default=768)
-    rank = fields.get("time_step_rank")
-    automatic = rank is None or rank == "auto"
     sizes = {
         "n": fields.whole("num_hidden_layers", "n_layer", default=32, most=LAYERS),
         "t": SHORT,
         "m": m,
         "d": m * fields.whole("expand", default=2),
         "s": fields.whole("state_size", default=16),
-        "r": ceil(m / 16) if automatic else fields.whole("time_step_rank"),
+        "r": rank(fields, "time_step_rank", m),
         "w": fields.whole("conv_kernel", default=4),
         "v": fields.whole("vocab_size", default=50280),
     }

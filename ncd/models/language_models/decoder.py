@@ -41,12 +41,14 @@ class Layer:
         turned: Whether queries and keys turn with their positions.
         experts: Whether its feed-forward is a mixture of experts, if the model has one.
         normed: Whether a norm stands before its attention.
+        state: Whether it has a state in the place of attention.
     """
 
     near: bool = False
     turned: bool = True
     experts: bool = True
     normed: bool = True
+    state: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Design:
         part_scale: The number that multiplies what a part adds.
         word_scale: The number that multiplies the scores of words.
         word_cap: The number at which these are capped; 0 for none.
+        mixer: What layers with a state have in the place of attention.
 
     Source: the papers of the families in ``ncd/models/configs/dense_decoders.py``.
     """
@@ -108,6 +111,7 @@ class Design:
     part_scale: float = 1
     word_scale: float = 1
     word_cap: float = 0
+    mixer: Term | None = None
 
 
 def decoder(design: Design, n: int, t: int, **sizes: int) -> Term:
@@ -120,7 +124,8 @@ def decoder(design: Design, n: int, t: int, **sizes: int) -> Term:
         **sizes: The sizes of the other axes: m features of a position, g heads of keys with q
             queries each, k features of a head of which b turn, d hidden features, v words, c of e
             experts with f hidden features, x hidden features of a shared one, u positions in a
-            table.
+            table, i features inside a layer with a state of s numbers each, and r that make its
+            steps.
 
     Source: Touvron et al. 2023, "LLaMA", section 2.2, for the usual choices.
 
@@ -128,7 +133,8 @@ def decoder(design: Design, n: int, t: int, **sizes: int) -> Term:
     >>> str(decoder(Design(), 2, 12, **sizes).cod)
     't v'
     """
-    return Axes(t=seq(t), **sizes)(_decoder(design, n))
+    keys = {"z": seq(t + 1)} if design.heads.sinks else {}  # with the sink
+    return Axes(t=seq(t), **keys, **sizes)(_decoder(design, n))
 
 
 @lru_cache(64)
@@ -189,7 +195,8 @@ def _runs(design: Design, layers: tuple[Layer, ...], name: str, every: bool = Fa
 
 def _layer(design: Design, kind: Layer) -> Term:
     """Returns attention and feed-forward, one behind the other or side by side."""
-    attention = grouped_attention(design.heads, design.norm, kind.near, kind.turned)
+    attention = design.mixer if kind.state else None
+    attention = attention or grouped_attention(design.heads, design.norm, kind.near, kind.turned)
     forward = _forward(design, kind)
     if design.parallel:
         return _side_by_side(design, attention, forward)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ncd.lang.formulas.formula import Apply, Number
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
@@ -15,6 +16,8 @@ from ncd.ops import (
     Param,
 )
 
+WINDOW = "window"  # the title of its op
+
 
 def sliding_window(size: int, causal: bool = True) -> Term:
     """Returns a mask of scores ``y x g q``: each position sees itself and ``size - 1`` before.
@@ -22,7 +25,20 @@ def sliding_window(size: int, causal: bool = True) -> Term:
     Without ``causal`` it sees as many after it.
     """
     away = "y - x" if causal else "abs(y - x)"
-    return Map("y x g q -> y x g q", f"where({away} < {size}, $1, -inf)", "window")
+    return Map("y x g q -> y x g q", f"where({away} < {size}, $1, -inf)", WINDOW)
+
+
+def window_size(op: Term) -> int:
+    """Returns the positions that a :func:`sliding_window` leaves; 0 for another op.
+
+    >>> window_size(sliding_window(5)), window_size(cap(5))
+    (5, 0)
+    """
+    if not isinstance(op, Map) or op.title != WINDOW or not isinstance(op.function, Apply):
+        return 0
+    nearer = op.function.parts[0]
+    size = nearer.parts[1] if isinstance(nearer, Apply) else None
+    return int(size.value) if isinstance(size, Number) else 0
 
 
 def cap(most: float) -> Term:

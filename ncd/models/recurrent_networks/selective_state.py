@@ -15,7 +15,7 @@ from ncd.models.language_models.model_parts import after_norm, tied_model
 from ncd.ops import Conv, Einsum, Elementwise, Linear, Map, Pad, Param, RMSNorm
 
 STEPS, INPUTS, WRITES, READS = "steps", "conv1d", "x_B", "x_C"  # names of the scan's inputs
-RATES, STATE, SCAN = "A_log", "d s", "ssm"
+RATES, SCAN = "A_log", "ssm"
 # The step of a feature is 0.001 to 0.1 at first: Gu and Dao 2023, section 3.6.
 _STEP = "log(exp(0.001 * 100 ** ((uniform + 1) / 2)) - 1)"
 
@@ -64,69 +64,91 @@ def mamba(
 
 @lru_cache(64)
 def _mamba(n: int, d: int, w: int, eps: float, bias: bool) -> Term:
-    layer = after_norm(_block(d, w, bias), RMSNorm("m", "norm", eps))
+    layer = after_norm(mamba_block(d, w, bias), RMSNorm("m", "norm", eps))
     layers = Repeat((layer,) * n, "layers") >> RMSNorm("m", "norm_f", eps)
     return tied_model(layers, "embeddings")
 
 
-def _block(d: int, w: int, bias: bool) -> Term:
-    """Returns a Mamba block, ``t m -> t m``: two maps, a convolution, the state, a gate."""
+def mamba_block(size: int, w: int, bias: bool, d: str = "d", eps: float = 0) -> Term:
+    """Returns a Mamba block, ``t m -> t m``: two maps, a convolution, the state, a gate.
+
+    Args:
+        size: The features inside it.
+        w: The positions that the convolution sees.
+        bias: Whether its first and last map have a bias.
+        d: The axis of these features.
+        eps: The number that norms add to what makes steps, writes and reads; 0 for no norms.
+    """
     body = Then(
         Id("t m, t m"),
-        Linear("m -> d", "in_x", bias) @ Linear("m -> d", "in_z", bias),
-        _convolution(d, w) @ Id("t d"),
-        _selective_state() @ Id("t d"),
-        Map("t d, t d -> t d", "$1 * silu($2)", "gate"),
-        Linear("d -> m", "out_proj", bias),
+        Linear(f"m -> {d}", "in_x", bias) @ Linear(f"m -> {d}", "in_z", bias),
+        _convolution(size, w, d) @ Id(f"t {d}"),
+        _selective_state(d, eps) @ Id(f"t {d}"),
+        Map(f"t {d}, t {d} -> t {d}", "$1 * silu($2)", "gate"),
+        Linear(f"{d} -> m", "out_proj", bias),
     )
     return Wire("t m -> t m, t m") >> Block(body, "Mamba Block", "module", "mixer")
 
 
-def _convolution(d: int, w: int) -> Term:
+def _convolution(size: int, w: int, d: str) -> Term:
     """Returns a map of each feature's last w positions."""
     steps = (
-        Einsum("t d -> d t"),
+        Einsum(f"t {d} -> {d} t"),
         *((Pad("t -> u", w - 1, 0),) if w > 1 else ()),
-        Conv(f"d {'u' if w > 1 else 't'} -> d t", INPUTS, w, padding=0, groups=d),
-        Einsum("d t -> t d"),
+        Conv(f"{d} {'u' if w > 1 else 't'} -> {d} t", INPUTS, w, padding=0, groups=size),
+        Einsum(f"{d} t -> t {d}"),
         Elementwise("silu"),
     )
     return Block(Then(*steps), "Short Convolution", "window")
 
 
-def _selective_state() -> Term:
+def _selective_state(d: str, eps: float) -> Term:
     """Returns the state along t, whose steps, writing and reading depend on the position."""
-    step = Linear("d -> r", "x_dt") >> Linear("r -> d", "dt_proj") @ Param("d", "dt_bias", _STEP)
-    step = step >> Map("d, d -> d", "log(1 + exp($1 + $2))", STEPS)
-    scan = (
-        Map(f"-> {STATE}", "0", "0") @ Id("t d, t d, t s, t s")
-        >> Scan(_step(), "t", SCAN)
-        >> Wire(f"{STATE}, t d -> t d")
+    state = f"{d} s"
+    rate = Linear("r -> " + d, "dt_proj") @ Param(d, "dt_bias", _STEP)
+    step = Then(
+        _normed(f"{d} -> r", "x_dt", eps),
+        rate,
+        Map(f"{d}, {d} -> {d}", "log(1 + exp($1 + $2))", STEPS),
     )
+    scan = (
+        Map(f"-> {state}", "0", "0") @ Id(f"t {d}, t {d}, t s, t s")
+        >> Scan(_step(d), "t", SCAN)
+        >> Wire(f"{state}, t {d} -> t {d}")
+    )
+    x = f"t {d}"
+    writes, reads = (_normed(f"{d} -> s", name, eps) for name in (WRITES, READS))
     body = Then(
-        Wire("t d -> t d, t d, t d, t d, t d"),
-        step @ Id("t d") @ Linear("d -> s", WRITES) @ Linear("d -> s", READS) @ Id("t d"),
-        scan @ Id("t d"),
-        Id("t d, t d") @ Param("d", "D", "1"),
-        Map("t d, t d, d -> t d", "$1 + $3 * $2", "skip"),
+        Wire(f"{x} -> {x}, {x}, {x}, {x}, {x}"),
+        step @ Id(x) @ writes @ reads @ Id(x),
+        scan @ Id(x),
+        Id(f"{x}, {x}") @ Param(d, "D", "1"),
+        Map(f"{x}, {x}, {d} -> {x}", "$1 + $3 * $2", "skip"),
     )
     return Block(body, "Selective State Space", "einsum")
 
 
-def _step() -> Term:
+def _normed(pattern: str, name: str, eps: float) -> Term:
+    """Returns a map, with a norm behind it if there are any."""
+    made = Linear(pattern, name)
+    return made >> RMSNorm(pattern[-1], f"{name}_norm", eps) if eps else made
+
+
+def _step(d: str) -> Term:
     """Returns one step of the state: it fades, takes in the input, and is read.
 
     It takes the state, the step, the input, and what writes and reads.
     """
+    state = f"{d} s"
     return Then(
-        Id(STATE) @ Wire("d, d, s, s -> d, d, d, s, s", "1 1 2 3 4"),
-        Id(f"{STATE}, d") @ Param(STATE, RATES, "log(1 + s)") @ Id("d, d, s, s"),
-        Map(f"{STATE}, d, {STATE} -> {STATE}", "exp(-$2 * exp($3)) * $1", "forget")
-        @ Map("d, d, s -> d s", "$1 * $2 * $3", "write")
+        Id(state) @ Wire(f"{d}, {d}, s, s -> {d}, {d}, {d}, s, s", "1 1 2 3 4"),
+        Id(f"{state}, {d}") @ Param(state, RATES, "log(1 + s)") @ Id(f"{d}, {d}, s, s"),
+        Map(f"{state}, {d}, {state} -> {state}", "exp(-$2 * exp($3)) * $1", "forget")
+        @ Map(f"{d}, {d}, s -> {state}", "$1 * $2 * $3", "write")
         @ Id("s"),
-        Map(f"{STATE}, {STATE} -> {STATE}", "$1 + $2", "+") @ Id("s"),
-        Wire(f"{STATE}, s -> {STATE}, {STATE}, s"),
-        Id(STATE) @ Einsum(f"{STATE}, s -> d", "read"),
+        Map(f"{state}, {state} -> {state}", "$1 + $2", "+") @ Id("s"),
+        Wire(f"{state}, s -> {state}, {state}, s"),
+        Id(state) @ Einsum(f"{state}, s -> {d}", "read"),
     )
 
 

@@ -139,6 +139,12 @@ COUNTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
         11_683_584,
     ),
     "ModernBERT base": (_llama("modernbert", 768, 1152, 22, 12, 50368), 149_014_272),
+    "DeBERTa v3 base": (
+        _llama("deberta-v2", 768, 3072, 12, 12, 128100, position_buckets=256)
+        | {"pos_att_type": "p2c|c2p", "norm_rel_ebd": "layer_norm", "share_att_key": True}
+        | {"relative_attention": True, "position_biased_input": False, "type_vocab_size": 0},
+        183_831_552,
+    ),
     "gpt-oss 20B": (
         _llama("gpt_oss", 2880, 2880, 24, 64, 201088, num_key_value_heads=8, head_dim=64)
         | {"num_local_experts": 32, "num_experts_per_tok": 4, "swiglu_limit": 7.0},
@@ -148,6 +154,11 @@ COUNTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
         _llama("gpt_oss", 2880, 2880, 36, 64, 201088, num_key_value_heads=8, head_dim=64)
         | {"num_local_experts": 128, "num_experts_per_tok": 4},
         116_829_156_672,
+    ),
+    "Jamba": (
+        _llama("jamba", 4096, 14336, 32, 32, 65536, num_key_value_heads=8)
+        | _experts(16, 2, attn_layer_period=8, attn_layer_offset=4, mamba_dt_rank=256),
+        51_570_323_328,
     ),
     "BART base": (_two_texts("bart", 768, 3072, (6, 6), 12, 50265), 139_420_416),
     "mBART large": (_two_texts("mbart", 1024, 4096, (12, 12), 16, 250027), 610_851_840),

@@ -92,6 +92,43 @@ def test_a_field_that_cannot_be_is_named(change: dict[str, Any], message: str) -
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            {"model_type": "swin", "depths": [2, 2, 18, 4]},
+            "depths is [2, 2, 18, 4], but only [2, 2, 18, 2] is read here. "
+            'Try "depths": [2, 2, 18, 2].',
+        ),
+        (
+            {"model_type": "convnext", "hidden_sizes": [96, 192]},
+            "hidden_sizes is [96, 192], but it is 4 whole numbers from 1. "
+            'Try "hidden_sizes": [96, 192, 384, 768].',
+        ),
+        (
+            {**LLAMA, "model_type": "gpt_oss", "swiglu_limit": 8.0},
+            'swiglu_limit is 8.0, but only 7 is read here. Try "swiglu_limit": 7.',
+        ),
+        (
+            {**LLAMA, "model_type": "deberta-v2", "conv_kernel_size": 3},
+            'conv_kernel_size is 3, but only 0 is read here. Try "conv_kernel_size": 0.',
+        ),
+        (
+            {
+                "model_type": "clip",
+                "vision_config": {"hidden_size": 1664, "intermediate_size": 8192},
+            },
+            "intermediate_size is 8192, but another field says 6656. "
+            'Try "intermediate_size": 6656.',
+        ),
+    ],
+)
+def test_what_is_not_read_of_a_type_is_said(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(NCDError) as error:
+        read_config(json.dumps(config))
+    assert str(error.value) == f"config.json: {message}"
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"model_type": ' + "[" * 5000, " " * 60_001])
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(NCDError):
@@ -128,6 +165,14 @@ FIELDS = sorted(
         ),
         *("depths", "hidden_sizes", "num_heads", "embed_dim", "window_size", "vision_config"),
         *("text_config", "local_attention", "global_attn_every_n_layers", "norm_bias"),
+        *("position_buckets", "max_relative_positions", "pos_att_type", "conv_kernel_size"),
+        *(
+            "attn_layer_period",
+            "attn_layer_offset",
+            "mamba_d_conv",
+            "mamba_dt_rank",
+            "mamba_expand",
+        ),
         *("swiglu_limit", "architectures", "scale_embedding", "encoder_layers"),
         *("first_k_dense_replace", "topk_method", "routed_scaling_factor", "n_layer", "d_kv"),
     }
