@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 
+from ncd.lang.plain_text import listed
 from ncd.lang.types.axes import Array, Type
 
 Shape = tuple[int, ...]
@@ -50,7 +51,7 @@ def result_sentence(
     ]
     if len(shapes) > MOST:
         words.append(f"{len(shapes) - MOST} more")
-    return f"out: {' and '.join(filter(None, (', '.join(words[:-1]), *words[-1:])))}"
+    return f"out: {listed(words)}"
 
 
 def shape_words(shape: Shape, names: Iterable[str] = ()) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from ncd.findings.finding import Finding
 from ncd.findings.module_findings import call_findings
 from ncd.importing import Imported
+from ncd.pytorch_source.usual.spelled_inputs import array_words
 
 MAKERS = (ast.ClassDef, ast.FunctionDef)  # of what makes a module
 
@@ -36,7 +37,5 @@ def _call(text: str, name: str, inputs: str) -> str:
     given = []
     for each in inputs.split(","):
         shape, _, below = each.strip().partition("#")
-        sizes = ", ".join(filter(None, shape.split("x")))
-        tuple_ = f"({sizes},)" if sizes.isdecimal() else f"({sizes})"
-        given.append(f"torch.randint({below}, {tuple_})" if below else f"torch.randn({sizes})")
+        given.append(array_words([*filter(None, shape.split("x"))], below))
     return f"{name}{'()' * (name in made)}({', '.join(given)})"

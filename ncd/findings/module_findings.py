@@ -8,15 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ncd.findings.finding import Finding
 from ncd.findings.search import findings
 from ncd.importing import Imported
 from ncd.lang.errors import ParseError, shown
-
-PLAIN = (bool, float, int, str, type(None))  # kinds of arguments that a call can spell
+from ncd.pytorch_source.usual.spelled_inputs import input_words
+from ncd.pytorch_source.usual.usual_sizes import PLAIN
 
 
 def module_findings(found: Imported) -> tuple[Finding, ...]:
@@ -37,7 +36,7 @@ def module_findings(found: Imported) -> tuple[Finding, ...]:
 
     Source: this project's own.
 
-    >>> import ncd
+    >>> import ncd, torch
     >>> ncd.module_findings(ncd.from_torch(nn.Linear(8, 3), torch.ones(2, 8)))
     ()
     """
@@ -90,17 +89,7 @@ def _settings(module: nn.Module) -> str | None:
 def _spelled(args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
     """Returns the inputs of a module as a source writes them; None if it cannot."""
     pairs = [*(("", x) for x in args), *((f"{name}=", x) for name, x in named.items())]
-    if any(not isinstance(x, Tensor) and type(x) not in PLAIN for _, x in pairs):
+    words = [(name, input_words(x)) for name, x in pairs]
+    if any(each is None for _, each in words):
         return None
-    return ", ".join(f"{name}{_input(x)}" for name, x in pairs)
-
-
-def _input(x: Any) -> str:
-    if not isinstance(x, Tensor):
-        return repr(x)
-    shape = tuple(x.shape)
-    if x.dtype == torch.bool:
-        return f"torch.ones({shape}, dtype=torch.bool)"
-    if x.is_floating_point():
-        return f"torch.randn({shape})"
-    return f"torch.randint({int(x.max()) + 1 if x.numel() else 1}, {shape})"
+    return ", ".join(f"{name}{each}" for name, each in words)

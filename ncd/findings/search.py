@@ -47,7 +47,7 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
         now = time.process_time()
         reason = explanation(failure)
         working = working_sizes(failure, now + SIZES * (deadline - now))
-        edits = cures(failure, deadline)
+        edits = cures(failure, plain, deadline)
         late = not in_time or (not edits and time.process_time() > deadline)
         words = filter(None, (reason, working, LATE.says if late else ""))
         return (Finding("failure", failure.line, failure.path, " ".join(words), edits),)

@@ -11,6 +11,7 @@ from torch import Tensor
 from ncd.inputs import images
 from ncd.inputs.images import Picture
 from ncd.inputs.sentences import embed
+from ncd.lang.plain_text import listed
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.run import example_inputs
@@ -67,7 +68,7 @@ class Feed:
         """A description of the inputs."""
         if self.pictures:
             titles = dict.fromkeys(picture.title for picture in self.pictures)
-            return " and ".join(titles)
+            return listed(titles)
         if self.numbers:
             return f"the sequence {' '.join(*self.words.values())}"
         if self.trained:

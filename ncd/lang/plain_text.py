@@ -1,8 +1,9 @@
-"""Plain text of what is typeset: formulas between dollar signs without their marks."""
+"""Plain text: formulas between dollar signs without their marks, and lists of words."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _SCRIPT = re.compile(r"([_^])\{([^{}]*)\}")
 
@@ -16,6 +17,16 @@ def plain_text(text: str) -> str:
     if text.count("$") % 2:  # it is money
         return text
     return _SCRIPT.sub(_script, text.replace("$", ""))
+
+
+def listed(words: Iterable[str]) -> str:
+    """Returns words as a sentence lists them.
+
+    >>> listed(["batch", "height", "width"]), listed(["batch"]), listed(())
+    ('batch, height and width', 'batch', '')
+    """
+    *first, last = [*words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _script(found: re.Match[str]) -> str:

@@ -25,6 +25,7 @@ from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
+from ncd.lang.plain_text import listed
 from ncd.lang.types.axes import Array, Axis
 from ncd.lessons.ratios import in_words
 from ncd.models import Entry
@@ -215,7 +216,7 @@ def _changed(
     usual = (Fraction(1), factor, factor**2, 1 / factor, Fraction(2), Fraction(4), Fraction(1, 2))
     right = in_words(ratio)
     wrong = [in_words(each) for each in usual if not 1 / NEAR < each / ratio < NEAR]
-    moves = " and ".join(f"{name} goes from {settings[name]} to {n}" for name, n in new.items())
+    moves = listed(f"{name} goes from {settings[name]} to {n}" for name, n in new.items())
     text = f"{moves}. What becomes of the {before:,} {COUNTED[what]}?"
     ratios = {in_words(each): each for each in (*usual, ratio)}
     why = f"There are {after:,} then."

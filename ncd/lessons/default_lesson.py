@@ -10,7 +10,7 @@ from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Value
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
 from ncd.lang.formulas.expr import Arg
-from ncd.lang.plain_text import plain_text
+from ncd.lang.plain_text import listed, plain_text
 from ncd.lang.types.axes import Axis
 from ncd.lessons.computed_questions import Question, question
 from ncd.lessons.lesson import LINE, View
@@ -67,7 +67,7 @@ def _title(fence: Fence) -> str:
 def _arrays(values: Sequence[Value]) -> str:
     """Returns the axes of some arrays: ``ȳ k and two arrays x̄ k``."""
     axes = (" ".join(map(_axis, value.array)) for value in values)
-    return " and ".join(_times(name, n) for name, n in Counter(axes).items())
+    return listed(_times(name, n) for name, n in Counter(axes).items())
 
 
 def _times(axes: str, n: int) -> str:

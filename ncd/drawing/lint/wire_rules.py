@@ -10,6 +10,7 @@ import numpy as np
 
 from ncd.drawing.base.primitives import Dot, DrawnGlyph, DrawnWire, Point
 from ncd.drawing.lint.flat_drawing import Flat, Indices, Numbers, distinct, piercing
+from ncd.lang.plain_text import listed
 
 NEAR_MARK = 9.0  # units between the end of a wire and its mark
 ALONG, ONTO = 6.0, 40.0  # units that wires may run along each other; near a dot
@@ -203,7 +204,7 @@ def caps(flat: Flat) -> Iterator[str]:
     for node, at, own in tips:
         wires = [flat.drawing.wires[n] for n in own if flat.loose[n, 1]]
         if len({wire.array for wire in wires}) < len(wires) and not _inner(flat, node):
-            names = " and ".join(wire.axis for wire in wires)
+            names = listed(wire.axis for wire in wires)
             yield f"wires {names} end in one point at {node}, {at.x:.0f}, {at.y:.0f}"
     if not tips:
         return

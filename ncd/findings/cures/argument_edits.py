@@ -9,12 +9,11 @@ from math import prod
 
 from torch import nn
 
-from ncd.findings.cures.candidate import Candidate, inserted, operands, replaced
+from ncd.findings.cures.candidate import SHAPED, Candidate, inserted, operands, replaced
 from ncd.findings.failures.call_reasons import PAIRS
 from ncd.findings.failures.failure import TAKES, Failure, flattened
 from ncd.findings.failures.size_words import equation
 
-SHAPED = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
 GIVES = ("out_features", "out_channels", "hidden_size")
 LONGEST = 60  # letters of a product that may stand in several places
 TWINS = 8  # equal products that are changed together

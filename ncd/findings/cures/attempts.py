@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from ncd.findings.cures.argument_edits import (
     argument_edits,
@@ -13,7 +14,7 @@ from ncd.findings.cures.argument_edits import (
 from ncd.findings.cures.axis_edits import axis_edits, call_edits
 from ncd.findings.cures.candidate import Candidate
 from ncd.findings.cures.layer_edits import mode_edits, projection_edits, shortcut_edits
-from ncd.findings.cures.number_edits import number_edits
+from ncd.findings.cures.number_edits import LEAST, number_edits
 from ncd.findings.cures.shape_edits import shape_edits
 from ncd.findings.cures.window_edits import padding_edits
 from ncd.findings.failures.failure import Failure
@@ -21,17 +22,25 @@ from ncd.findings.finding import Edit
 from ncd.findings.reading.source_trace import Trace
 
 SECONDS = 5.0  # of one reading
+SEARCHES = (
+    *(argument_edits, swap_edits, parameter_edits, switch_edits, axis_edits, call_edits),
+    *(shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
+)
 
 
-def candidates(failure: Failure) -> list[Candidate]:
-    """Returns all edits that a search finds, the likeliest first."""
-    every: list[Candidate] = []
-    for search in (
-        *(argument_edits, swap_edits, parameter_edits, switch_edits, axis_edits, call_edits),
-        *(shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits, number_edits),
-    ):
-        every += search(failure)
-    return sorted(every, key=lambda one: one.cost)
+def candidates(failure: Failure) -> Iterator[Candidate]:
+    """Yields all edits that a search finds, the likeliest first.
+
+    Numbers are solved for, which is slow, only once nothing cheaper than any of them is left.
+    """
+    found = sorted((one for search in SEARCHES for one in search(failure)), key=_cost)
+    first = [one for one in found if one.cost <= LEAST]
+    yield from first
+    yield from sorted((*found[len(first) :], *number_edits(failure)), key=_cost)
+
+
+def _cost(one: Candidate) -> float:
+    return one.cost
 
 
 def read_again(text: str, trace: Trace, deadline: float, symbolic: bool = False) -> Trace:

@@ -10,7 +10,8 @@ from typing import Literal
 from ncd.findings.failures.failure import Failure
 from ncd.findings.finding import Edit
 
-SIZED = ("view", "reshape", "expand", "unflatten", "repeat", "permute", "transpose", "split")
+SHAPED = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
+SIZED = (*SHAPED, "permute", "transpose")  # take sizes or places of axes
 SPACES = ("torch", "F", "nn", "np", "math", "einops")
 
 

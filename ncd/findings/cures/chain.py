@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import islice
 
 from ncd.findings.cures.attempts import candidates, read_again, works
 from ncd.findings.cures.candidate import Candidate
@@ -21,15 +22,17 @@ ALONE = ("layer", "mode", "written")  # edits that add lines, hide the failure, 
 Cured = tuple[Candidate, str, Trace]
 
 
-def chain(failure: Failure, failed: list[tuple[Candidate, Trace]], deadline: float) -> Cured | None:
+def chain(
+    failure: Failure, before: Trace, failed: list[tuple[Candidate, Trace]], deadline: float
+) -> Cured | None:
     """Returns a cure of several edits, with the edited text and its reading; None if none is found.
 
     Args:
         failure: The first failure.
+        before: The reading of the text with plain numbers.
         failed: The single edits that did not cure it, with their readings.
         deadline: When it stops trying, in seconds of computing.
     """
-    before = read_again(failure.trace.text, failure.trace, deadline)
     search = _Search(failure.trace, deadline)
     begun = [(one, trace) for one, trace in failed if search.goes_on(one, before, trace)]
     for candidate, trace in sorted(begun, key=lambda pair: _order(before, *pair))[:FIRST]:
@@ -81,7 +84,7 @@ class _Search:
             if symbolic:
                 text = edited(self.trace.text, candidate.edits)
                 failure = failure_of(read_again(text, self.trace, self.deadline, True)) or failure
-            for more in candidates(failure)[:NEXT]:
+            for more in islice(candidates(failure), NEXT):
                 both = self.joined(candidate, more)
                 text = "" if both is None else edited(self.trace.text, both.edits)
                 if both is None or text in self.tried or self.ended:

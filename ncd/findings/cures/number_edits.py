@@ -17,6 +17,7 @@ from ncd.findings.reading.input_places import input_places
 from ncd.findings.reading.traced_numbers import Place
 
 LARGEST = 2**20
+LEAST = 1.0  # cost of any of these edits
 NEAR = 48  # numbers around the present one
 RARE = ("kernel_size", "stride", "padding", "dilation", "output_padding")  # seldom the mistake
 PARTS = ("heads", "num_heads", "nhead", "n_heads", "n_head", "groups", "num_groups")
@@ -64,7 +65,7 @@ def _written(failure: Failure) -> Iterator[Candidate]:
             for some in (nodes, *([one] for one in nodes if len(nodes) > 1)):
                 changed = (replaced(failure.trace.text, one, str(new)) for one in some)
                 edits = tuple(edit for edit in changed if edit is not None)
-                cost = 1.0 if own else 4.0 if given else 3.0
+                cost = LEAST if own else 4.0 if given else 3.0
                 yield Candidate(edits, cost, "written", "input" if given else "model")
 
 
@@ -81,7 +82,7 @@ def _candidate(
 ) -> Candidate:
     made = failure.made
     own = made is not None and _inside(failure, made, place)
-    cost = 4.0 if place.is_input else 1.0 + failure.turned if own else 3.0
+    cost = 4.0 if place.is_input else LEAST + failure.turned if own else 3.0
     at_call = place.line == getattr(failure.node, "lineno", 0) and failure.layer is None
     cost = 1.5 if at_call and not place.is_input else cost
     cost += 0.2 * rank + 0.1 * (len(edits) > 1) + 3.5 * (place.name in RARE)

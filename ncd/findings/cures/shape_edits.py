@@ -11,12 +11,10 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
 from ncd.findings.cures.candidate import Candidate, appended, inserted, operands, replaced
+from ncd.findings.failures.call_reasons import CLASSES, LOSSES
 from ncd.findings.failures.failure import Failure
 
 JOINED = ("cat", "concat", "concatenate", "add", "__add__", "__radd__", "__iadd__")
-CLASSES = ("cross_entropy", "nll_loss")  # whose target is a whole number for each place
-PLAIN = ("mse_loss", "l1_loss", "smooth_l1_loss", "binary_cross_entropy")
-LOSSES = (*CLASSES, *PLAIN, "binary_cross_entropy_with_logits")
 
 
 def shape_edits(failure: Failure) -> Iterator[Candidate]:

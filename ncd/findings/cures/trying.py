@@ -18,11 +18,12 @@ CHEAP = 1.5  # a cure that is likely what was meant, so that none of several edi
 MORE = 3.5  # dearer than the best cure, and not tried any more
 
 
-def cures(failure: Failure, deadline: float) -> tuple[Cure, ...]:
+def cures(failure: Failure, plain: Trace, deadline: float) -> tuple[Cure, ...]:
     """Returns at most three cures of a failure, each of which was read, the likeliest first.
 
     Args:
         failure: The failure, of a reading with symbols if there is one.
+        plain: The reading with plain numbers.
         deadline: When it stops trying, in seconds of computing.
     """
     trace = failure.trace
@@ -30,11 +31,13 @@ def cures(failure: Failure, deadline: float) -> tuple[Cure, ...]:
     good: list[tuple[Candidate, Cure]] = []
     failed: list[tuple[Candidate, Trace]] = []
     for candidate in candidates(failure):
-        text = edited(trace.text, candidate.edits)
-        if text in tried or len(tried) >= TRIES or time.process_time() > deadline:
-            continue
+        if len(tried) >= TRIES or time.process_time() > deadline:
+            break
         if good and candidate.cost > good[0][0].cost + MORE:
             break
+        text = edited(trace.text, candidate.edits)
+        if text in tried:
+            continue
         again = tried[text] = read_again(text, trace, deadline)
         if works(again, trace, candidate.edits):
             good.append((candidate, _cure(candidate, text, again)))
@@ -43,7 +46,7 @@ def cures(failure: Failure, deadline: float) -> tuple[Cure, ...]:
         else:
             failed.append((candidate, again))
     if not any(one.changes == "model" and one.cost <= CHEAP for one, _ in good):
-        found = chain(failure, failed, deadline)
+        found = chain(failure, plain, failed, deadline)
         if found is not None:
             good.append((found[0], _cure(*found)))
     return _chosen(failure, good)

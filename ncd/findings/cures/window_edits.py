@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from ncd.findings.cures.candidate import Candidate, inserted, replaced
-from ncd.findings.cures.shape_edits import JOINED, LOSSES
-from ncd.findings.failures.call_reasons import PAIRS
+from ncd.findings.cures.shape_edits import JOINED
+from ncd.findings.failures.call_reasons import LOSSES, PAIRS
 from ncd.findings.failures.failure import Failure
 from ncd.findings.finding import Edit
 

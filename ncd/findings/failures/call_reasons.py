@@ -20,7 +20,11 @@ from ncd.findings.failures.size_words import (
     size_words,
 )
 from ncd.findings.reading.number_ranges import OutOfRange
+from ncd.lang.plain_text import listed
 
+CLASSES = ("cross_entropy", "nll_loss")  # whose target is a whole number for each place
+DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+LOSSES = (*CLASSES, *DISTANCES, "binary_cross_entropy", "binary_cross_entropy_with_logits")
 PAIRS = {
     **dict.fromkeys(("add", "__add__", "__radd__", "add_", "__iadd__"), "+"),
     **dict.fromkeys(("sub", "__sub__", "__rsub__", "sub_", "rsub", "__isub__"), "-"),
@@ -104,9 +108,9 @@ def _joined(failure: Failure, call: Any) -> str:
     axis = call.words.get("dim", call.words.get("axis", call.words.get(1, 0)))
     shapes = call.shapes
     ranks = {len(one) for one in shapes}
-    given = " and ".join(shape_words(tuple(map(failure.value, one))) for one in shapes[:3])
+    given = listed(shape_words(tuple(map(failure.value, one))) for one in shapes[:3])
     if len(ranks) > 1:
-        return f"the arrays have {' and '.join(map(str, sorted(ranks)))} axes: {given}"
+        return f"the arrays have {listed(map(str, sorted(ranks)))} axes: {given}"
     (rank,) = ranks or {0}
     joined = int(axis) % rank if rank and call.name != "stack" else -1
     for i in range(rank):
@@ -207,7 +211,7 @@ def _targets(failure: Failure, call: Any) -> str:
         return (
             f"there are {rows} classes, 0 to {error.rows - 1}, but a target may be {error.largest}"
         )
-    if call.name in ("cross_entropy", "nll_loss"):
+    if call.name in CLASSES:
         wanted = (scores[0], *scores[2:]) if len(scores) > 1 else ()
         whole = not call.takes[1].is_floating_point()
         if target != wanted and (whole or target != scores):
@@ -259,10 +263,7 @@ REASONS: dict[str, Callable[[Failure, Any], str]] = {
     **dict.fromkeys(("cat", "concat", "concatenate", "stack", "hstack", "vstack"), _joined),
     **dict.fromkeys(("view", "reshape"), _view),
     **dict.fromkeys(("expand", "expand_as", "broadcast_to"), _expanded),
-    **dict.fromkeys(
-        ("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss"), _targets
-    ),
-    **dict.fromkeys(("binary_cross_entropy", "binary_cross_entropy_with_logits"), _targets),
+    **dict.fromkeys(LOSSES, _targets),
     **dict.fromkeys(("rearrange", "reduce", "repeat"), _rearranged),
     **dict.fromkeys(("split", "chunk", "unflatten", "split_with_sizes"), _split),
     "einsum": _einsum,

@@ -11,6 +11,7 @@ from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.layer_reasons import layer_reason, subject
 from ncd.findings.failures.size_words import equation, equation_words, shape_words, size_words
 from ncd.lang.errors import readable
+from ncd.lang.plain_text import listed
 
 WORDS = 160  # letters of a message of the source's own
 
@@ -95,7 +96,7 @@ def _general(failure: Failure) -> str:
     """Returns the shapes of what came together, and the test that came out wrong."""
     arrays = failure.arrays or (failure.call.takes if failure.call else ())
     shapes = [failure.trace.recorder.values(failure.trace.recorder.shape(x)) for x in arrays[:3]]
-    given = " and ".join(map(shape_words, shapes))
+    given = listed(map(shape_words, shapes))
     words = equation_words(failure)
     fact = f"gets {given}" if failure.layer is not None else f": {given} do not fit"
     if len(shapes) == 1 and failure.layer is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ncd.findings.failures.call_reasons import DISTANCES
 from ncd.findings.reading.call_recorder import Call
 from ncd.findings.silent.model_runs import Run, Shape, line_of, shapes
 from ncd.findings.silent.silent_source import Attempt, Fault, Source
 
-LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 DIFFERENCES = ("sub", "rsub", "__sub__", "__rsub__", "sub_", "subtract")
 MEANT = ("unsqueeze", "arange", "view", "reshape", "expand", "transpose", "t")
 
@@ -18,7 +18,7 @@ def grown_pairs(source: Source) -> Iterator[Fault]:
     """Yields the calls on a column and a row of as many numbers, whose result is a square."""
     for run in source.all_runs:
         for call in run.calls:
-            loss = call.name in LOSSES
+            loss = call.name in DISTANCES
             if (not loss and call.name not in DIFFERENCES) or len(call.takes) < 2:
                 continue
             pair = shapes(call.takes[:2])

@@ -11,8 +11,9 @@ from ncd.findings.sizes.input_axes import InputAxis
 from ncd.findings.sizes.input_sizes import Group, moved
 from ncd.findings.sizes.name_swaps import name_swaps, size_names, swap_cure
 from ncd.findings.sizes.probe import Edits, Outcome, Probe, Shapes
-from ncd.findings.sizes.range_words import FREE, listed, range_words
+from ncd.findings.sizes.range_words import FREE, range_words
 from ncd.findings.sizes.size_symbols import Parameter, TracedSizes
+from ncd.lang.plain_text import listed
 
 
 class InputRules:

@@ -9,8 +9,8 @@ from sympy import divisors
 
 from ncd.findings.finding import Finding
 from ncd.findings.sizes.probe import Probe
-from ncd.findings.sizes.range_words import listed
 from ncd.findings.sizes.size_symbols import Parameter, TracedSizes
+from ncd.lang.plain_text import listed
 
 MOST = 10  # parameters that are tried
 

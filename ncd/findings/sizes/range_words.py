@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isqrt
 
 from ncd.findings.sizes.ranges import Range
 
 FREE = ""
-
-
-def listed(words: Sequence[str]) -> str:
-    """Returns words as a sentence lists them.
-
-    >>> listed(["batch", "height", "width"])
-    'batch, height and width'
-    """
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def range_words(found: Range) -> str:

@@ -66,9 +66,7 @@ def computed_convolution(
     kernel = g.value(weight)
     outs, ins, *lengths = kernel.shape
     n, shape = len(lengths), g.shape
-    value = g.solid(as_real(g, x))
-    lead = len(value.dims) - n - 1
-    value = view_as(g, value, (*value.shape[:lead], groups, ins, *value.shape[lead + 1 :]))
+    value, lead = _grouped(g, x, n, (groups, ins))
     for i in range(n):
         value = windows(g, value, lead + 2 + i, lengths[i], *settings[i])
     kernel = view_as(g, kernel, (groups, outs // groups, ins, *lengths))
@@ -84,11 +82,7 @@ def computed_transpose(
     kernel = g.value(weight)
     ins, outs, *lengths = kernel.shape
     n, shape = len(lengths), g.shape
-    value = g.solid(as_real(g, x))
-    lead = len(value.dims) - n - 1
-    value = view_as(
-        g, value, (*value.shape[:lead], groups, ins // groups, *value.shape[lead + 1 :])
-    )
+    value, lead = _grouped(g, x, n, (groups, ins // groups))
     kernel = view_as(g, kernel, (groups, ins // groups, outs, *lengths))
     batch, places, spots = _letters(lead, n)
     pattern = f"{batch}xy{places},xyz{spots}->{batch}xz{places}{spots}"
@@ -97,6 +91,13 @@ def computed_transpose(
         count = shape[len(shape) - n + i]
         found = summed(g, found, lead + 2 + i, lead + 2 + n, count, *settings[i])
     return _biased(g, found, bias, shape, n)
+
+
+def _grouped(g: Builder, x: Operand, n: int, channels: tuple[int, int]) -> tuple[Value, int]:
+    """Returns an array with its channels in groups, and how many dimensions stand before them."""
+    value = g.solid(as_real(g, x))
+    lead = len(value.dims) - n - 1
+    return view_as(g, value, (*value.shape[:lead], *channels, *value.shape[lead + 1 :])), lead
 
 
 def _letters(lead: int, n: int) -> tuple[str, str, str]:

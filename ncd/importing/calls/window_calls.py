@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ncd.importing.base.atoms import VAGUE, Atom, leaves, make_group
@@ -141,7 +142,8 @@ def _placed(array: Array, own: Array, term: Term) -> Term:
     return term if at == sorted(at) else in_order(array, own, term)
 
 
-def max_pool(
+def _pooled(
+    made: Callable[[Signature, Sides, Sides, Sides], Term],
     n: int,
     g: Builder,
     x: Operand,
@@ -152,23 +154,10 @@ def max_pool(
     length = _sides(kernel)
     step = _sides(stride) if stride else length
     pad = _sides(padding)
-    return windowed(g, x, n, None, lambda pattern: MaxPool(pattern, length, step, pad))
+    return windowed(g, x, n, None, lambda pattern: made(pattern, length, step, pad))
 
 
-def average_pool(
-    n: int,
-    g: Builder,
-    x: Operand,
-    kernel: Any,
-    stride: Any = None,
-    padding: Any = 0,
-) -> Value:
-    length = _sides(kernel)
-    step = _sides(stride) if stride else length
-    pad = _sides(padding)
-    return windowed(g, x, n, None, lambda pattern: mean_of_windows(pattern, length, step, pad))
-
-
+max_pool, average_pool = partial(_pooled, MaxPool), partial(_pooled, mean_of_windows)
 CALLS: dict[str, Handler] = {
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), convolution),
     **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), transposed),

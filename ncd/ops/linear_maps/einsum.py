@@ -11,6 +11,7 @@ from typing import ClassVar
 from ncd.lang.errors import MismatchError
 from ncd.lang.formulas.expr import Arg, Contract, Expr
 from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.plain_text import listed
 from ncd.lang.terms.field_spelling import SCOPE, SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
@@ -143,7 +144,7 @@ class Einsum(Op):
         return rf"z_{{{subscript(site.outs[0]) or space}}} = {sign}{factors}"
 
     def words(self, site: Site) -> str:
-        summed = " and ".join(self.contracted(site))
+        summed = listed(self.contracted(site))
         kind = f"einsum, contracts {summed}" if summed else "einsum"
         return f"{kind}: {site.ins} to {site.outs}"
 

@@ -11,6 +11,7 @@ from unicodedata import normalize
 from ncd.lang.errors import MismatchError, NCDError, ParseError, SizeError, shown
 from ncd.lang.formulas.expr import Arg, Expr, Lookup, Select, reordered
 from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.plain_text import listed
 from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, Spelling, read_fields, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
@@ -217,7 +218,7 @@ class Index(Op):
 
     def words(self, site: Site) -> str:
         if self.at:
-            return "takes " + " and ".join(f"place {place} along {name}" for name, place in self.at)
+            return "takes " + listed(f"place {place} along {name}" for name, place in self.at)
         return f"looks up along {_bound(self.dom[0])}: ({site.ins[0]}) in ({site.ins[1]})"
 
     def pullback(

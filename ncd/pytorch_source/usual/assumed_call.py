@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ncd.importing.imported import Imported
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, Plain, Scope
 from ncd.pytorch_source.usual.mode_words import in_training, mode_words
+from ncd.pytorch_source.usual.spelled_inputs import input_words
 from ncd.pytorch_source.usual.usual_sizes import PLAIN
 from ncd.text.call_form import BLANK, ModuleCall
 
@@ -76,7 +75,7 @@ def assumed_call(
     """
     made = _made(machine, model, tree, scope)
     below = iter(BELOW.findall(words))
-    given = [_input(x, below) for x in inputs]
+    given = [input_words(x, below) for x in inputs]
     if not made or None in given:
         return ""
     call = f"{made}({', '.join(filter(None, given))})"
@@ -125,26 +124,3 @@ def _spelled(key: str, value: Any, machine: Machine) -> str | None:
     if isinstance(value, Plain):  # a settings object of a class of the source
         return call_of(type(value).__name__, machine.taken.get(key, {}), machine) or None
     return None
-
-
-def _input(x: Any, below: Iterator[str]) -> str | None:
-    """Returns the expression that makes an input, or None."""
-    if x is None:
-        return "None"
-    if isinstance(x, dict):
-        values = [_input(each, below) for each in x.values()]
-        pairs = zip(x, values, strict=True)
-        return None if None in values else f"{{{', '.join(f'{key!r}: {v}' for key, v in pairs)}}}"
-    if isinstance(x, list | tuple):
-        parts = [_input(each, below) for each in x]
-        words = ", ".join(filter(None, parts))
-        listed = f"[{words}]" if isinstance(x, list) else f"({words}{',' * (len(x) == 1)})"
-        return None if None in parts else listed
-    if not isinstance(x, Tensor):
-        return None
-    sizes = ", ".join(map(str, x.shape))
-    if x.dtype.is_floating_point:
-        return f"torch.randn({sizes})" if sizes else "torch.randn(())"
-    if x.dtype == torch.bool:
-        return f"torch.zeros({sizes}, dtype=torch.bool)"
-    return f"torch.randint({next(below, '2')}, ({sizes}{',' * (x.dim() == 1)}))"

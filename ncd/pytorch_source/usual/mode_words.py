@@ -9,6 +9,8 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
+from ncd.lang.plain_text import listed
+
 CALLS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 
 
@@ -24,10 +26,8 @@ def mode_words(model: nn.Module, tree: ast.Module) -> str:
     ('In evaluation dropout changes nothing.', '')
     """
     words = [*_norm(model), *_dropped(model, tree), *_asked(model, tree)]
-    if not words:
-        return ""
-    listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-    return f"In {'training' if in_training(model) else 'evaluation'} {listed}."
+    mode = "training" if in_training(model) else "evaluation"
+    return f"In {mode} {listed(words)}." if words else ""
 
 
 def _norm(model: nn.Module) -> Iterator[str]:

@@ -56,24 +56,6 @@ class NormMlpClassifierHead(nn.Module):
     def __init__(self, in_features, num_classes, hidden_size=None, pool_type="avg", drop_rate=0.0,
                  norm_layer="layernorm2d", act_layer="tanh", **named):
         super().__init__()
-        self.num_features = hidden_size or in_features
-        self.global_pool = SelectAdaptivePool2d(pool_type=pool_type)
-        self.norm = get_norm_layer(norm_layer)(in_features)
-        self.flatten = nn.Flatten(1)
-        self.pre_logits = nn.Identity()
-        if hidden_size:
-            self.pre_logits = nn.Sequential(
-                nn.Linear(in_features, hidden_size), get_act_layer(act_layer)())
-        self.drop = nn.Dropout(drop_rate)
-        self.fc = nn.Linear(self.num_features, num_classes) if num_classes > 0 else nn.Identity()
-    def forward(self, x, pre_logits=False):
-        x = self.pre_logits(self.flatten(self.norm(self.global_pool(x))))
-        return x if pre_logits else self.fc(self.drop(x))
-
-class ClNormMlpClassifierHead(nn.Module):
-    def __init__(self, in_features, num_classes, hidden_size=None, pool_type="avg", drop_rate=0.0,
-                 norm_layer="layernorm", act_layer="gelu", **named):
-        super().__init__()
         self.pool_type, self.num_features = pool_type, hidden_size or in_features
         self.norm = get_norm_layer(norm_layer)(in_features)
         self.pre_logits = nn.Identity()
@@ -82,10 +64,17 @@ class ClNormMlpClassifierHead(nn.Module):
                 nn.Linear(in_features, hidden_size), get_act_layer(act_layer)())
         self.drop = nn.Dropout(drop_rate)
         self.fc = nn.Linear(self.num_features, num_classes) if num_classes > 0 else nn.Identity()
+    def pooled(self, x):
+        return self.norm(SelectAdaptivePool2d(pool_type=self.pool_type)(x)).flatten(1)
     def forward(self, x, pre_logits=False):
-        x = x.mean((1, 2)) if self.pool_type == "avg" else x
-        x = self.pre_logits(self.norm(x))
+        x = self.pre_logits(self.pooled(x))
         return x if pre_logits else self.fc(self.drop(x))
+
+class ClNormMlpClassifierHead(NormMlpClassifierHead):
+    def __init__(self, *sizes, norm_layer="layernorm", act_layer="gelu", **named):
+        super().__init__(*sizes, norm_layer=norm_layer, act_layer=act_layer, **named)
+    def pooled(self, x):
+        return self.norm(x.mean((1, 2)) if self.pool_type == "avg" else x)
 
 class RelPosMlp(nn.Module):
     def __init__(self, window_size, num_heads=8, hidden_dim=128, prefix_tokens=0, **named):

@@ -14,6 +14,7 @@ import streamlit as st
 from ncd.export import markup
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Cell, Value
+from ncd.lang.plain_text import listed
 from ncd.lang.types.axes import Axis
 from ncd.view.arrays import map_component, slice_picker
 from ncd.view.arrays.map_component import Map, Side
@@ -124,7 +125,7 @@ def _apart(sides: Sequence[Shown]) -> str:
         return ""
     if one.shape != two.shape:
         shapes = (f"{rows:,} × {columns:,}" for rows, columns in (one.shape, two.shape))
-        return f'<p class="muted">{" and ".join(shapes)} numbers, in the same colours.</p>'
+        return f'<p class="muted">{listed(shapes)} numbers, in the same colours.</p>'
     gaps = np.abs(one - two)[np.isfinite(one - two)]
     if not gaps.any():
         return '<p class="muted">They are the same, number by number.</p>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ncd.lang.circuits.circuit import Cell
+from ncd.lang.plain_text import listed
 from ncd.lang.types.axes import Axis
 
 BY_OP = {
@@ -143,5 +144,5 @@ def _einsum(cell: Cell) -> str:
     every: dict[str, Axis] = {a.name: a for value in cell.inputs for a in value.array}
     summed = [axis.called for name, axis in every.items() if name not in outs]
     if summed:
-        return SUMMED.format(axes=" and ".join(summed))
+        return SUMMED.format(axes=listed(summed))
     return PAIRED if len(cell.inputs) > 1 else TURNED

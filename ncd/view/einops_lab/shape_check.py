@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ncd.lang.errors import NCDError
+from ncd.lang.plain_text import listed
 from ncd.models.tensors.einops_calls import CallError, Span, Written, read
 from ncd.models.tensors.einops_patterns import shapes, term
 from ncd.models.tensors.pattern_terms import REDUCTIONS, Call
@@ -133,7 +134,7 @@ def explained(message: str, call: Call, shape: Shape) -> Told:
     for pattern, fact, cure in NAMING:
         if found := re.search(pattern, message, re.S):
             names = sorted(_names(found))
-            words = {"all": _listed(names), "first": names[0], "last": names[-1]}
+            words = {"all": listed(names), "first": names[0], "last": names[-1]}
             return fact.format(**words), names, cure.format(**words)
     for pattern, tell in RULES:
         if found := re.search(pattern, message, re.S):
@@ -147,17 +148,13 @@ def _names(found: re.Match[str]) -> list[str]:
     return [a or b for a, b in re.findall(r"'([^']+)'|(\d+)-axis", text)] or [text]
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names) if len(names) < 3 else ", ".join(names)
-
-
 def _one_sided(found: re.Match[str], call: Call, shape: Shape) -> Told:
     names = sorted(_names(found))
     left = WORD.findall(call.pattern.split("->")[0])
     lost = [name for name in names if name in left]
-    fact = f"rearrange keeps every axis, but {_listed(names)} stands on one side only"
+    fact = f"rearrange keeps every axis, but {listed(names)} stands on one side only"
     if lost:
-        return fact, names, f"{_listed(lost)} on the right too, or reduce, which sums axes up"
+        return fact, names, f"{listed(lost)} on the right too, or reduce, which sums axes up"
     return fact, names, f"repeat, which makes new axes, with {names[0]}=2"
 
 
