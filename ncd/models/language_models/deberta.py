@@ -33,7 +33,7 @@ GELU = Elementwise("gelu")
 
 @dataclass(frozen=True)
 class Distances:
-    """How distances are told apart, and the choices of the model.
+    """The distances that are told apart, and the choices of the model.
 
     Args:
         buckets: The distances to each side.
