@@ -9,7 +9,8 @@ import pytest
 from ncd.findings.finding import LATE, LATE_SIZES, Cure, Edit, Finding, edited
 from ncd.lang.errors import NCDError
 from ncd.text import TextError
-from ncd.view.editor.text_editor import Fault, Remark, Remedy
+from ncd.text.call_form import ModuleCall
+from ncd.view.editor.text_editor import Fault, Remark, Remedy, Said
 from ncd.view.runtime import streamlit_internals
 from ncd.view.session import own_answer, pasted_findings
 from ncd.view.session.own_entry import own
@@ -172,3 +173,16 @@ def test_a_visitor_has_one_search_at_a_time_and_nobody_waits(
     slow.measured.set()
     until(lambda: pasted_findings.findings("one") == ((SILENT, SIZE), True))
     until(lambda: pasted_findings.findings("two") == ((SILENT, LATE_SIZES), True))
+
+
+@pytest.mark.parametrize(("line", "faults"), [(0, []), (1, [1]), (2, [2]), (3, [])])
+def test_a_finding_underlines_its_line_if_the_text_has_it(line: int, faults: list[int]) -> None:
+    own = (Finding("silent", line, "", "says"), Finding("size", 1, "", "of no line"))
+    assert [one.start[0] for one in own_answer._mild(own, "first\n  second")] == faults
+
+
+@pytest.mark.parametrize(("classes", "shown"), [((), ()), (("A",), ()), (("A", "B"), ("A", "B"))])
+def test_classes_are_offered_if_there_are_several(
+    classes: tuple[str, ...], shown: tuple[str, ...]
+) -> None:
+    assert own_answer._with_form(Said("words"), "A()", ModuleCall(classes=classes)).classes == shown
