@@ -16,9 +16,13 @@ from unittest.mock import MagicMock, patch
 import pytest
 import torch
 
+import ncd
 from ncd.jobs import (
     finding_data,
     fork_server,
+    forward_job,
+    local_workers,
+    pool_limits,
     ray_workers,
     source_job,
     source_reading,
@@ -471,3 +475,66 @@ def test_an_actor_collects_its_messages() -> None:
         assert hand.listen() == [{"news": [0]}, {"news": [1]}, {"news": [2]}]
     hand.want()
     assert hand.line.wanted()
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cores", "sources", "findings"), [(None, 1, 1), (1, 1, 1), (4, 2, 1), (8, 4, 2), (12, 6, 3)]
+)
+def test_sources_take_half_of_the_cores_and_findings_a_quarter(
+    cores: int | None, sources: int, findings: int
+) -> None:
+    with (
+        patch.object(source_reading.os, "cpu_count", lambda: cores),
+        patch.object(source_reading, "Turns", lambda count: count),
+    ):
+        turns = source_reading.Reader().turns
+    assert turns == {"source": sources, "findings": findings, "sizes": findings}
+
+
+@pytest.mark.parametrize(
+    ("flops", "steps", "bytes", "fits"),
+    [(0, 0, 0, True), (-1, 0, 0, False), (0, -1, 0, False), (0, 0, -1, False)],
+)
+def test_the_pool_takes_what_is_at_its_limits_and_no_more(
+    flops: int, steps: int, bytes: int, fits: bool
+) -> None:
+    term = ncd.Id("y:2 m:3") >> ncd.Linear("m -> k:4", "L") >> ncd.Softmax("k")
+    cells, need = ncd.elaborate(term).cells, pool_limits.stated_forward(term)
+    most = SimpleNamespace(flops=ncd.cost(term).flops + flops, bytes=need + bytes)
+    with (
+        patch.object(pool_limits, "limits", lambda: most),
+        patch.object(pool_limits, "STEPS", sum(cell.times for cell in cells) + steps),
+    ):
+        assert pool_limits.fits(term) is fits
+    with patch.object(pool_limits, "stated_forward", side_effect=OverflowError):
+        assert pool_limits.fits(term) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "dims"),
+    [("y:2 x:3", (0, 1)), ("c:2 x:4x5", (1, 2)), ("x:4x5 c:2", (0, 1)), ("b:2 x:4x5x6", (0, 1))],
+)
+def test_the_map_of_an_array_is_of_its_spatial_axis(text: str, dims: tuple[int, int]) -> None:
+    assert forward_job.shown(ncd.Array.parse(text)) == dims
+
+
+def test_a_run_reports_each_op() -> None:
+    term = ncd.Id("y:2 m:3") >> ncd.Softmax("m") >> ncd.Elementwise("relu")
+    line = Heard()
+    told: list[Any] = []
+    with patch.object(line, "tell", told.append):
+        forward_job.forward(line, "own", {}, 0, "cpu", ncd.to_json(term))
+    assert [(one["step"], one["steps"]) for one in told] == [(1, 2), (2, 2)]
+    assert line.sent[-1]["whole"] is True
+
+
+@pytest.mark.parametrize("ready", ["source", "train"])
+def test_only_readers_of_sources_map_their_memory(ready: str) -> None:
+    with patch.object(local_workers.subprocess, "Popen") as started:
+        local_workers.Helper(ready).line.close()
+    env = started.call_args.kwargs["env"]
+    assert (local_workers.MAPPED.items() <= env.items()) == (ready == "source")
+    assert started.call_args.args[0][-1] == ready
