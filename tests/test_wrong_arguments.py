@@ -58,6 +58,10 @@ CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "elaborate": ((TERM,), ()),
     "example_inputs": ((TERM,), ("seed", "device", "limits")),
     "explore": (("tensors",), ("seed",)),
+    "Explorer": (
+        ("", [{"name": "m", "min": 1, "max": 9, "step": 1, "value": 3}], lambda m: TERM),
+        ("seed", "sizes", "module"),
+    ),
     "from_json": ((ncd.to_json(TERM),), ()),
     "from_torch": ((nn.Linear(3, 2), X), ("axes",)),
     "gradient": ((TERM,), ("wrt",)),

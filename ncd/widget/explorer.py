@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.circuits.sized_system import of_term
 from ncd.lang.errors import NCDError, ParseError, shown, unknown
+from ncd.lang.terms.arguments import check_seed, check_text
 from ncd.lang.terms.terms import Term
 from ncd.models import CATALOGUE, Entry
 from ncd.run import CircuitModule, compile, example_inputs, trace
 
 HERE = Path(__file__).parent
+WHERE = "Explorer"
 MOST = 64  # rows and columns of an array that are shown
 _ESM = f"const FONTS = {json.dumps(all_faces_css())};\n" + LIGHT_JS
 
@@ -88,6 +90,48 @@ def _slider(name: str, size: int) -> dict[str, Any]:
     return {"name": name, "min": 1, "max": most, "step": 1, "value": size, "help": ""}
 
 
+def _checked(
+    title: object, sliders: Any, build: object, seed: object, sizes: Any, module: object
+) -> dict[str, int]:
+    """Returns the first value of each size; raises ParseError for an argument of another kind."""
+    check_text(title, "title", WHERE)
+    check_seed(seed, WHERE)
+    own = ("name", str), *((name, int) for name in ("min", "max", "step", "value"))
+    listed = isinstance(sliders, Sequence) and not isinstance(sliders, str | bytes)
+    for slider in sliders if listed else (None,):
+        if not isinstance(slider, Mapping) or not all(isinstance(slider.get(n), t) for n, t in own):
+            fact = f"sliders is {shown(sliders)}, but it is dicts with a name and whole numbers"
+            cure = '[{"name": "h", "min": 1, "max": 16, "step": 1, "value": 4}]'
+            raise ParseError(fact, where=WHERE, cure=cure)
+    if not callable(build):
+        fact = f"build is {shown(build)}, but it is a function from sizes to a term"
+        raise ParseError(fact, where=WHERE, cure='ncd.catalogue["tensors"].build')
+    if sizes is not None and not isinstance(sizes, Mapping):
+        fact = f"sizes is {shown(sizes)}, but it is a mapping from names to sizes"
+        raise ParseError(fact, where=WHERE, cure='sizes={"h": 2}')
+    if module is not None and not isinstance(module, CircuitModule):
+        fact = f"module is {shown(module)}, but it is a compiled module"
+        raise ParseError(fact, where=WHERE, cure="module=ncd.compile(term)")
+    known = {slider["name"]: slider["value"] for slider in sliders}
+    for name in sizes or {}:
+        if name not in known:
+            raise unknown("size", name if isinstance(name, str) else shown(name), known, "explore")
+    return known
+
+
+def _built(build: Callable[..., object], sizes: Mapping[str, int]) -> Term:
+    """Returns the term at some sizes; raises ParseError if the function gives none."""
+    try:
+        term = build(**sizes)
+    except TypeError as error:
+        fact = f"build takes other arguments than {', '.join(sizes) or 'none'}"
+        raise ParseError(fact, where=WHERE, cure="lambda **sizes: …") from error
+    if not isinstance(term, Term):
+        fact = f"build gives {shown(term)}, which is not a term"
+        raise ParseError(fact, where=WHERE, cure='ncd.catalogue["tensors"].build')
+    return term
+
+
 class Explorer(anywidget.AnyWidget):
     """The widget that :func:`explore` returns; its traits are shared with the browser.
 
@@ -101,6 +145,7 @@ class Explorer(anywidget.AnyWidget):
 
     Raises:
         UnknownNameError: For a size that the system has not.
+        ParseError: For an argument of another kind.
 
     Source: after the page of a system in the app.
 
@@ -133,13 +178,10 @@ class Explorer(anywidget.AnyWidget):
         sizes: Mapping[str, int] | None = None,
         module: CircuitModule | None = None,
     ) -> None:
-        known = {own["name"]: own["value"] for own in sliders}
-        for name in sizes or {}:
-            if name not in known:
-                raise unknown("size", name, known, where="explore")
+        known = _checked(title, sliders, build, seed, sizes, module)
         self._build, self._seed, self._usual, self._module = build, seed, known, module
         self._values: Mapping[str, Tensor] = {}
-        self._term: Term = build(**(known | dict(sizes or {})))
+        self._term: Term = _built(build, known | dict(sizes or {}))
         super().__init__(title=title, sliders=list(sliders), sizes=known | dict(sizes or {}))
         self._draw()
         self.observe(self._resize, "sizes")

@@ -133,7 +133,7 @@ def states() -> Iterator[State]:
     yield State("a wrong answer", f"{attention}?quiz=1&select=v4&panel=Source", (answer_wrong,))
     yield State("a cell of a map", f"{attention}?cell=3,5&causal=true")
     yield State("a number", "/lenet?panel=Values&select=v1&number=3,5")
-    yield State("words", f"{attention}?input=words&panel=Attention")
+    yield State("words", f"{attention}?input=sentences&panel=Attention")
     yield State("too large", f"{attention}?y=4096&x=4096&m=4096&panel=Shapes")
     yield State("a bad link", f"{attention}?h=inf&seed=1e400&who=me")
     yield State("does not fit", "/residual-block?x=1&s=4")

@@ -17,6 +17,7 @@ from ncd.run.execution.head_switches import Head, attending
 from ncd.train import task
 from ncd.train.head_analysis import Skill, run, skill, with_heads_off
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
+from ncd.view.base import heatmap
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Grid
 from ncd.view.learning import mistakes
@@ -137,6 +138,7 @@ def _open(found: Grid) -> NDArray[np.bool_]:
 
 def covered_cells(found: Grid) -> Any:
     """Returns a map that hides the weights: light cells can have a weight, dark ones cannot."""
-    board = 205 + 18 * (np.indices(found.shape).sum(0) % 2)
-    shade = np.where(_open(found), board, 90).astype(np.uint8)
+    least, more, masked = (84, 14, 36) if heatmap.DARK.get() else (205, 18, 90)
+    board = least + more * (np.indices(found.shape).sum(0) % 2)
+    shade = np.where(_open(found), board, masked).astype(np.uint8)
     return np.repeat(shade[:, :, None], 3, axis=2)

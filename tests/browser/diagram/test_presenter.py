@@ -13,6 +13,7 @@ from tests.browser.page.test_links import move, says, visit
 from tests.browser.waits import quiet, turn_to
 from tests.support.polling import to_pass, until
 from tests.support.sampling import sample
+from tools.load.page_fit import MEASURE, READABLE
 
 pytestmark = pytest.mark.browser
 MHA, RESIDUAL = "multi-head-attention", "residual-block"
@@ -297,3 +298,14 @@ def test_no_answer_is_cut_off(page: Page, address: str, name: str) -> None:
         page.set_viewport_size({"width": width, "height": height})
         until(lambda: page.evaluate(BELOW) < 1)
     assert tall is not None and tall["height"] > 900 / 3
+
+
+def test_a_large_diagram_is_scrolled_in_its_place(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{address}/gpt-2?present=1")
+    settled_in(page)
+    svg = page.locator(".drawing.whole svg")
+    assert svg.evaluate(MEASURE)["text"] >= READABLE - 0.05
+    more = "e => e.scrollHeight - e.clientHeight"
+    assert page.locator(".drawing.whole").evaluate(more) > 0
+    assert page.locator(".stMain").evaluate(more) <= 0

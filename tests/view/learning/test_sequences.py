@@ -13,6 +13,7 @@ from ncd.inputs.run_inputs import Feed
 from ncd.inputs.symbol_input import SymbolInput
 from ncd.run.execution.head_switches import Head
 from ncd.train.symbol_sequences import NOT_ASKED
+from ncd.view.base import heatmap
 from ncd.view.learning import saved_table, symbol_table
 from ncd.view.learning.sequence_view import Look, covered_cells, seen_cells
 from ncd.view.session.scene import Scene
@@ -95,6 +96,10 @@ def test_a_map_that_looks_back_alone_hides_what_comes_later() -> None:
     assert (dark[..., 0] == 90).tolist() == np.triu(np.ones((3, 3), bool), 1).tolist()
     board = covered_cells(free)[..., 0]
     assert (board[0, 0], board[0, 1], board[1, 0], board[1, 1]) == (205, 223, 223, 205)
+    heatmap.DARK.set(True)
+    night = covered_cells(causal)[..., 0]
+    heatmap.DARK.set(False)
+    assert night.max() < 100 and night[0, 1] < night[0, 0]  # nothing glares
 
 
 # --- what is saved --------------------------------------------------------------------------------

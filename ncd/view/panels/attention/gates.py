@@ -39,10 +39,7 @@ def show(scene: Scene) -> None:
     make = partial(scene.work, partial(watched, scene))
     maps = remember("gates", scene.term, *scene.numbers, make=make)
     at = GATE.among(len(names))
-    pictures = [
-        (GATE.action(i), name, heatmap.picture(*_coloured(maps[i], small=True)))
-        for i, name in enumerate(names)
-    ]
+    pictures = [(GATE.action(i), name, _picture(maps[i])) for i, name in enumerate(names)]
     map_component.show(
         "gates",
         CONTROLS,
@@ -65,10 +62,15 @@ def watched(scene: Scene) -> list[Grid]:
     return [array.T.float().cpu().numpy() for array in arrays]
 
 
-def _coloured(map: Grid, small: bool = False) -> tuple[Grid, Ends]:
-    """Returns a map and its colour scale: signed for a state, from 0 to 1 for a gate."""
-    ends = Ends.of(map, signed=True).whole if map.min() < 0 else Ends(0.0, 1.0, 0, 1.0)
-    return (heatmap.pooled(map, heatmap.SMALL).maps if small else map), ends
+def _ends(map: Grid) -> Ends:
+    """Returns the range of the colours of a map: signed for a state, from 0 to 1 for a gate."""
+    return Ends.of(map, signed=True).whole if map.min() < 0 else Ends(0.0, 1.0, 0, 1.0)
+
+
+def _picture(map: Grid) -> str:
+    ends = _ends(map)
+    small = heatmap.pooled(map, heatmap.SMALL).maps
+    return heatmap.picture(small, ends, heatmap.scale(ends.low < 0))
 
 
 def _focus(scene: Scene, name: str, map: Grid) -> Map:
@@ -77,7 +79,7 @@ def _focus(scene: Scene, name: str, map: Grid) -> Map:
         f"{name} {map.shape}",
         f"The {name} of every feature at every position",
         heatmap.pooled(map, heatmap.LARGE),
-        _coloured(map)[1],
+        _ends(map),
         Side(f"feature {markup.axis(h)}", f"feature {h.name}"),
         Side(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
         said=name,
