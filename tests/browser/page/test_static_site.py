@@ -84,6 +84,14 @@ def test_a_visitor_searches_moves_sizes_and_answers_a_quiz(browser: Browser, sit
     context.close()
 
 
+def test_a_link_may_have_a_former_name_of_an_axis(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}convnext/?axes=c")
+    expect(page.locator('.wire.chosen[data-axis="o"]').first).to_be_attached()
+    assert "axes=o" in page.url
+    page.close()
+
+
 SMALLEST = """(svg) => Math.min(...[...svg.querySelectorAll("text")].map((text) =>
   parseFloat(getComputedStyle(text).fontSize)
   * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""

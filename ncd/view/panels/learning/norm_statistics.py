@@ -26,7 +26,7 @@ MOST = 8  # the greatest number of channels that are shown
 LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: the ends of the sliders
 GAMMA, BETA = Range("gamma", range(31), 10), Range("beta", range(-20, 21), 0)  # in tenths
 CONTROLS = (GAMMA, BETA)
-WIDE, TALL = 360, 130
+WIDE, TALL, LINE = 360, 130, 13  # of the chart, and of a line of text
 COLOURS = ("#4a7ba7", "#a8597b", "#6f8f3a", "#b0762c")
 AVERAGED = {"batch norm": "b,x", "layer norm": "c"}
 
@@ -188,7 +188,8 @@ def chart(found: Statistics) -> str:
     def place(value: float) -> float:
         return 8 + (TALL - 16) * (high - value) / ((high - low) or 1)
 
-    lines = "".join(_line(found, c, place) for c in range(count))
+    labels = one_below_another([place(mean) for mean in found.means[:count]])
+    lines = "".join(_line(found, c, place, labels[c]) for c in range(count))
     zero = f'<path d="M0 {place(0):.1f}H{WIDE}" stroke="currentColor" opacity="0.3"/>'
     return (
         f'<svg viewBox="0 0 {WIDE + 60} {TALL}" width="{WIDE + 60}" height="{TALL}" role="img" '
@@ -197,13 +198,31 @@ def chart(found: Statistics) -> str:
     )
 
 
-def _line(found: Statistics, c: int, place: Callable[[float], float]) -> str:
+def one_below_another(places: list[float]) -> list[float]:
+    """Returns heights of labels near the given ones, none less than a line from the next.
+
+    >>> one_below_another([50.0, 48.0, 9.0])
+    [61.0, 48.0, 9.0]
+    """
+    order = sorted(range(len(places)), key=places.__getitem__)
+    found, least = list(places), 0.0
+    for i in order:
+        found[i] = max(places[i], least)
+        least = found[i] + LINE
+    most = TALL - 4.0
+    for i in reversed(order):
+        found[i] = min(found[i], most)
+        most = found[i] - LINE
+    return found
+
+
+def _line(found: Statistics, c: int, place: Callable[[float], float], label: float) -> str:
     values = [0.0, *(step[c] for step in found.running)]
     points = " ".join(f"{WIDE * i / STEPS:.1f},{place(v):.1f}" for i, v in enumerate(values))
     goal, colour = place(found.means[c]), COLOURS[c]
     return (
         f'<path d="M0 {goal:.1f}H{WIDE}" stroke="{colour}" stroke-dasharray="4 4" opacity="0.8"/>'
         f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8"/>'
-        f'<text x="{WIDE + 6}" y="{goal + 4:.1f}" font-size="12" fill="currentColor">'
+        f'<text x="{WIDE + 6}" y="{label + 4:.1f}" font-size="12" fill="currentColor">'
         f"c = {c}</text>"
     )

@@ -15,6 +15,7 @@ from ncd.view.arrays.charts import COLOURS, DASHES
 
 HEIGHT = 380
 REACH = 0.45  # powers of ten on the axis, as long as a label
+BESIDE = 6  # times an intensity: room for a label between a point and the edge
 
 
 class Machine(NamedTuple):
@@ -112,8 +113,8 @@ def roofline(points: Sequence[Point], bits: int) -> go.Figure:
     shown = [point for point in points if point.flops and point.bytes]
     every = machines()
     ridges = [ridge(machine, bits) for machine in every]
-    low = min([0.1, *(p.intensity / 2 for p in shown)])
-    high = max([4 * max(ridges), *(2 * p.intensity for p in shown)])
+    low = min([0.1, *(p.intensity / BESIDE for p in shown)])
+    high = max([4 * max(ridges), *(BESIDE * p.intensity for p in shown)])
     figure = go.Figure()
     for n, (machine, turn) in enumerate(zip(every, ridges, strict=True)):
         top = rate(machine, bits)
