@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd import ImportFailed, from_torch
+from ncd.importing.base import recorder
 from ncd.importing.imported import Imported
 from tests.importing.call_settings import FAILED, MORE, REFUSED
 from tests.importing.functions import FUNCTIONS, LAYERS
@@ -121,3 +123,68 @@ def test_a_picture_that_is_made_larger_meets_a_skip(mode: str, joined: bool) -> 
     found = from_torch(module, *inputs)
     assert found.difference < 1e-5
     assert not list(faults(found, module, inputs))
+
+
+@pytest.mark.parametrize(
+    ("part", "boxes"),
+    [
+        *((slice(1, None, 2), 0), (slice(None, 7, 2), 0), (slice(None, 6, 2), 1)),
+        *((slice(3, None, 4), 0), (slice(4, None, 4), 1), (slice(None, None, 3), 1)),
+        *((slice(1, 6, 4), 0), (slice(0, 5, 4), 0), (slice(0, 4, 4), 1), (slice(1, 8, 4), 0)),
+    ],
+)
+def test_every_nth_number_is_cut_where_the_whole_is_cut_evenly(part: slice, boxes: int) -> None:
+    found = from_torch(Called(lambda x: x[..., part] + 1), drawn(2, 4, 8))
+    assert found.difference == 0 and len(found.boxes) == boxes
+
+
+class _Own(nn.Module):
+    """A function of the input and of one parameter."""
+
+    def __init__(self, shape: tuple[int, ...], function: Callable[[Tensor, Tensor], Any]) -> None:
+        super().__init__()
+        self.w, self.function = nn.Parameter(drawn(*shape)), function
+
+    def forward(self, x: Tensor) -> Any:
+        return self.function(x, self.w)
+
+
+# A parameter's shape, what is done with it, and how many learned maps and other arrays it is.
+OWN: dict[str, tuple[tuple[int, ...], Callable[[Tensor, Tensor], Any], int, int]] = {
+    "a product": ((8, 3), lambda x, w: x @ w, 1, 0),
+    "a map": ((3, 8), nn.functional.linear, 1, 0),
+    "a vector": ((8,), lambda x, w: x @ w, 0, 1),
+    "one for each example": ((2, 8, 3), lambda x, w: x @ w, 0, 1),
+    "rows": ((6, 8), lambda x, w: sum(nn.functional.linear(x, p) for p in w.chunk(3)), 3, 0),
+    "rows from the end": (
+        (6, 8),
+        lambda x, w: sum(nn.functional.linear(x, p) for p in w.split(2, -2)),
+        3,
+        0,
+    ),
+    "columns": ((3, 16), lambda x, w: sum(nn.functional.linear(x, p) for p in w.chunk(2, 1)), 0, 1),
+    "rows of columns": (
+        (8, 6),
+        lambda x, w: sum(nn.functional.linear(x, p) for p in w.t().chunk(3)),
+        0,
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_parameter_is_a_learned_map_if_its_rows_are_whole(name: str) -> None:
+    shape, function, maps, others = OWN[name]
+    found = from_torch(_Own(shape, function), drawn(2, 4, 8))
+    text = repr(found.term)
+    assert (text.count("Linear("), text.count("Param(")) == (maps, others)
+    assert found.difference < 1e-5 and not found.boxes
+    assert set(found.state_dict()) == {"w"}
+
+
+def test_a_long_row_of_places_is_no_list_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "MOST", 8)
+    assert not from_torch(Called(lambda x: x + torch.arange(1.0, 9.0) ** 2), drawn(2, 8)).boxes
+    assert not from_torch(Called(lambda x: x[torch.arange(9) % 9]), drawn(9, 2)).boxes
+    with pytest.raises(ImportFailed, match="more than a million numbers"):
+        from_torch(Called(lambda x: x + torch.arange(1.0, 10.0) ** 2), drawn(2, 9))
