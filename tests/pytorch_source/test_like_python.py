@@ -386,3 +386,27 @@ def test_what_is_beyond_a_limit_is_refused(name: str) -> None:
     with pytest.raises((TextError, Raised)) as error:
         interpreted(f"{HEAD}\nfound = {beyond}")
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def sqrt(x): return 0\nfrom math import sqrt\nfound = sqrt(4)", 2.0),
+        ("def sqrt(x): return 0\nfrom .other import sqrt\nfound = sqrt(4)", 0),
+        ("def sqrt(x): return 0\nfrom elsewhere import sqrt\nfound = sqrt(4)", 0),
+        ("sqrt = 3\nfrom math import sqrt\nfound = sqrt(4)", 2.0),
+        ("pi = 3\nfrom elsewhere import pi\nfound = pi", 3),
+        ("import math as m\nfrom math import sqrt as root, pi\nfound = root(m.floor(pi) + 1)", 2.0),
+    ],
+)
+def test_a_listed_library_takes_the_place_of_a_name_and_another_file_does_not(
+    text: str, found: object
+) -> None:
+    assert interpreted(text) == found
+
+
+def test_a_checkpoint_calls_its_function_without_its_own_settings() -> None:
+    called = "checkpoint(lambda a, b, k=3: (a, b, k), 1, 2, use_reentrant=False{})"
+    head = "from torch.utils.checkpoint import checkpoint\nfound = "
+    assert interpreted(head + called.format(", preserve_rng_state=True")) == (1, 2, 3)
+    assert interpreted(head + called.format(", k=4")) == (1, 2, 4)
