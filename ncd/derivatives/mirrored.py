@@ -21,7 +21,7 @@ from ncd.lang.terms.step_writer import Slot, Slots
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 
-FEW = 3  # the most steps of an op that are drawn as they are, if nothing was saved for them
+FEW = 3  # steps of an op that are one box; fewer are drawn as they are, if nothing was saved
 
 
 class Tap(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ncd
-from ncd.derivatives.mirrored import Load, Mirror
+from ncd import Elementwise, Param
+from ncd.derivatives.mirrored import Load, Mirror, mirrored
 from ncd.drawing.lint import lint
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.view.diagram.backward_diagram import readable
@@ -72,3 +73,9 @@ def test_what_cannot_be_read_is_not_drawn() -> None:
     assert str(caught.value) == (
         "76 boxes and notes, with 75 arrays side by side, are too many to be read."
     )
+
+
+def test_gradients_of_what_is_learned_are_drawn_where_nothing_comes_in() -> None:
+    term = mirrored(Param("m:3", "w") >> Elementwise("exp"), {})
+    (cell,) = elaborate(term).cells
+    assert term.dom.spec == "m:3" and isinstance(cell.op, Mirror)
