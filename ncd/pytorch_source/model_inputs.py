@@ -46,6 +46,7 @@ from ncd.pytorch_source.usual.several_inputs import (
 )
 from ncd.text.reader import TextError
 
+TRIED = 4  # shapes of the arrays in a dictionary or a tuple
 SECONDS = 1.5  # in which inputs of a module that takes several are tried
 SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
 FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
@@ -123,7 +124,7 @@ def guessed(
         return _several(machine, model, names) if not failed else None
     usual = dict.fromkeys(_with_larger_batches(model, _candidates(machine, model)))
     candidates = [one for one in usual if one != failed and fits(one)]
-    if not failed and (found := _in_parts(machine, model, names[0], (*candidates, ANY[1])[0])):
+    if not failed and (found := _in_parts(machine, model, names[0], (*candidates, ANY[1]))):
         return found.inputs, found.words
     if not candidates and not failed:
         candidates = [x for x in ANY if accepted(machine, model, example_tensors(x), {})][:1]
@@ -139,7 +140,9 @@ def guessed(
     return None if failed else (example_tensors(candidates[0]), candidates[0])
 
 
-def _in_parts(machine: Machine, model: nn.Module, name: str, shape: str) -> Guess | None:
+def _in_parts(
+    machine: Machine, model: nn.Module, name: str, shapes: tuple[str, ...]
+) -> Guess | None:
     """Returns a dictionary or a tuple for an input that a module takes apart; None for an array.
 
     Raises NoArray for one of which it reads what no array has.
@@ -150,8 +153,11 @@ def _in_parts(machine: Machine, model: nn.Module, name: str, shape: str) -> Gues
         return None
     if read := attributes(forward.node, name):
         raise _no_array(forward.node, type(model).__name__, name, read)
-    found = keyed(forward.node, name, shape, settings_of(model))
-    return found or tupled(forward.node, name, shape)
+    settings, node = settings_of(model), forward.node
+    tried = (keyed(node, name, one, settings) or tupled(node, name, one) for one in shapes[:TRIED])
+    guesses = [guess for guess in tried if guess]
+    fitting = (one for one in guesses if accepted(machine, model, one.inputs, {}))
+    return next(fitting, guesses[0] if guesses else None)
 
 
 def _no_array(node: ast.AST, kind: str, name: str, read: list[str]) -> NoArray:

@@ -277,4 +277,19 @@ USUAL: tuple[tuple[str, str, int, str, str, str], ...] = (
         "5 × 4 and 5 do not fit",
         "torch.randn(5, 4).gather(1, torch.randint(0, 4, (5,)).unsqueeze(1))",
     ),
+    (
+        "encoder in both directions before a decoder in one",
+        f"{HEAD}class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.encoder = nn.LSTM(6, 5, bidirectional=True)\n"
+        "        self.decoder = nn.LSTM(6, 5)\n"
+        "    def forward(self, x, y):\n"
+        "        return self.decoder(y, self.encoder(x)[1])[0]\n"
+        "Net()(torch.randn(4, 2, 6), torch.randn(3, 2, 6))",
+        9,
+        "decoder",
+        "has to be 1 × 2 × 5",
+        "self.encoder = nn.LSTM(6, 5, bidirectional=False)",
+    ),
 )

@@ -67,8 +67,9 @@ export function codeEditor({ parent, text, label, changed, complete, finished, m
     light: (lines) => view.dispatch({ effects: lit.of(lines) }),
     lineAt: (y) => view.state.doc.lineAt(view.lineBlockAtHeight(y - view.documentTop).from).number,
     show: (line) => {
-      const place = view.state.doc.line(Math.min(line, view.state.doc.lines)).from;
-      view.dispatch({ effects: EditorView.scrollIntoView(place, { y: "center" }) });
+      // Of the editor alone: the answer above it stays in view.
+      const { top, height } = view.lineBlockAt(view.state.doc.line(Math.min(line, view.state.doc.lines)).from);
+      view.scrollDOM.scrollTop = top - (view.scrollDOM.clientHeight - height) / 2;
     },
   };
 }

@@ -170,3 +170,16 @@ def switch_edits(failure: Failure) -> Iterator[Candidate]:
             turned = replaced(text, word.value, str(not word.value.value))
             if turned is not None:
                 yield Candidate((turned,), cost + 0.1, "switch")
+
+
+def direction_edits(failure: Failure) -> Iterator[Candidate]:
+    """Yields one direction for a recurrent layer whose state one in a single direction takes."""
+    layer, text = failure.layer, failure.trace.text
+    if not isinstance(layer, nn.RNNBase) or layer.bidirectional or "hidden" not in failure.message:
+        return
+    for node in ast.walk(failure.trace.tree):
+        both = node.value if isinstance(node, ast.keyword) and node.arg == "bidirectional" else None
+        if isinstance(both, ast.Constant) and both.value is True:
+            edit = replaced(text, both, "False")
+            if edit is not None:
+                yield Candidate((edit,), 1.0, "switch")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ncd.findings.cures.argument_edits import (
     argument_edits,
+    direction_edits,
     parameter_edits,
     swap_edits,
     switch_edits,
@@ -23,8 +24,8 @@ from ncd.findings.reading.source_trace import Trace
 
 SECONDS = 5.0  # of one reading
 SEARCHES = (
-    *(argument_edits, swap_edits, parameter_edits, switch_edits, axis_edits, call_edits),
-    *(shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
+    *(argument_edits, swap_edits, parameter_edits, switch_edits, direction_edits, axis_edits),
+    *(call_edits, shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
 )
 
 

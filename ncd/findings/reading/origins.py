@@ -26,6 +26,7 @@ def keep_origins(machine: Machine, table: SizeTable, text: str, tree: ast.Module
     """Makes the whole numbers of a text symbols, and ``int`` and the like keep them."""
     constant = _constants(table, text.split("\n"), tree)
     machine.expressions = {**machine.expressions, ast.Constant: constant}
+    machine.first_layers = True
     math = machine.libraries["math"]
     names = {**math.names, **_rounding("floor", floor), **_rounding("ceil", ceil)}
     library = Namespace("math", names)

@@ -77,6 +77,7 @@ class Machine:
     instead: dict[str, str] = field(default_factory=dict)  # why more complete classes are not drawn
     evaluated: str = ""  # why a module is read in evaluation, though it is in training
     skipped: set[type] = field(default_factory=set)  # classes of which no input is known
+    first_layers: bool = False  # whether torch's stacks of equal layers are made with one of them
 
     @property
     def strict(self) -> bool:

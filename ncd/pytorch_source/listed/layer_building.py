@@ -22,6 +22,8 @@ from ncd.pytorch_source.listed.elsewhere import Elsewhere
 
 PLACES = ("device", "pin_memory", "out")  # arguments that say where numbers lie
 MODULES = 4_000  # that one source makes
+STACKS = (nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder)
+LAYERS = ("num_layers", "num_encoder_layers", "num_decoder_layers")  # of a stack
 ONES = ("running_var",)  # buffers that begin with ones
 
 
@@ -48,11 +50,29 @@ def begin(
         args = tuple(as_parts(machine, one) for one in args)
     if unknown := [one for one in (*args, *named.values()) if isinstance(one, Unknown)]:
         raise machine.unknown(unknown[0])
+    if machine.first_layers and issubclass(real, STACKS):
+        args, named = (), _of_one_layer(real, args, named)
     with _copies(), torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as that another setting would be faster
         machine.attempt(real.__init__, subject, *args, **_placed(named))
     for part in subject.modules():
         _fill(part)
+
+
+def _of_one_layer(
+    real: type[nn.Module], args: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns the arguments of a stack with one layer for many, which are copies of the first.
+
+    They are given arrays of the same sizes, and so read the same.
+
+    >>> _of_one_layer(nn.Transformer, (512, 8, 6), {})["num_encoder_layers"]
+    1
+    """
+    bound = signature(real).bind(*args, **named)
+    bound.apply_defaults()
+    many = [name for name in LAYERS if isinstance(bound.arguments.get(name), int)]
+    return {**bound.arguments, **dict.fromkeys(many, 1)}
 
 
 def as_parts(machine: Machine, given: Any) -> Any:

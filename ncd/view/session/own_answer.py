@@ -71,7 +71,8 @@ def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = (
     meaning = first_words(found["raw"])
     shapes = " and ".join(shape_words(shape) for shape in given[:MARGIN])
     stops = f"{found['layer']} stops" if found["layer"] else f"{_code(failure, text)} stops"
-    arrays = f" on an array of {shapes}" if shapes and not meaning else ""
+    what = "an array" if len(given) == 1 else "arrays"
+    arrays = f" on {what} of {shapes}" if shapes and not meaning else ""
     says = f"{stops}{arrays}. {meaning}".strip()
     sentence = sentence_of(Finding("failure", failure.line, "", says))
     underlined = tuple(fault._replace(message=sentence) for fault in faults(failure))

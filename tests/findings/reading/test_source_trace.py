@@ -94,3 +94,21 @@ def test_the_shapes_of_the_result_are_those_of_torch(
 
 def test_time_ends_a_reading() -> None:
     assert Trace(TINY, True, deadline=0).read().unsure
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "nn.Transformer(8, 2, {0}, {0}, 16)",
+        "nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), num_layers={0})",
+    ],
+)
+def test_of_a_deep_stack_of_equal_layers_one_is_read_with_symbols(made: str) -> None:
+    inputs = ", ".join(["torch.randn(5, 2, 8)"] * (1 + made.startswith("nn.Transformer(")))
+    text = f"net = {made}\ny = nn.Linear(7, 3)(net({inputs}))"
+    deep, flat = (read(text.format(count), True) for count in (5, 1))
+    assert len(deep.recorder.calls) == len(flat.recorder.calls)
+    assert deep.call is not None and deep.call.name == "linear"
+    assert deep.recorder.values(deep.call.shapes[0]) == (5, 2, 8)
+    plain = read(text.format(5), False)
+    assert len(plain.recorder.calls) > len(read(text.format(1), False).recorder.calls)

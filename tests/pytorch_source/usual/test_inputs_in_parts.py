@@ -36,6 +36,16 @@ def test_an_input_in_parts_is_assumed_and_the_line_that_gives_it_reads_alike(
     assert (again.term, again.shapes, again.call.line) == (found.term, ((1, 3),), "")
 
 
+def test_arrays_in_parts_are_such_as_the_module_takes() -> None:
+    """A batch norm that learns takes no batch of one."""
+    found = read_source(
+        NET.format("return self.norm(self.fc(x['a']))").replace(
+            "        self.fc", "        self.norm = nn.BatchNorm1d(3)\n        self.fc", 1
+        )
+    )
+    assert found.failure is None and found.call.line == "Net()({'a': torch.randn(2, 8)})"
+
+
 def test_a_source_s_own_dictionary_is_its_input() -> None:
     found = read_source(NET.format("return self.fc(x['a'])") + "Net()({'a': torch.randn(5, 8)})")
     assert found.shapes == ((5, 3),) and not found.note
