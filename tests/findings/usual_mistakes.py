@@ -287,7 +287,7 @@ USUAL: tuple[tuple[str, str, int, str, str, str], ...] = (
         "    def forward(self, x, y):\n"
         "        return self.decoder(y, self.encoder(x)[1])[0]\n"
         "Net()(torch.randn(4, 2, 6), torch.randn(3, 2, 6))",
-        9,
+        8,
         "decoder",
         "has to be 1 × 2 × 5",
         "self.encoder = nn.LSTM(6, 5, bidirectional=False)",
