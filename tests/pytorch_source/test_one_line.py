@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 import ncd
+from ncd.pytorch_source.one_line import take_shape
 from ncd.pytorch_source.source_reader import read_source
 from ncd.text import TextError
 from ncd.text.reading import Reading
@@ -241,3 +244,15 @@ class Net(nn.Module):
 2x8
 """
     assert read_source(text).term.cod.spec == "b:2 d:3"
+
+
+@pytest.mark.parametrize(("given", "shape"), [("(1, 2)", "1x2"), ("1, 1", "1x1"), ("(3,)", "3")])
+def test_a_line_ends_with_a_shape_of_whole_numbers_from_1_on(given: str, shape: str) -> None:
+    assert take_shape(ast.parse(f"nn.ReLU()({given})")) == shape
+    for other in ("(1, 0)", "(1, -1)", "1, 2.5", "True", "*x"):
+        tree = ast.parse(f"nn.ReLU()({other})")
+        if other == "(1, -1)":  # no plain number
+            assert take_shape(tree) == ""
+            continue
+        with pytest.raises(TextError, match="a shape is several whole numbers, 1 or more"):
+            take_shape(tree)
