@@ -28,15 +28,17 @@ def name_swaps(text: str, tree: ast.AST, failure: Outcome, names: Iterable[str])
     """Yields the edits that put one of the names for another, nearest to a failure first.
 
     In ``h * h`` the second one comes first, as height comes before width.
-    The last place at which a name is used is left alone, as nothing would depend on it.
+    The last place at which a name is used is left alone, as nothing would depend on it, and so is
+    one where it is kept under its own name, as in ``self.h = h``.
 
-    >>> text = "a = h * h\\nb = w"
+    >>> text = "self.h, a = h, h * h\\nb = w"
     >>> [*name_swaps(text, ast.parse(text), Outcome(False, 1), ("h", "w"))]
-    [Edit(line=1, start=8, end=9, new='w'), Edit(line=1, start=4, end=5, new='w')]
+    [Edit(line=1, start=19, end=20, new='w'), Edit(line=1, start=15, end=16, new='w')]
     """
-    names = dict.fromkeys(names)
+    names, same = dict.fromkeys(names), {*_under_own_name(tree)}
     uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
     uses = [node for node in uses if _name(node) in names and isinstance(node.ctx, ast.Load)]
+    uses = [node for node in uses if node not in same]
     lines = [line for line in (failure.line, failure.call) if line] or [0]
     uses.sort(key=lambda n: (min(abs(n.lineno - line) for line in lines), -n.col_offset))
     counts = Counter(map(_name, uses))
@@ -77,5 +79,16 @@ def _sizes(function: ast.AST) -> Iterator[str]:
                     yield part.id
 
 
-def _name(node: ast.Name | ast.Attribute) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr
+def _under_own_name(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yields the values that are kept or passed on under their own names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == _name(node.value):
+            yield node.value
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            sides = [getattr(side, "elts", [side]) for side in (target, node.value)]
+            pairs = zip(*sides, strict=False)
+            yield from (value for one, value in pairs if _name(one) == _name(value) != "")
+
+
+def _name(node: ast.AST) -> str:
+    return getattr(node, "id", "") or getattr(node, "attr", "")

@@ -113,12 +113,12 @@ class Function(Op):
         own, out = site.cod[j], site.outs[j]
         rests = [_rest(array, own) for array, own in zip(site.ins, site.dom, strict=True)]
         rest = union(rests)
-        end = Dim("out", 0, own.numel)
+        end = _flat_dim(own, "out")
         total: ex.Expr | None = None
         for i, array in enumerate(site.ins):
             moved = ex.reordered(ex.Arg(i), array, Array((*rests[i], *site.dom[i])))
             flat = ex.merged(moved, rests[i], site.dom[i])
-            part: ex.Expr = ex.call("F.linear", flat, self._matrix(i, j, end, site.dom[i].numel))
+            part: ex.Expr = ex.call("F.linear", flat, self._matrix(i, j, end, site.dom[i]))
             if rests[i].names != rest.names:
                 part = ex.Align(part, (*rests[i].dims, end), (*rest.dims, end))
             total = part if total is None else ex.Infix("+", total, part)
@@ -130,9 +130,11 @@ class Function(Op):
             total = ex.Call(ELEMENTWISE[self.fn].torch, (total,))
         return ex.reordered(ex.parted(total, rest, own), Array((*rest, *own)), out)
 
-    def _matrix(self, i: int, j: int, end: Dim, size: int) -> ex.Expr:
+    def _matrix(self, i: int, j: int, end: Dim, takes: Array) -> ex.Expr:
         """Returns the matrix of input i and output j, with a row for each output position."""
-        start = Dim("in", 0, size)
+        start = _flat_dim(takes, "in")
+        if start == end:
+            start = Dim("in", 0, takes.numel)
         both = (end, start)
         return self._wave(_product(ex.Position(end, both), ex.Position(start, both)), i, j)
 
@@ -248,6 +250,11 @@ def _place(array: Array, among: tuple[Dim, ...]) -> ex.Expr:
             own if place is None else ex.Infix("+", ex.Infix("*", place, ex.Const(dim.size)), own)
         )
     return ex.Const(0) if place is None else place
+
+
+def _flat_dim(array: Array, name: str) -> Dim:
+    """Returns the dimension of one with its axes merged, which has this name if there are more."""
+    return array.dims[0] if len(array.dims) == 1 else Dim(name, 0, array.numel)
 
 
 def _rest(array: Array, own: Array) -> Array:

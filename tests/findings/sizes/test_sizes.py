@@ -101,7 +101,9 @@ def test_a_failure_and_a_single_layer_have_no_sizes(text: str) -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["torch-multihead-attention", "merged-qkv", "lenet"])
+@pytest.mark.parametrize(
+    "name", ["torch-multihead-attention", "merged-qkv", "lenet", "gcn", "linear-algebra"]
+)
 def test_nothing_in_the_source_of_a_system_is_equal_by_luck(name: str) -> None:
     found = found_in(with_inputs(ncd.catalogue[name].build()))
     assert found and not [each for each in found if each.cures]
