@@ -36,7 +36,7 @@ from ncd.pytorch_source.listed.attribute_lists import (
 )
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.listed.layer_building import begin, layer
-from ncd.pytorch_source.listed.module_methods import module_method
+from ncd.pytorch_source.listed.module_methods import check_parts, module_method
 from ncd.pytorch_source.listed.plain_methods import plain_method
 from ncd.pytorch_source.listed.tensor_calls import tensor_method
 from ncd.pytorch_source.usual.assumed_attributes import assumed_setting, unknown_attribute
@@ -277,6 +277,7 @@ def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> N
             raise machine.refuse(f"{shown(name)} is a name of nn.Module itself", "another name")
         own.pop(name, None)
         if isinstance(new, nn.Module):
+            check_parts(machine, value, new)
             machine.parents[id(new)] = value
         if not held or getattr(value, name) is not new:  # else torch would see a change
             machine.attempt(setattr, value, name, new)

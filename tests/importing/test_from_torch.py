@@ -14,8 +14,12 @@ from torch import Tensor, nn
 import ncd
 from ncd import Id, ImportFailed, Term, from_torch
 from ncd.importing import imported, imported_file
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import Value
+from ncd.importing.calls import CALLS
 from ncd.importing.graph_reader import walk
 from ncd.importing.module_files import example_tensor
+from ncd.importing.naming.axis_names import PartOfGroup
 
 
 class Called(nn.Module):
@@ -41,7 +45,6 @@ A, B, C = drawn(2, 3, 4), drawn(2, 3, 4), drawn(2, 4, 5)
 IMAGE, SCORES = drawn(2, 3, 8, 8), drawn(2, 6, 6)
 LOWER = torch.ones(6, 6).tril().bool()
 WIDE = drawn(2, 5, 3, 4)
-SIDES = drawn(2, 4, 4)
 PLACES = torch.tensor([2, 0, 1])
 TURNS = torch.tensor([[[0, 1, 2, 0]] * 3, [[1, 1, 1, 2]] * 3])
 
@@ -237,13 +240,15 @@ def test_all_calls_that_do_not_fit_become_boxes_in_one_pass(
 
     monkeypatch.setattr(imported, "walk", counted)
 
-    def sided(x: Tensor) -> Tensor:
-        x = F.max_pool2d(x, 2)
-        one, two = (torch.einsum("bchw,hk->bckw", x, SIDES[i]) for i in (0, 1))
-        return one * two
+    def unfit(g: Builder, x: Value) -> Value:
+        def make(axes: object, arrays: object) -> Term:
+            raise PartOfGroup("one side of a spatial group")
 
-    found = from_torch(Called(sided), IMAGE)
-    assert [box.function for box in found.boxes] == ["einsum", "einsum"]
+        return g.op(make, [x], x.dims)
+
+    monkeypatch.setitem(CALLS, "tanh", unfit)
+    found = from_torch(Called(lambda x: x.tanh() * (x + 1).tanh()), IMAGE)
+    assert [box.function for box in found.boxes] == ["tanh", "tanh"]
     assert found.boxes[0].why == "one side of a spatial group"
     assert found.difference <= 1e-6 and len(passes) == 2
 

@@ -53,6 +53,29 @@ EDGES = {
 }
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["self", "nn.Sequential(); self.a.append(self.a)", "nn.ModuleList(); self.a.extend([self])"],
+)
+def test_a_module_is_no_part_of_itself(expression: str) -> None:
+    with pytest.raises(TextError) as error:
+        read_source(SOURCE.format(expression=expression))
+    assert str(error.value).endswith("a module cannot be a part of itself. Try another module.")
+    assert error.value.line == 8
+
+
+def test_a_layer_that_no_memory_holds_is_refused_at_its_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*sizes: int, **more: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: 40000000000 bytes")
+
+    monkeypatch.setattr("torch.nn.modules.batchnorm.torch.ones", full)
+    with pytest.raises(TextError) as error:
+        read_source(SOURCE.format(expression="nn.BatchNorm2d(10**10)"))
+    assert str(error.value).endswith("it needs too much memory. Try smaller sizes.")
+
+
 @pytest.mark.parametrize("name", EDGES)
 def test_a_limit_at_its_edge(name: str) -> None:
     allowed, beyond, words = EDGES[name]

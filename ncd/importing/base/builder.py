@@ -23,14 +23,14 @@ from ncd.importing.base.atoms import (
 )
 from ncd.importing.base.import_values import Axes, Value
 from ncd.importing.base.op_order import SAME, in_order
-from ncd.importing.base.recorder import Recorder
+from ncd.importing.base.spatial_groups import GroupChanges
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops import Group, Map, Rename, Split
 
 
 @dataclass(eq=False)
-class Builder(Recorder):
+class Builder(GroupChanges):
     """Records steps, and changes the dimensions of values where an op needs it."""
 
     def call(self, dim: Dim, hint: str) -> None:
@@ -102,7 +102,7 @@ class Builder(Recorder):
         for i, atom in enumerate(wanted):
             group = group_of(atom)
             if group[:1] == (atom,) and tuple(wanted[i : i + len(group)]) == group:
-                x = self._regrouped(x, leaves(x.dims[at])[i : i + len(group)])
+                x = self.new_group(x, leaves(x.dims[at])[i : i + len(group)])
         return x
 
     def aligned(self, x: Value, y: Value) -> tuple[Value, Value, Dims]:
@@ -144,12 +144,21 @@ class Builder(Recorder):
 
     def _without_sides(self, x: Value, y: Value) -> Value:
         """Returns the value without spatial groups of which another has one side by itself."""
-        for i in range(1, min(len(x.dims), len(y.dims)) + 1):
+        both = range(1, min(len(x.dims), len(y.dims)) + 1)
+        plain: Dim = ()  # the atoms that meet sides
+        for i in both:
             mine, other = leaves(x.dims[-i]), leaves(y.dims[-i])
             part = any({*group_of(atom)} - {*mine} for atom in mine)
-            if part and any(atom.alone and not atom.group for atom in other):
+            turned = {*other} & {*every(x.dims)} - {*mine}
+            if part and any(atom in turned if atom.group else atom.alone for atom in other):
                 return self.ungrouped(x)
-        return x
+            plain = (*(a for a in other if part and a.size > 1 and not a.group), *plain)
+        if plain and not self.always_together(plain):
+            return self.ungrouped(x)
+        long = {-i for i in both if size(x.dims[-i]) == size(y.dims[-i])}
+        places = range(-len(x.dims), 0)
+        met, rest = ([x.dims[i] for i in places if (i in long) is here] for here in (True, False))
+        return self.whole_groups(x, met, rest)
 
     def solid(self, x: Value) -> Value:
         """Returns the value with every atom of its dimensions in its array."""
@@ -235,21 +244,8 @@ class Builder(Recorder):
         for atom in leaves(x.slot.atoms):
             group = group_of(atom)
             if group and group[0] is atom:
-                x = self._ungrouped(x, group)
+                x = self.split_group(x, group)
         return x
-
-    def _ungrouped(self, x: Value, group: Dim) -> Value:
-        new = tuple(Atom(atom.size, atom.hint) for atom in group)
-        pairs = dict(zip(group, new, strict=True))
-        dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
-        own = tuple(pairs.get(a, a) for a in leaves(x.slot.atoms))
-        slot = x.slot.on(own)
-
-        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-            return Split(Signature(Type((axes(group),)), Type((axes(new),))))
-
-        self.step(make, [x], [slot])
-        return Value(dims, slot)
 
     def grouped(self, x: Value, places: Sequence[int]) -> Value:
         """Returns the value with a spatial group for some neighbouring dimensions."""
@@ -262,39 +258,7 @@ class Builder(Recorder):
         group = tuple(leaves(x.dims[at])[0] for at in places)
         if len(set(group)) < len(group):
             self.refuse("positions that are one and the same axis")
-        if self._always_together(group) and not any(atom.alone for atom in group):
+        if self.always_together(group) and not any(atom.alone for atom in group):
             make_group(group)
             return x
-        return self._regrouped(x, group)
-
-    def _always_together(self, atoms: Dim) -> bool:
-        """Returns whether every array so far has all of these atoms or none; inputs, in order."""
-        slots = [slot for step in self.steps for slot in (*step.takes, *step.gives)]
-        slots += self.inputs
-        if any(len(set(atoms) & set(leaves(s.atoms))) not in (0, len(atoms)) for s in slots):
-            return False
-        given = [leaves(s.atoms) for s in self.inputs]
-        ordered = (own[own.index(atoms[0]) :] for own in given if atoms[0] in own)
-        return all(own[: len(atoms)] == atoms for own in ordered)
-
-    def _regrouped(self, x: Value, group: Dim) -> Value:
-        """Returns the value with a new spatial group in place of some plain atoms."""
-        new = tuple(Atom(atom.size, atom.hint) for atom in group)
-        make_group(new)
-        flat = (Atom(size(group)),)
-        pairs = dict(zip(group, new, strict=True))
-        dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
-        rest = tuple(a for a in leaves(x.slot.atoms) if a not in group)
-
-        def merge(axes: Axes, arrays: Sequence[Array]) -> Term:
-            own = axes(group)
-            term: Term = Group(Signature(Type((own,)), Type((axes(flat),))))
-            return in_order(arrays[0], own, term)
-
-        def part(axes: Axes, arrays: Sequence[Array]) -> Term:
-            return Split(Signature(Type((axes(flat),)), Type((axes(new),))))
-
-        middle, slot = x.slot.on((*rest, *flat)), x.slot.on((*rest, *new))
-        self.step(merge, [x], [middle])
-        self.step(part, [Value((), middle)], [slot])
-        return Value(dims, slot)
+        return self.new_group(x, group)

@@ -31,8 +31,8 @@ def layer_norm(
     eps: float = 1e-5,
     *more: Any,
 ) -> Value:
-    value = g.solid(g.value(x))
     k = len(shape)
+    value = _whole_groups(g, g.solid(g.value(x)), k)
     atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in leaves(dim))
     if not atoms:
         g.refuse("a norm of one number")
@@ -50,6 +50,12 @@ def layer_norm(
         if other is not None:
             found = broadcast(g, found, other, f"$1 {sign} $2")
     return found
+
+
+def _whole_groups(g: Builder, x: Value, count: int) -> Value:
+    """Returns the value without spatial groups that the last dimensions have one side of."""
+    at = len(x.dims) - count
+    return g.whole_groups(x, x.dims[:at], x.dims[at:])
 
 
 def standardised(g: Builder, x: Value, atoms: Dim, eps: float) -> Value:
@@ -107,7 +113,7 @@ def _of_groups(
 def rms_norm(
     g: Builder, x: Operand, shape: Sequence[int], weight: Any = None, eps: Any = None
 ) -> Value:
-    value = g.solid(g.value(x))
+    value = _whole_groups(g, g.solid(g.value(x)), len(shape))
     eps = torch.finfo(torch.float32).eps if eps is None else eps
     atoms = every(value.dims[len(value.dims) - len(shape) :])
     if not atoms:

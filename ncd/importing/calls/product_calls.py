@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ncd.importing.base.atoms import Atom, Dim, Dims, every, fresh, leaves, size
@@ -29,6 +29,7 @@ def linear(g: Builder, x: Operand, weight: Any, bias: Any = None) -> Value:
         found = matmul(g, value, _turned(weight))
         return found if bias is None else broadcast(g, found, bias, "$1 + $2")
     value = g.solid(value)
+    value = g.whole_groups(value, value.dims[:-1], value.dims[-1:])
     before = value.dims[-1]
     after = fresh(weight.tensor.shape[0], g.axis_hint(weight, 0, "out"))
     if not before:
@@ -86,6 +87,7 @@ def matmul(g: Builder, x: Operand, y: Any) -> Value:
 
 def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
     """Returns the product of matrices, summed over the last dimension of x and ``along`` of y."""
+    x, y = _whole_groups(g, x, y)
     y, lead = _led(g, x, y)
     mine = {*every(x.dims)}
     y = _without(y, {atom for atom in leaves(y.dims[free]) if atom.size == 1 and atom in mine})
@@ -114,6 +116,16 @@ def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
     g.step(make, [x, y], [slot], also=every(dims))
     g.summed[slot] = summed
     return Value(dims, slot)
+
+
+def _whole_groups(g: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """Returns factors whose spatial groups are in rows, in what is summed, or in what both lead."""
+    found = []
+    for one, other in ((x, y), (y, x)):
+        both = [d for d, e in zip(one.dims[-3::-1], other.dims[-3::-1], strict=False) if d and e]
+        alone = [dim for dim in one.dims[:-2] if dim not in both]
+        found.append(g.whole_groups(one, both, alone, one.dims[-2:-1], one.dims[-1:]))
+    return found[0], found[1]
 
 
 def _name_heads(g: Builder, x: Value, free: Dim) -> None:
@@ -196,6 +208,10 @@ def einsum(g: Builder, pattern: str, given: Sequence[Operand], **more: Any) -> V
     if "." in pattern or not arrow or any(len(set(word)) < len(word) for word in words):
         g.refuse("an einsum with dots, or with a letter twice")
     values = [g.solid(g.value(x)) for x in given]
+    values = [
+        g.whole_groups(x, *_parts(x, word, words, right))
+        for x, word in zip(values, words, strict=True)
+    ]
     known: dict[str, Dim] = {}
     for i, word in enumerate(words):
         value = values[i]
@@ -215,6 +231,18 @@ def einsum(g: Builder, pattern: str, given: Sequence[Operand], **more: Any) -> V
     summed = [known[letter] for letter in known if letter not in right]
     g.summed |= {found.slot: leaves(summed[0])} if len(summed) == 1 else {}
     return found
+
+
+def _parts(x: Value, word: str, words: Sequence[str], right: str) -> Iterator[tuple[Dim, ...]]:
+    """Yields neighbouring dimensions that an einsum treats alike: each operand has all or none."""
+    roles = {a: ([a in each for each in words], right.find(a) >= 0) for a in word}
+    for i, a in enumerate(word):
+        count = 1
+        while roles[a] == roles.get(word[i + count : i + count + 1]) and (
+            not roles[a][1] or word[i : i + count + 1] in right
+        ):
+            count += 1
+        yield x.dims[i : i + count]
 
 
 def bilinear(g: Builder, x: Operand, y: Operand, weight: Operand, bias: Any = None) -> Value:

@@ -105,7 +105,9 @@ class Machine:
                 with self._line(node):
                     return reader(self, node, scope)
             return reader(self, node, scope)
-        except MemoryError:
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+                raise
             raise error_at(node, "it needs too much memory", "smaller sizes", Stopped) from None
         finally:
             self.nested -= 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Interpreted, Method, Unknown
@@ -42,13 +43,28 @@ def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
     if name in HOLDING:
         return Method(
             name,
-            lambda *args, **named: machine.attempt(
-                getattr(value, name), *(as_parts(machine, one) for one in args), **named
+            lambda *args, **named: _held(
+                machine, value, name, [as_parts(machine, one) for one in args], named
             ),
         )
     return Method(
         name, lambda *args, **named: machine.attempt(getattr(value, name), *args, **named)
     )
+
+
+def _held(
+    machine: Machine, value: nn.Module, name: str, args: list[Any], named: dict[str, Any]
+) -> Any:
+    """Makes modules parts of another one."""
+    check_parts(machine, value, (args, named))
+    return machine.attempt(getattr(value, name), *args, **named)
+
+
+def check_parts(machine: Machine, value: nn.Module, new: Any) -> None:
+    """Refuses a module as a part of itself, which torch would go through without an end."""
+    for part in tree_leaves(new):
+        if isinstance(part, nn.Module) and any(one is value for one in part.modules()):
+            raise machine.refuse("a module cannot be a part of itself", "another module")
 
 
 def _converted(
