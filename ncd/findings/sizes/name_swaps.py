@@ -84,10 +84,11 @@ def _under_own_name(tree: ast.AST) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == _name(node.value):
             yield node.value
-        for target in node.targets if isinstance(node, ast.Assign) else ():
-            sides = [getattr(side, "elts", [side]) for side in (target, node.value)]
-            pairs = zip(*sides, strict=False)
-            yield from (value for one, value in pairs if _name(one) == _name(value) != "")
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                sides = [getattr(side, "elts", [side]) for side in (target, node.value)]
+                pairs = zip(*sides, strict=False)
+                yield from (value for one, value in pairs if _name(one) == _name(value) != "")
 
 
 def _name(node: ast.AST) -> str:
