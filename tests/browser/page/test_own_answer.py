@@ -43,7 +43,8 @@ def test_a_failing_text_is_cured_by_a_press_and_the_press_is_undone(
     form = page.locator(".form").bounding_box()
     expect(sentence).to_contain_text("fc (Linear) gets 4096", timeout=READY)
     expect(page.locator(".waiting")).to_be_hidden()
-    assert page.locator(".form").bounding_box() == form  # nothing jumps as the reason comes
+    after = page.locator(".form").bounding_box()
+    assert after == pytest.approx(form, abs=0.5)  # pixels: nothing jumps as the reason comes
     page.locator(".raw summary").click()
     expect(page.locator(".raw p")).to_contain_text("RuntimeError")
     expect(beside).to_contain_text("8×4096 ✗")
