@@ -82,7 +82,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "export": (".", "page"),
     "static_site": ("runs", "."),
     "importing": ("base", "calls", "idioms", "naming", "."),
-    "pytorch_source": ("base", "listed", "usual", "."),
+    "pytorch_source": ("base", "listed", "folding", "usual", "."),
     "run": ("base", "execution", "limits", "explain"),
     "models": (
         ".",

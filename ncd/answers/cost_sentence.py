@@ -15,6 +15,7 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.terms.wire import Wire
 from ncd.models.configs.published import Published
 from ncd.ops import Index, Linear, Param
+from ncd.ops.torch_calls.opaque import FOLDED
 
 MEMORIES = (24, 80)  # GB of common machines
 GIGA = 10**9
@@ -35,6 +36,8 @@ def cost_sentence(term: Term, at: str = "") -> str:
         cost = cost_of(circuit)
     except NCDError:
         return ""
+    if any(cell.op.calls.startswith(f"{FOLDED}.") for cell in circuit.cells):
+        return ""  # the parameters inside it are not known
     parts = [f"{cost.parameters:,} parameters"] if cost.parameters else []
     if cost.flops:
         pairs = f"{amount(cost.flops / 2)} multiply–adds"

@@ -25,6 +25,7 @@ CLOSE = 1e-4  # of the largest number
 SMALL = Limits(bytes=GIGA, flops=5 * GIGA)  # of a run that is hardly noticed
 MODES = {"train": False, "training": False, "dropout_p": 0.0}  # arguments in evaluation mode
 BATCH_NORM = re.compile(r"aten\.\w*batch_norm")
+PARTLY_USED = "Its outputs use"  # so many of its parameters
 EVALUATED = (
     "Its batch norms are in evaluation mode: they use the statistics that they keep, not those of "
     "the batch."
@@ -175,7 +176,7 @@ def _counts(weights: Sequence[Constant], module: nn.Module) -> Iterator[str]:
     total = sum(x.numel() for x in parameters.values())
     own = {(one.name, one.rows): one.tensor.numel() for one in weights if one.name in parameters}
     if sum(own.values()) != total:
-        yield f"Its outputs use {sum(own.values()):,} of the module's {total:,} parameters."
+        yield f"{PARTLY_USED} {sum(own.values()):,} of the module's {total:,} parameters."
 
 
 def _modes(made: Exported) -> Iterator[str]:

@@ -29,6 +29,7 @@ from ncd.importing.decompositions import DEEP, decomposed
 from ncd.importing.idioms.idiom_reader import read_idiom
 from ncd.importing.idioms.idiom_search import Idiom, absorbed
 from ncd.importing.module_paths import module_path
+from ncd.ops.torch_calls.given import MOST
 
 
 class Undivided(Exception):
@@ -82,7 +83,10 @@ class CallReader:
         if not isinstance(node.target, torch._ops.OpOverload) and None in args:
             return None  # about a size that is not known
         if not _depends([args, named]):
-            return self._folded(node, args, named)
+            found = self._folded(node, args, named)
+            large = isinstance(found, Constant) and found.tensor.numel() > MOST
+            if not large or not any(isinstance(x, Constant) for x in tree_leaves((args, named))):
+                return found  # else a table, which its own calls make in the term
         val = node.meta.get("val")
         if isinstance(val, Tensor) and 0 in [n for n in val.shape if isinstance(n, int)]:
             return Constant(torch.empty(val.shape, dtype=val.dtype))

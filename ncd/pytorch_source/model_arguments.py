@@ -44,7 +44,7 @@ def arguments(
             if fields is None or (fields and not usual_too):
                 return None
             given[name] = _filled(machine, config, fields, name)
-        elif usual_too and name in CONFIGS:
+        elif usual_too and (name in CONFIGS or _is_settings(first, name)):
             given[name] = Assumed(name)
             machine.taken[name] = given[name].own
         elif usual_too and is_part(machine, first, name, scope):
@@ -58,6 +58,17 @@ def arguments(
     if assumed:
         machine.taken[value.name] = assumed
     return given
+
+
+def _is_settings(first: Function, name: str) -> bool:
+    """Returns whether an ``__init__`` reads only sizes of an argument: ``data.num_classes``."""
+    read = [
+        one.attr
+        for one in ast.walk(first.node)
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
+        if one.value.id == name
+    ]
+    return bool(read) and usual(name) is UNKNOWN and all(usual(x) is not UNKNOWN for x in read)
 
 
 def usual_size(machine: Machine, first: Function, name: str, scope: Scope) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
 from time import process_time
@@ -21,6 +20,7 @@ from ncd.importing.torch_export import quiet
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised
 from ncd.pytorch_source.base.source_values import Function
+from ncd.pytorch_source.folding.large_models import run
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.usual.input_shapes import (
     WIDEST,
@@ -31,23 +31,28 @@ from ncd.pytorch_source.usual.input_shapes import (
     sequences_first,
     sides_of,
 )
+from ncd.pytorch_source.usual.inputs_in_parts import alongside, keyed, lists, tupled
+from ncd.pytorch_source.usual.object_inputs import (
+    Attributes,
+    attributes_of,
+    by_name,
+    gathered,
+    required,
+    spread,
+)
 from ncd.pytorch_source.usual.several_inputs import (
     NUMBERS,
     Guess,
-    attributes,
     combinations,
     fits,
-    keyed,
-    lists,
     optional,
     settings_of,
-    tupled,
     width_of,
 )
 from ncd.text.reader import TextError
 
 TRIED = 4  # shapes of the arrays in a dictionary or a tuple
-SECONDS = 1.5  # in which inputs of a module that takes several are tried
+SECONDS = 1.5  # in which inputs of a module are tried
 SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
 FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
 ANY = ("1x16x64", "1x3x64x64", "8x64")  # of a module without layers
@@ -117,14 +122,23 @@ def guessed(
     names = required(model)
     if not names:
         return (), ""
-    settings = settings_of(model)
-    if (features := lists(names, settings)) is not None and not failed:
+    forward = _forward(machine, model)
+    features = lists(names, settings_of(model)) or alongside(forward, names, model)
+    if features is not None and not failed:
         return features.inputs, features.words
-    if len(names) > 1:
-        return _several(machine, model, names) if not failed else None
+    attributes = attributes_of(forward, names)
+    if len(names) > 1 or attributes:
+        return _several(machine, model, names, attributes) if not failed else None
+    return _single(machine, model, names[0], failed)
+
+
+def _single(
+    machine: Machine, model: nn.Module, name: str, failed: str
+) -> tuple[tuple[Any, ...], str] | None:
+    """Returns an input for a module that takes one, and its shape; None if no usual one fits."""
     usual = dict.fromkeys(_with_larger_batches(model, _candidates(machine, model)))
     candidates = [one for one in usual if one != failed and fits(one)]
-    if not failed and (found := _in_parts(machine, model, names[0], (*candidates, ANY[1]))):
+    if not failed and (found := _in_parts(machine, model, name, (*candidates, ANY[1]))):
         return found.inputs, found.words
     if not candidates and not failed:
         candidates = [x for x in ANY if accepted(machine, model, example_tensors(x), {})][:1]
@@ -133,34 +147,28 @@ def guessed(
         raise NoInput(fact, 1, 1, cure=CURE)
     if not failed and _likely(machine, model):
         return example_tensors(candidates[0]), candidates[0]
+    end = process_time() + SECONDS
     for shape in candidates:
         inputs = example_tensors(shape)
         if accepted(machine, model, inputs, {}):
             return inputs, shape
+        if process_time() > end:
+            break
     return None if failed else (example_tensors(candidates[0]), candidates[0])
 
 
 def _in_parts(
     machine: Machine, model: nn.Module, name: str, shapes: tuple[str, ...]
 ) -> Guess | None:
-    """Returns a dictionary or a tuple for an input that a module takes apart; None for an array.
-
-    Raises NoArray for one of which it reads what no array has.
-    """
-    kind = machine.classes.get(type(model))
-    forward = kind.names.get("forward") if kind else None
-    if not isinstance(forward, Function):
-        return None
-    if read := attributes(forward.node, name):
-        raise _no_array(forward.node, type(model).__name__, name, read)
-    settings, node = settings_of(model), forward.node
+    """Returns a dictionary or a tuple for an input that a module takes apart; None for an array."""
+    settings, node = settings_of(model), _forward(machine, model)
     tried = (keyed(node, name, one, settings) or tupled(node, name, one) for one in shapes[:TRIED])
     guesses = [guess for guess in tried if guess]
     fitting = (one for one in guesses if accepted(machine, model, one.inputs, {}))
     return next(fitting, guesses[0] if guesses else None)
 
 
-def _no_array(node: ast.AST, kind: str, name: str, read: list[str]) -> NoArray:
+def _no_array(node: ast.AST, kind: str, name: str, read: Sequence[str]) -> NoArray:
     """Returns the error for an input that is an object of another library."""
     listed = ", ".join(read)
     fact = f"{kind} reads {listed} of its input {name}, an object that is not known here"
@@ -183,17 +191,31 @@ def _with_larger_batches(model: nn.Module, shapes: Iterable[str]) -> Iterator[st
             yield f"2{shape[1:]}"
 
 
-def _several(machine: Machine, model: nn.Module, names: list[str]) -> tuple[tuple[Any, ...], str]:
+def _forward(machine: Machine, model: nn.Module) -> ast.AST:
+    """Returns the source of the ``forward`` of a module; nothing for one of torch."""
+    kind = machine.classes.get(type(model))
+    forward = kind.names.get("forward") if kind else None
+    return forward.node if isinstance(forward, Function) else ast.Pass()
+
+
+def _several(
+    machine: Machine, model: nn.Module, names: list[str], attributes: Attributes
+) -> tuple[tuple[Any, ...], str]:
     """Returns inputs that a module accepts, by their names; None for its masks."""
     settings, end = settings_of(model), process_time() + SECONDS
-    nodes = [f"10x{width_of(settings) or 16}"] if any(name in GRAPHS for name in names) else []
+    arrays = spread(names, attributes)
+    graph = any(name.rpartition(".")[2] in GRAPHS for name in arrays)
+    nodes = [f"10x{width_of(settings) or 16}"] if graph else []
     shapes = filter(fits, dict.fromkeys((*nodes, *_candidates(machine, model), *ANY)))
     for more, shape in product(([], *optional(model)), shapes):
-        for guess in combinations([*names, *more], shape, settings):
-            if accepted(machine, model, guess.inputs, {}):
-                return guess.inputs, guess.words
+        for guess in combinations([*arrays, *more], shape, settings):
+            inputs = (*gathered([*names, *more], attributes, guess.inputs),)
+            if accepted(machine, model, inputs, {}):
+                return inputs, guess.words
             if process_time() > end:
                 break
+    for name, read in attributes.items():
+        raise _no_array(_forward(machine, model), type(model).__name__, name, read)
     fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
     raise NoInput(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
 
@@ -210,14 +232,6 @@ def _likely(machine: Machine, model: nn.Module) -> bool:
     return picture or isinstance(first, nn.Embedding) or (bool(sides_of(model)) and not wide)
 
 
-def required(model: nn.Module) -> list[str]:
-    """Returns the required inputs of a module."""
-    kinds = inspect.Parameter
-    given = inspect.signature(model.forward).parameters.values()
-    plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
-    return [one.name for one in given if one.default is kinds.empty and one.kind in plain]
-
-
 def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
@@ -230,6 +244,13 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
         yield from of_names(model, settings)
     if not parts or parts[0] is not first:
         yield from of_settings(settings)
+    image = next((part for part in parts if isinstance(part, nn.Conv2d)), None)
+    if (
+        isinstance(first, nn.Linear)
+        and image is not None
+        and settings.get("in_channels") == (image.in_channels)
+    ):  # the first layer is that of a time or a class
+        yield from _of_first(machine, model, image)
     yield from _of_first(machine, model, first)
     table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
     if table is not None and table is not first:
@@ -263,11 +284,12 @@ def accepted(
 ) -> bool:
     """Returns whether a module runs on these inputs, computing shapes only."""
     machine.tracing = True
+    inputs, named = (inputs, named) if named else by_name(model, inputs)
     try:
         with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
             given = tree_map_only(Tensor, mode.from_tensor, in_format(model, inputs))
             words = tree_map_only(Tensor, mode.from_tensor, named)
-            model(*given, **words)
+            run(machine, model, given, words)
     except (Raised, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
         return False
     finally:

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import tree_leaves
 
-from ncd.importing import from_torch
 from ncd.importing.comparison import EVALUATED
 from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
@@ -18,8 +17,9 @@ from ncd.pytorch_source.base.line_ops import line_ops
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised, Stopped, told
 from ncd.pytorch_source.base.source_tree import deep, syntax_tree
-from ncd.pytorch_source.base.source_values import PART, Interpreted, Scope, Unknown
+from ncd.pytorch_source.base.source_values import PART, Interpreted, Plain, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
+from ncd.pytorch_source.folding.large_models import drawn
 from ncd.pytorch_source.known_libraries import LIBRARIES
 from ncd.pytorch_source.listed.elsewhere import unknown_box
 from ncd.pytorch_source.listed.layer_failures import layer_failure
@@ -33,7 +33,6 @@ from ncd.pytorch_source.model_inputs import (
     guessed,
     in_format,
     in_range,
-    required,
     steps_first,
 )
 from ncd.pytorch_source.one_line import check_line, take_shape
@@ -43,6 +42,7 @@ from ncd.pytorch_source.top_lines import run_lines
 from ncd.pytorch_source.usual.assumed_call import blank_call, module_call
 from ncd.pytorch_source.usual.assumptions import message
 from ncd.pytorch_source.usual.mode_words import in_training
+from ncd.pytorch_source.usual.object_inputs import by_name, required, see_inside
 from ncd.pytorch_source.usual.plain_statements import as_class
 from ncd.pytorch_source.usual_parts import share
 from ncd.text.reading import Reading
@@ -150,8 +150,11 @@ def _chosen(
 def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
     """Returns a module as a term, and the inputs that are assumed, in words."""
     if given:
-        return _imported(machine, model, in_range(model, given), {}), ""
+        return _imported(machine, model, *by_name(model, in_range(model, given))), ""
     for ran, args, named in reversed(machine.ran):
+        for x in (*args, *named.values()):
+            if isinstance(x, Plain):
+                see_inside(type(x))
         every = tree_leaves((args, named))
         known = not any(isinstance(x, Unknown) for x in every)
         if ran is model and known and any(isinstance(x, Tensor) for x in every):
@@ -159,7 +162,9 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
     first = guessed(machine, model)
     assert first is not None
     try:
-        found: Imported | None = _imported(machine, model, in_format(model, first[0]), {})
+        found: Imported | None = _imported(
+            machine, model, *by_name(model, in_format(model, first[0]))
+        )
         assert found is not None
         if not found.failure or not first[1]:
             return found, first[1]
@@ -169,7 +174,7 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
     machine.failure = None
     second = guessed(machine, model, failed=first[1])
     if second is not None:
-        return _imported(machine, model, in_format(model, second[0]), {}), second[1]
+        return _imported(machine, model, *by_name(model, in_format(model, second[0]))), second[1]
     if found is None:
         raise failure
     machine.failure = failure
@@ -223,7 +228,7 @@ def _in_its_mode(
     machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:
         with preserve_node_meta():  # the lines that make them
-            found = from_torch(model, *inputs, axes=steps_first(model, inputs), **named)
+            found = drawn(machine, model, inputs, named, steps_first(model, inputs))
     except NCDError as error:
         wrong = TextError(str(error).rstrip("."), 1, 1)
         raise _stopped(machine, model, inputs, named) or wrong from None
@@ -240,10 +245,13 @@ def _in_its_mode(
 def _stopped(
     machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Raised | TextError | None:
-    """Returns the error with which a module stops: of its source, or of a layer of torch."""
+    """Returns the error with which a module stops: of its source, or of a layer of torch.
+
+    What stops behind a box may do so because of what is assumed of the box.
+    """
     unknown = unknown_box(machine)
     if isinstance(unknown, TextError):
-        raise unknown  # what stops may do so because of what is assumed
+        return unknown
     return machine.failure or layer_failure(machine, model, inputs, named)
 
 

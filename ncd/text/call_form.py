@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from ncd.text.line_places import Kind, Offsets, Place, array_sizes, arrays_in
 from ncd.text.shape_lines import shape_line
 
+PART = re.compile(r"[.\[]")  # behind the name of an input that has parts
 BLANK = "..."  # stands for a value that is not known
 
 
@@ -218,7 +220,7 @@ def parts(line: str, places: list[Place], call: ModuleCall) -> Iterator[str | Fi
     for start, end, name, kind in places:
         yield line[done:start]
         value = line[start:end]
-        assumed = name.partition("[")[0] in call.assumed
+        assumed = PART.split(name)[0] in call.assumed
         options = _options(value, call) if kind == "mode" else ()
         yield Field(name, kind, "" if value == BLANK else value, assumed, options)
         done = end

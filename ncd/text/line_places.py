@@ -72,6 +72,9 @@ def arrays_in(node: ast.expr, name: str) -> Iterator[tuple[ast.expr, str]]:
     elif isinstance(node, ast.List | ast.Tuple):
         for i, value in enumerate(node.elts):
             yield from arrays_in(value, f"{name}[{i}]")
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "SimpleNamespace":
+        for word in node.keywords:
+            yield from arrays_in(word.value, f"{name}.{word.arg}")
     elif isinstance(node, ast.Call):
         yield from [(node, name)] * (array_sizes(node) is not None)
     elif isinstance(node, ast.Constant) and node.value is None:

@@ -10,7 +10,6 @@ from ncd.ops import Linear, Opaque
 from ncd.pytorch_source.source_reader import read_source
 from ncd.run.limits.call_check import ValuesEnd, check_calls
 from ncd.text.reading import Reading
-from ncd.text.text_errors import TextError
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 GRAPH = f"""{HEAD}from torch_geometric.nn import GCNConv
@@ -173,8 +172,12 @@ def test_boxes_in_a_row_and_of_a_function_are_named() -> None:
 
 
 def test_what_stops_behind_a_box_is_told_of_the_box() -> None:
-    with pytest.raises(TextError, match=r"line 9, column \d+: Encoder is not known here"):
-        read_source(WRONG)
+    found = read_source(WRONG)
+    assert found.failure is not None
+    assert str(found.failure).startswith("line 9, column")
+    assert "Encoder is not known here" in str(found.failure)
+    titles = [op.title for op in _ops(found) if isinstance(op, Opaque)]
+    assert titles == ["encoder"], "it is drawn up to the call that stops"
 
 
 def test_stand_ins_are_whole_layers() -> None:

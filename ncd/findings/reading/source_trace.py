@@ -29,6 +29,7 @@ from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import model_of
 from ncd.pytorch_source.model_inputs import accepted, given_inputs, guessed
 from ncd.pytorch_source.one_line import take_shape
+from ncd.pytorch_source.usual.object_inputs import by_name
 from ncd.text.shape_lines import shape_line
 from ncd.text.text_errors import TextError
 
@@ -203,7 +204,7 @@ class Trace:
             args = self._arrays(shapes or self.shapes, places if shapes else [])
         else:
             args = self._guessed(model)
-        self._run(model, args, {})
+        self._run(model, *by_name(model, args))
 
     def _arrays(self, shapes: str, places: list[list[Place]]) -> tuple[Any, ...]:
         """Returns the inputs of a line of shapes."""

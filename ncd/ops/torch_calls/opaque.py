@@ -39,6 +39,7 @@ upsample_nearest1d upsample_nearest2d var where xlogy
 """
 COMMON = frozenset(_COMMON.split())
 ELSEWHERE = "elsewhere"  # the functions of files that are not read
+FOLDED = "folded"  # the modules of a large model, of which only the shapes are read
 CLOSED = "closed"  # no part of torch.ops: the functions of boxes that are drawn and never run
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -74,6 +75,8 @@ class Machine:
     plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
     boxes: dict[str, tuple[Unknown, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
     box_results: list[Any] = field(default_factory=list)
+    folded: Counter[str] = field(default_factory=Counter)  # see folding/, by their classes
+    recorded: Any = None  # the last run of a large model, see folding/large_models.py
     instead: dict[str, str] = field(default_factory=dict)  # why more complete classes are not drawn
     evaluated: str = ""  # why a module is read in evaluation, though it is in training
     skipped: set[type] = field(default_factory=set)  # classes of which no input is known

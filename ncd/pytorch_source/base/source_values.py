@@ -184,6 +184,12 @@ class Assumed(Plain):
         self.name = name
 
 
+class Record(Plain):
+    """An object that only has attributes, as ``SimpleNamespace`` makes them."""
+
+    visitor = ClassValue("SimpleNamespace", Plain, {}, lambda *_: None)
+
+
 class Interpreted(nn.Module):
     """A module of a class of the source; its plain attributes are stored in ``own_names``."""
 

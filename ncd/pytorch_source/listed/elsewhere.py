@@ -18,6 +18,7 @@ SPACE = "elsewhere"  # of torch's functions, in which the boxes stand
 ARRAYS = 20  # that a box takes
 MOST = 60  # boxes of one source
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^0-9A-Za-z]+")
+KEEPS = re.compile(r"(Attention|Transformer)(Block|Layer)?$")  # whose second size is no width
 WIDTHS = (  # arguments for what a layer takes and gives, by their names
     ("in_channels", "in_features", "in_chs", "in_dim", "input_size", "in_chans", "dim"),
     ("out_channels", "out_features", "out_chs", "out_dim", "hidden_size", "embed_dim", "dim_out"),
@@ -93,7 +94,8 @@ def box(
     if value.name not in machine.boxes and len(machine.boxes) >= MOST:
         raise machine.unknown(value)
     machine.boxes.setdefault(value.name, (value, place or machine.node))
-    shape = _shape(arrays, *made)
+    keeps = KEEPS.search(value.name) is not None
+    shape = _shape(arrays, *(((), {}) if keeps else made))
     result = getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
     machine.box_results.append(result)
     return result
@@ -117,15 +119,23 @@ def _shape(arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]) -> 
     return shape
 
 
-def _function(name: str) -> str:
-    """Returns the name of torch's function for a box, which is made at its first call.
+def function_words(name: str) -> str:
+    """Returns the name of a class or function as that of a function of torch.
 
-    >>> _function("torch_geometric.nn.GCNConv")
+    >>> function_words("torch_geometric.nn.GCNConv")
     'gcn_conv'
     """
     last = name.removesuffix("(…)").rpartition(".")[2]
     words = HUMP.sub("_", last).strip("_").lower()[:40]
-    words = words if words[:1].isalpha() else f"f_{words}".rstrip("_")
+    return words if words[:1].isalpha() else f"f_{words}".rstrip("_")
+
+
+def _function(name: str) -> str:
+    """Returns the name of torch's function for a box, which is made at its first call.
+
+    The name is that of its class or function, in words.
+    """
+    words = function_words(name)
     if not hasattr(getattr(torch.ops, SPACE), words):
         schema = "(Tensor[] arrays, int[] shape) -> Tensor"
         made = torch.library.custom_op(f"{SPACE}::{words}", _result, mutates_args=(), schema=schema)

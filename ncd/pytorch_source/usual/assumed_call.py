@@ -42,13 +42,13 @@ def module_call(
         classes: The classes that could be drawn.
     """
     model = found.exported.module
+    args, named = found.exported.args, dict(found.exported.named)
     inputs = tuple(inspect.signature(model.forward).parameters)
     sizes = tuple(name for given in machine.taken.values() for name in given)
     line, modes = "", mode_words(model, tree)
     if words or sizes or (shapes and modes):
-        given = (*found.exported.args, *found.exported.named.values())
-        line = assumed_call(machine, model, given, words or shapes, tree, scope)
-    asked = inputs[: len(found.exported.args)]
+        line = assumed_call(machine, model, args, named, words or shapes, tree, scope)
+    asked = (*inputs[: len(args)], *named)
     assumed = (*sizes, *(asked if words else ())) if line else ()
     drawn, training = type(model).__name__, in_training(model)
     refused = bool(machine.evaluated)
@@ -58,7 +58,8 @@ def module_call(
 def assumed_call(
     machine: Machine,
     model: nn.Module,
-    inputs: tuple[Any, ...],
+    args: tuple[Any, ...],
+    named: dict[str, Any],
     words: str,
     tree: ast.Module,
     scope: Scope,
@@ -68,18 +69,21 @@ def assumed_call(
     Args:
         machine: The interpretation.
         model: The module that is drawn.
-        inputs: What it is called on.
+        args: What it is called on.
+        named: Those by name.
         words: The shapes of its inputs, such as ``1x16#50257``.
         tree: The source.
         scope: The names of the source.
     """
     made = _made(machine, model, tree, scope)
     below = iter(BELOW.findall(words))
-    given = [input_words(x, below) for x in inputs]
-    if not made or None in given:
+    given = [input_words(x, below) for x in args]
+    words_of = {name: input_words(x, below) for name, x in named.items()}
+    if not made or None in given or None in words_of.values():
         return ""
-    call = f"{made}({', '.join(filter(None, given))})"
-    return f"{NAMESPACE}{call}" if "SimpleNamespace(" in made else call
+    every = (*filter(None, given), *(f"{name}={word}" for name, word in words_of.items()))
+    call = f"{made}({', '.join(every)})"
+    return f"{NAMESPACE}{call}" if "SimpleNamespace(" in call else call
 
 
 def blank_call(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.folding.large_models import folded_modules
 from ncd.pytorch_source.listed.elsewhere import assumed_boxes
 from ncd.pytorch_source.usual.usual_sizes import written
 
@@ -31,7 +32,7 @@ def message(machine: Machine, inputs: str, call: str) -> str:
         lengths = f"{count:,} length{'s' * (count > 1)}"
         more = f", without the {lengths} that torch counts" if count else ""
         note += f" {name} is left out: its layers are drawn with plain weights{more}."
-    note = f"{note} {assumed_boxes(machine)}".strip()
+    note = " ".join(filter(None, (note, assumed_boxes(machine), folded_modules(machine)))).strip()
     if not machine.left_out:
         return note
     lines = ", ".join(map(str, machine.left_out[:5]))

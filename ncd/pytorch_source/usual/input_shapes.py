@@ -22,6 +22,8 @@ def of_names(model: nn.Module, settings: dict[str, Any]) -> Iterator[str]:
     sides = sides_of(model)
     if shape := of_pattern(model, settings, (*sides, 64)[0]):
         yield shape
+    if type(n := settings.get("input_axis")) is int and 0 < n < 4:  # channels come last
+        yield "x".join(map(str, (1, *[16] * n, settings.get("input_channels", 3))))
     channels, length, frames = (_size(settings, names) for names in (CHANNELS, STEPS, FRAMES))
     if 0 < channels < WIDEST and sides:
         along = [frames] if frames else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -92,12 +91,27 @@ def combinations(names: list[str], shape: str, settings: dict[str, Any]) -> Iter
 
 def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[str]:
     """Returns the shapes that are tried for an input, the likeliest first."""
-    found = next((ways for pattern, ways in KINDS if re.fullmatch(pattern, name)), ())
-    if not found or (first and name != "mask"):
+    own = name.rpartition(".")[2]
+    found = next((ways for pattern, ways in KINDS if re.fullmatch(pattern, own)), ())
+    if not found or (first and own != "mask"):
         return [shape]
-    dim = width_of(settings) or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
+    dim = (
+        _own_width(own, settings)
+        or width_of(settings)
+        or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
+    )
     ways = dict.fromkeys(way.format(same=shape, dim=dim) for way in found)
     return [way for way in ways if way in ("None", "mask") or fits(way)]
+
+
+def _own_width(name: str, settings: dict[str, Any]) -> int:
+    """Returns the width that settings give for one input, such as ``d_cond``; 0 for none.
+
+    >>> _own_width("cond", {"d_cond": 768, "dim": 64})
+    768
+    """
+    names = (f"d_{name}", f"{name}_dim", f"dim_{name}", f"{name}_size", f"{name}_channels")
+    return next((n for own in names if type(n := settings.get(own)) is int), 0)
 
 
 def optional(model: nn.Module) -> Iterator[list[str]]:
@@ -107,6 +121,8 @@ def optional(model: nn.Module) -> Iterator[list[str]]:
     """
     kinds = inspect.Parameter
     given = inspect.signature(model.forward).parameters.values()
+    if any(x.kind is kinds.KEYWORD_ONLY and x.default is kinds.empty for x in given):
+        return  # which come last
     plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
     names = [one.name for one in given if one.default is not kinds.empty and one.kind in plain]
     yield from (names[: n + 1] for n in range(min(2, len(names))))
@@ -131,98 +147,6 @@ def _input(way: str, shape: str) -> Tensor | None:
 def settings_of(model: nn.Module) -> dict[str, Any]:
     """Returns the arguments with which a module is made, and the sizes that it keeps."""
     return {**own_names(model), **model.__dict__, **model.__dict__.get(SETTINGS, {})}
-
-
-def keyed(forward: ast.AST, name: str, shape: str, settings: dict[str, Any]) -> Guess | None:
-    """Returns a dictionary for an input of which a ``forward`` reads keys; None if it reads none.
-
-    >>> tree = ast.parse("def forward(self, x): return x['low'] + x['high']")
-    >>> keyed(tree, "x", "1x8x4x4", {"low_channels": 3}).words
-    'low 1x3x4x4, high 1x8x4x4'
-    """
-    keys = [one.value for one in _places(forward, name) if isinstance(one, ast.Constant)]
-    shapes: dict[str, str] = {}
-    for key in (one for one in keys if isinstance(one, str)):
-        width = settings.get(f"{key}_channels")
-        first, _, *rest = shape.split("x")
-        own = "x".join((first, str(width), *rest))
-        shapes[key] = own if type(width) is int and fits(own) else shape
-    if not 0 < len(shapes) <= KEYS:
-        return None
-    found = {key: example_tensors(each)[0] for key, each in shapes.items()}
-    words = ", ".join(f"{key} {each}" for key, each in shapes.items())
-    return Guess((found,), words)
-
-
-def _places(forward: ast.AST, name: str) -> Iterator[ast.expr]:
-    """Yields what an input is read at: ``k`` of ``x[k]`` and of ``x.get(k)``."""
-    for one in ast.walk(forward):
-        if isinstance(one, ast.Subscript) and _is(one.value, name):
-            yield one.slice
-        call = one.func if isinstance(one, ast.Call) and one.args else None
-        if isinstance(call, ast.Attribute) and call.attr == "get" and _is(call.value, name):
-            yield one.args[0]  # type: ignore[attr-defined]
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def tupled(forward: ast.AST, name: str, shape: str) -> Guess | None:
-    """Returns a tuple for an input that a ``forward`` takes apart; None if it does not.
-
-    >>> tupled(ast.parse("def forward(self, x): a, b = x"), "x", "1x8").words
-    'a tuple of 1x8, 1x8'
-    """
-    count = max(
-        (
-            len(one.targets[0].elts)
-            for one in ast.walk(forward)
-            if isinstance(one, ast.Assign)
-            and _is(one.value, name)
-            and isinstance(one.targets[0], ast.Tuple | ast.List)
-        ),
-        default=0,
-    )
-    if not count:
-        keys = [one.value for one in _places(forward, name) if isinstance(one, ast.Constant)]
-        whole = {key for key in keys if type(key) is int}
-        count = max(whole) + 1 if {0, 1} <= whole else 0
-    if not 1 < count <= KEYS:
-        return None
-    arrays = tuple(example_tensors(shape)[0] for _ in range(count))
-    return Guess((arrays,), f"a tuple of {', '.join([shape] * count)}")
-
-
-def attributes(forward: ast.AST, name: str) -> list[str]:
-    """Returns the attributes that a ``forward`` reads of an input, and that no array has.
-
-    >>> attributes(ast.parse("def forward(self, d): return d.x + d.shape[0] + d.y"), "d")
-    ['x', 'y']
-    """
-    read = [one for one in ast.walk(forward) if isinstance(one, ast.Attribute)]
-    read.sort(key=lambda one: (one.lineno, one.col_offset))
-    names = dict.fromkeys(one.attr for one in read if _is(one.value, name))
-    names.pop("get", None)
-    return [each for each in names if not hasattr(Tensor, each)]
-
-
-def lists(names: list[str], settings: dict[str, Any]) -> Guess | None:
-    """Returns feature maps of halving sides for a module that is made with a list of widths.
-
-    >>> lists(["features"], {"encoder_channels": (3, 8)}).words
-    'a list of 1x3x64x64, 1x8x32x32'
-    """
-    if len(names) != 1 or names[0] not in LISTS:
-        return None
-    widths = next((w for n in WIDTHS if isinstance(w := settings.get(n), list | tuple)), ())
-    whole = [n for n in widths if type(n) is int and n > 0]
-    if not 1 < len(whole) < 8:
-        return None
-    shapes = [f"1x{n}x{64 >> i}x{64 >> i}" for i, n in enumerate(whole)]
-    if not all(map(fits, shapes)):
-        return None
-    return Guess(([example_tensors(s)[0] for s in shapes],), f"a list of {', '.join(shapes)}")
 
 
 def of_pattern(model: nn.Module, settings: dict[str, Any], side: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ncd.pytorch_source.base.source_values import Plain
 from ncd.pytorch_source.usual.usual_sizes import PLAIN
 
 
@@ -37,6 +38,10 @@ def input_words(x: Any, below: Iterator[str] | None = None) -> str | None:
         values = [input_words(each, below) for each in x.values()]
         pairs = zip(x, values, strict=True)
         return None if None in values else f"{{{', '.join(f'{key!r}: {v}' for key, v in pairs)}}}"
+    if isinstance(x, Plain):
+        named = {key: input_words(each, below) for key, each in x.own.items()}
+        words = ", ".join(f"{key}={word}" for key, word in named.items())
+        return None if None in named.values() else f"SimpleNamespace({words})"
     if isinstance(x, list | tuple):
         parts = [input_words(each, below) for each in x]
         words = ", ".join(filter(None, parts))

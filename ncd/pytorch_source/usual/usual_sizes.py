@@ -36,7 +36,7 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         temporal_depth num_hierarchies block_repeats patch_height patch_width
         """,
     ),
-    (4, "heads n_head n_heads num_heads nhead mlp_ratio expansion reduction num_experts h"),
+    (4, "heads n_head n_heads num_heads nhead mlp_ratio expansion reduction num_experts h r"),
     (3, "channels n_channels num_channels in_channels in_chans in_ch kernel_size input_channels"),
     (
         10,
@@ -100,6 +100,12 @@ _LISTS: dict[str, Any] = {  # of names for sizes that come one after the other
     "decoder_channels": (256, 128, 64, 32, 16),
     "atrous_rates": (12, 24, 36),
     "dim_mults": (1, 2, 4),
+    "input_shape": (3, 64, 64),
+    "img_shape": (3, 64, 64),
+    "image_shape": (3, 64, 64),
+    "num_freq_bands": 6,
+    "max_freq": 10.0,
+    "rank": 4,
     "depths": (2, 2, 2, 2),
     "layers": (2, 2, 2, 2),
     "num_block": (2, 2, 2, 2),

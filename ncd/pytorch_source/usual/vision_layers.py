@@ -16,7 +16,7 @@ def get_norm_layer(name=None):
     kinds = {"batchnorm": nn.BatchNorm2d, "batchnorm2d": nn.BatchNorm2d, "layernorm": LayerNorm,
              "layernorm2d": LayerNorm2d, "rmsnorm": RmsNorm, "rmsnorm2d": RmsNorm2d,
              "groupnorm": GroupNorm1}
-    return kinds[name.replace("_", "")] if isinstance(name, str) else name
+    return kinds[name.replace("_", "").lower()] if isinstance(name, str) else name
 
 class PatchEmbed(nn.Module):
     def __init__(self, img_size=224, patch_size=16, in_chans=3, embed_dim=768, norm_layer=None,
@@ -247,7 +247,12 @@ def checkpoint_seq(functions, x, *args, **named):
 def build_model_with_cfg(model_cls, variant, pretrained=False, pretrained_cfg=None, model_cfg=None,
                          feature_cfg=None, pretrained_strict=True, pretrained_filter_fn=None,
                          kwargs_filter=None, **named):
-    return model_cls(**named) if model_cfg is None else model_cls(cfg=model_cfg, **named)
+    if model_cfg is not None:
+        named["cfg"] = model_cfg
+    try:
+        return model_cls(**named)
+    except TypeError:  # the library takes these from the settings of its weights
+        return model_cls(**{"in_chans": 3, "num_classes": 1000, **named})
 
 def register_model(function):
     return function

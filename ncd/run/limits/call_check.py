@@ -9,7 +9,7 @@ import torch
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.types.axes import Array
-from ncd.ops.torch_calls.opaque import CLOSED, ELSEWHERE
+from ncd.ops.torch_calls.opaque import CLOSED, ELSEWHERE, FOLDED
 from ncd.run.execution.evaluate import Like
 from ncd.run.execution.program import part
 
@@ -34,6 +34,9 @@ def check_calls(circuit: Circuit) -> None:
         if cell.op.calls.startswith(f"{ELSEWHERE}."):
             fact = "values end here: it comes from another file, and only its shapes are known"
             raise ValuesEnd(fact, cure="its class in the text").at(op=cell.op)
+        if cell.op.calls.startswith(f"{FOLDED}."):
+            fact = "values end here: it is folded, as the whole model is large"
+            raise ValuesEnd(fact, cure="a last line with the name of its class").at(op=cell.op)
         fault = _fault(cell) if cell.op.calls else ""
         if fault:
             fact, cure = f"torch refuses it: {fault}", "a pattern of the shapes that it gives"

@@ -25,7 +25,7 @@ from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
 from ncd.models.configs.config_reader import is_config, read_config
 from ncd.models.tensors.einops_patterns import EINOPS, line_entry
-from ncd.ops.torch_calls.opaque import CLOSED, COMMON, ELSEWHERE, closed_name
+from ncd.ops.torch_calls.opaque import CLOSED, COMMON, ELSEWHERE, FOLDED, closed_name
 from ncd.run import CircuitModule
 from ncd.text import TextError, is_source
 from ncd.text.call_form import ModuleCall
@@ -176,7 +176,7 @@ def _may_run(op: Op) -> bool:
     space, _, name = op.calls.partition(".")
     function, _, overload = name.partition(".")
     listed = f"{space}.{function}" in FUNCTIONS and overload in OVERLOADS
-    return not op.calls or listed or space in (CLOSED, ELSEWHERE)
+    return not op.calls or listed or space in (CLOSED, ELSEWHERE, FOLDED)
 
 
 def _no_function(function: str) -> NCDError:
