@@ -82,7 +82,7 @@ def test_a_mark_is_told_by_its_shape_its_role_and_its_text(
         (Wire("a:2, b:3 c:4 -> b c, a"), {"swap"}),
         (Id("a:2") >> Elementwise("relu"), {"elementwise"}),
     ],
-    ids=str,
+    ids=lambda part: ", ".join(sorted(part)) if isinstance(part, set) else str(part),
 )
 def test_the_signs_of_an_op(term: Term, signs: set[str]) -> None:
     drawing = draw(term)
