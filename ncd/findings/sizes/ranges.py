@@ -57,13 +57,12 @@ def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> Range | 
     near = [works(now + 1), works(now - 1) if now > 2 else False]
     if None in near:
         return None
-    hints = sorted({n for n in hints if n > 1})
-    step = 1 if any(near) else _step(works, now, hints)
-    if step:
-        return _along(works, now, step, hints)
-    root = isqrt(now)
-    if root * root == now and works((root + 1) ** 2) and works((root + 2) ** 2):
+    hints, root = sorted({n for n in hints if n > 1}), isqrt(now)
+    squares = not any(near) and root * root == now
+    if squares and works((root + 1) ** 2) and works((root + 2) ** 2):  # no step leads to both
         return Range(1 if works(1) else now, square=True)
+    if step := 1 if any(near) else _step(works, now, hints):
+        return _along(works, now, step, hints)
     return Range(now, high=now, one=now > 1 and bool(works(1)))
 
 
