@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 import ncd
 from ncd import Elementwise, Param
-from ncd.derivatives.mirrored import Load, Mirror, mirrored
+from ncd.derivatives.mirrored import FEW, Load, Mirror, _boxes, _Part, mirrored
+from ncd.drawing.collapse.collapsed_blocks import Box
+from ncd.drawing.collapse.saved_arrays import Note
 from ncd.drawing.lint import lint
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.step_wires import Step
+from ncd.lang.terms.step_writer import Slot
 from ncd.view.diagram.backward_diagram import readable
 
 
@@ -79,3 +85,23 @@ def test_gradients_of_what_is_learned_are_drawn_where_nothing_comes_in() -> None
     term = mirrored(Param("m:3", "w") >> Elementwise("exp"), {})
     (cell,) = elaborate(term).cells
     assert term.dom.spec == "m:3" and isinstance(cell.op, Mirror)
+
+
+def test_ops_that_are_only_drawn_can_be_printed() -> None:
+    array = Param("y:2", "b").cod[0]
+    assert repr(Load("q", array)) == f"Load('q', {array!r})"
+    term = readable(elaborate(ncd.catalogue["encoder-block"].build()), ())
+    assert 'Mirror("Feed-Forward\'", ' in repr(term)
+    assert repr(Box("Layer", ("n0",))) == "Box('Layer', ('n0',))" and repr(Box("L")) == "Box('L')"
+    assert repr(Note("save", "q", ())) == "Note('save', 'q')"
+
+
+@pytest.mark.parametrize(("count", "box"), [(1, False), (FEW - 1, False), (FEW, True)])
+def test_few_steps_are_drawn_as_they_are(count: int, box: bool) -> None:
+    arrays = [Slot(Param("y:2", "b").cod[0]) for _ in range(count + 1)]
+    steps = [Step(Elementwise("sin"), (one,), (two,)) for one, two in pairwise(arrays)]
+    found = [*_boxes([_Part("A", steps, ())], arrays[:1], arrays[-1:], {})]
+    plain = [(step.takes, step.gives) for step in steps]
+    wanted = [((arrays[0],), (arrays[-1],))] if box else plain
+    assert [(step.takes, step.gives) for step in found] == wanted
+    assert [isinstance(step.term, Mirror) for step in found] == [box] * len(wanted)

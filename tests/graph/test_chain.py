@@ -122,3 +122,14 @@ def test_the_functions_of_an_op_are_numbered_in_the_order_in_which_they_ran(name
             numbers.setdefault(home, []).append(int(number))
     assert max(map(len, numbers.values())) > 1
     assert all(found == [*range(len(found))] for found in numbers.values())
+
+
+def test_a_copy_has_buffers_of_its_own_and_shares_what_has_none() -> None:
+    layer, norm = torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3)
+    module = torch.nn.Sequential(layer, norm)
+    copy = isolated_copy(module)
+    copy(torch.randn(4, 3))
+    assert norm.num_batches_tracked == 0 and copy[1].num_batches_tracked == 1
+    assert copy[0] is layer and copy[1].weight is norm.weight
+    plain = torch.nn.Sequential(layer)
+    assert isolated_copy(plain) is plain

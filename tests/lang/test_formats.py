@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ncd
+from ncd.lang.circuits.array_formats import array_formats
+from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.formats import BITS, read_formats
 
 
@@ -26,3 +28,11 @@ def test_what_is_no_format_is_refused() -> None:
     with pytest.raises(ncd.ParseError) as error:
         read_formats("speed=int8")
     assert str(error.value) == "formats: 'speed=int8' is no format. Try weights=int8."
+
+
+def test_of_a_function_with_several_results_those_of_real_numbers_have_a_format() -> None:
+    circuit = elaborate(ncd.Top("e:8 -> k:2"))
+    largest, places = circuit.outputs
+    found = array_formats(circuit, ncd.Formats(activations="bfloat16"))
+    assert found == {circuit.inputs[0].id: "bfloat16", largest.id: "bfloat16"}
+    assert places.array.below is not None

@@ -9,7 +9,9 @@ import pytest
 import torch
 
 import ncd
+from ncd.lang.formulas.expr import Const, Infix, Position
 from ncd.lang.terms.terms import Id, Term
+from ncd.lang.types.axes import Dim
 from ncd.ops import (
     Copy,
     Einsum,
@@ -22,6 +24,7 @@ from ncd.ops import (
     Scale,
     Softmax,
 )
+from ncd.streaming.tiles import resized
 
 
 class Case(NamedTuple):
@@ -135,3 +138,13 @@ def test_another_number_of_inputs_is_refused() -> None:
     with pytest.raises(ncd.MismatchError) as error:
         ncd.run_stream(loop, [])
     assert str(error.value) == "the loop reads (x), not 0 arrays. Try (x)."
+
+
+@pytest.mark.parametrize(("cut", "size", "start"), [((0, 3), 3, 0), ((3, 5), 2, 3), (None, 5, 0)])
+def test_a_position_counts_from_the_start_of_the_whole_axis(
+    cut: tuple[int, int] | None, size: int, start: int
+) -> None:
+    whole, tile, rest = Dim("x", 0, 5), Dim("x", 0, size), Dim("y", 0, 2)
+    position, moved = Position(whole, (whole, rest)), Position(tile, (tile, rest))
+    found = resized(position, {"z": (4, 6)} if cut is None else {"x": cut, "z": (4, 6)})
+    assert found == (Infix("+", moved, Const(start)) if start else moved)

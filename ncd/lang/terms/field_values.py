@@ -48,7 +48,8 @@ class FieldValue:
         while given and getattr(self, given[-1].name) == given[-1].default:
             given.pop()
         for f in given:
-            text = spelling(f).literal(getattr(self, f.name))
+            value = getattr(self, f.name)  # of an op that is only drawn, it may have no spelling
+            text = spelling(f).literal(value) if f.metadata else repr(value)
             words.append(f"{f.name}={text}" if self.variadic else text)
         return f"{type(self).__name__}({', '.join(words)})"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncd import Id, Linear, Rename
+from ncd import Add, Id, Linear, Rename, Repeat
 from ncd.lang.errors import MismatchError
 
 
@@ -42,3 +42,12 @@ def test_an_axis_that_no_array_has_says_what_would_work(wrong: str, cure: str) -
 def test_an_axis_that_is_put_in_front_is_renamed() -> None:
     term = Id("t m") >> Linear("m:4 -> key:3", "K") >> Rename("t:5 -> x")
     assert (str(term.dom), term.cod.spec) == ("t m", "x:5 key:3")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_memory_of_a_repetition_comes_out_of_each_body_as_it_is(count: int) -> None:
+    body = Id("m:4, m") >> Add()
+    (first, *_) = steps = Repeat((body,) * count, memory=1).chain.steps
+    assert len(steps) == count
+    assert first.dom.spec == first.cod.spec
+    assert first.origins == (*body.origins, (1,))

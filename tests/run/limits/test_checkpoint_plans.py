@@ -14,7 +14,7 @@ import ncd
 from ncd import Axes, Block, Dropout, Id, Linear, Repeat, Softmax
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.run.execution.recompute import segments
-from ncd.run.limits.checkpoint_plans import Layer, best, plans
+from ncd.run.limits.checkpoint_plans import Layer, best, layers, plans
 from ncd.run.limits.run_memory import Storages, summed
 from ncd.run.limits.saved_for_backward import measured_saved
 from tests.run.limits.test_saved_for_backward import gradients
@@ -178,4 +178,15 @@ def test_a_budget_chooses_the_least_flops_that_fit() -> None:
         ncd.checkpoints(LAYERS, 0)
     assert str(caught.value) == (
         "checkpoints: the budget is 0, but it is a number of bytes over 0. Try budget=1_000_000."
+    )
+
+
+def test_ops_outside_all_stacks_only_hold_what_they_save() -> None:
+    """They pass nothing on that could be dropped, and are never calculated again."""
+    found = layers(Id("y:5 m:4") >> Softmax("m") >> LAYERS, ncd.Formats())
+    first, *stack = found
+    assert first == Layer("", 0, 0, 0, 0, 0, 5 * 4 * 4, 0, 0)
+    assert [one.stack for one in stack] == ["layers"] * 4
+    assert (
+        sum(one.saved for one in found) == ncd.saved(Id("y:5 m:4") >> Softmax("m") >> LAYERS).bytes
     )
