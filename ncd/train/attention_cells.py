@@ -64,7 +64,7 @@ def opened(tokens: Tensor) -> Tensor:
     opens = tokens % 2 == 0
     count = torch.where(opens, 1, -1).cumsum(-1)
     depth = count - count.cummin(-1).values.clamp(max=0)
-    level = (depth[..., :, None] == depth[..., None, :]) & (depth > 0)[..., :, None]
+    level = depth[..., :, None] == depth[..., None, :]  # of an opening bracket it is 1 or more
     every = level & opens[..., None, :] & _spread(_reached(tokens.shape[-1]), tokens)
     places = torch.arange(tokens.shape[-1], device=tokens.device)
     return every & (places == last(every)[..., None])

@@ -90,6 +90,20 @@ def test_the_views_see_what_is_wrong() -> None:
     assert views_that_fail(case) == ["attention"]
 
 
+@pytest.mark.parametrize(("size", "told"), [(1, False), (2, True), (3, True)])
+def test_the_flops_are_compared_where_no_size_is_1(
+    size: int, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(ncd.Id(f"y:{size} m:3") >> ncd.Linear("m -> k:2", "L"))
+    assert term_checks.cost(case) is None
+    stated = ncd.cost(case.term)
+    monkeypatch.setattr(term_checks, "count", lambda term: replace(stated, flops=7))
+    said = f"7 flops stated, torch counts {2 * size * 3 * 2}"
+    assert term_checks.cost(case) == (said if told else None)
+    monkeypatch.setattr(term_checks, "count", lambda term: replace(stated, parameters=7))
+    assert term_checks.cost(case) == "7 parameters stated, the module has 6"
+
+
 def test_an_equation_that_does_not_hold_fails() -> None:
     one, two = ncd.Linear("m:3 -> k:2", "L"), ncd.Linear("m:3 -> k:2", "M")
     assert views_that_fail(term_checks.Case(ncd.Equation(one, one))) == []

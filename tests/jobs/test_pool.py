@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from queue import SimpleQueue
+from threading import Event
 
 import pytest
 
@@ -20,6 +21,7 @@ class Worker:
     def __init__(self, text: str) -> None:
         self.text, self.asked = text, 0
         self.words: SimpleQueue[Message | None] = SimpleQueue()
+        self.ended = Event()
 
     def news(self) -> Iterator[Message]:
         yield from iter(self.words.get, None)
@@ -28,6 +30,7 @@ class Worker:
         self.asked += 1
 
     def end(self) -> None:
+        self.ended.set()
         self.words.put(None)
 
 
@@ -202,10 +205,11 @@ def test_a_visitor_who_shows_no_sign_holds_no_worker(monkeypatch: pytest.MonkeyP
 def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, backend = pair()
     one = ask(pool, 0)
-    backend.next()
+    worker = backend.next()
     monkeypatch.setattr(pools, "PATIENCE", -1000.0)
     until(one, "over")
     assert one.failure == LATE
+    assert worker.ended.wait(WAIT)
 
 
 def test_a_queue_that_is_full_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,17 @@ def test_the_digits_are_those_of_scikit_learn():
     assert digits(28)[0].shape == (1797, 28, 28)
 
 
+def test_noisy_digits_are_from_minus_one_to_one_in_equal_colours():
+    found = data(task("diffusion-unet"), {**KNOBS["diffusion-unet"], "o": 3}, 0)
+    grey, *_ = digits(8)
+    for images in (found.inputs, found.unseen):
+        assert images.shape[1:] == (3, 8, 8)
+        assert (float(images.min()), float(images.max())) == (-1, 1)
+        assert images[:, 0].equal(images[:, 1]) and images[:, 0].equal(images[:, 2])
+    every = {x.numpy().tobytes() for x in 2 * grey - 1}
+    assert {x[0].contiguous().numpy().tobytes() for x in found.unseen} <= every
+
+
 def idx(array: torch.Tensor) -> bytes:
     """An array as MNIST's files hold it."""
     sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)

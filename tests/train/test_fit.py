@@ -1,7 +1,7 @@
 """Training: it learns, it is the same again, it is stopped, and what it learned can be kept."""
 
 import math
-from itertools import islice
+from itertools import count, islice
 
 import pytest
 import torch
@@ -10,6 +10,7 @@ from torch import nn
 
 from ncd.lang.errors import MismatchError, ParseError, UnknownNameError
 from ncd.train import TASKS, Fit, read_weights, written
+from ncd.train.training_loop import TrainingLoop
 
 SMALL = {"x": 8, "n": 32}
 
@@ -145,3 +146,35 @@ def test_weights_of_half_precision_are_read_and_those_of_a_diverged_run_are_kept
 def test_what_are_no_weights_is_told(data):
     with pytest.raises((ParseError, MismatchError)):
         read_weights(nn.Linear(2, 3), data)
+
+
+class Counting(TrainingLoop):
+    """A loop that learns nothing: its loss and its score are how often they were asked for."""
+
+    asked = 0
+
+    def losses(self):
+        yield from (torch.tensor(float(n)) for n in count(1))
+
+    def score(self):
+        self.asked += 1
+        return self.asked
+
+
+@pytest.mark.parametrize(
+    ("steps", "scored"),
+    [
+        (1, [1]),
+        (3, [1, 2, 3]),
+        (39, [*range(1, 40)]),
+        (45, [*range(2, 45, 2), 45]),
+        (61, [*range(3, 61, 3), 61]),
+        (None, [*range(5, 101, 5)]),
+    ],
+)
+def test_the_score_is_computed_now_and_then_and_at_the_end(steps, scored):
+    told = [*Counting("none", {}, steps=steps)]
+    assert [now.step for now in told] == [now.loss for now in told] == [*range(1, len(told) + 1)]
+    assert {now.steps for now in told} == {len(told)} == {steps or 100}
+    assert [now.step for now in told if now.score is not None] == scored
+    assert [now.score for now in told if now.score is not None] == [*range(1, len(scored) + 1)]

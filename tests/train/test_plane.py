@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -99,3 +101,33 @@ def test_too_many_hidden_units_are_refused() -> None:
     assert str(error.value) == (
         "p1 is 1,000,000, and at most 256 hidden units are trained here. Try p1 = 256."
     )
+
+
+def shape(name: str, n: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns the x and y (n, m) of each class of a set without its noise, and where they stand."""
+    along = torch.linspace(0, 1, 9).expand(n, -1)
+    classes = torch.arange(n)[:, None].expand_as(along)
+    found = SETS[name](classes.flatten(), along.flatten(), torch.zeros(n * 9, 2), n)
+    return *found.T.unflatten(-1, (n, 9)), along[0]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_each_set_has_its_shape(n: int) -> None:
+    classes = torch.arange(n)[:, None]
+    x, y, along = shape("moons", n)
+    up = y * (n + 1) / 2.5 * torch.tensor([1, -1, 1, -1])[:n, None]
+    torch.testing.assert_close(up, ((math.pi * along).sin() - 0.25).expand(n, -1))
+    middles = (x[:, 0] + x[:, -1]) / 2  # of the half rings, from left to right
+    torch.testing.assert_close(middles.diff(), torch.full((n - 1,), 2.5 / (n + 1)))
+    assert float(middles.sum()) == pytest.approx(0, abs=1e-6)
+    x, y, along = shape("circles", n)
+    radius = torch.linspace(0.15, 1.2, n)[:, None]
+    torch.testing.assert_close(x.hypot(y), radius.expand(n, 9))
+    x, y, along = shape("spirals", n)
+    torch.testing.assert_close(x.hypot(y), (0.15 + 1.1 * along).expand(n, -1))
+    turn = 2 * math.pi * (along + classes / n)
+    torch.testing.assert_close(x * turn.cos() + y * turn.sin(), x.hypot(y))
+    places, classes = points("XOR", n, seed=0)
+    assert places.abs().min() >= 0.55 - 1e-6 and places.abs().max() <= 1.15 + 1e-6
+    corners = {(*signs,) for signs in places.sign().tolist()}
+    assert len(corners) == 4

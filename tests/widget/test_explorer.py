@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import nn
 
 import ncd
+from ncd.widget import explorer
 
 
 def test_a_size_draws_and_runs_anew() -> None:
@@ -89,3 +92,30 @@ def test_wrong_arguments_are_named() -> None:
     assert str(wrong.value) == (
         'explore: 3 is no name, term or module. Try ncd.explore("multi-head-attention").'
     )
+
+
+@pytest.mark.parametrize(
+    ("shape", "shown", "said"),
+    [
+        ((), (1, 1), ""),
+        ((3,), (1, 3), ""),
+        ((2, 3), (2, 3), ""),
+        ((64, 64), (64, 64), ""),
+        ((65, 3), (64, 3), "the first 64 rows and columns"),
+        ((4, 2, 3), (2, 3), "the first of the leading positions"),
+        (
+            (2, 2, 2, 65),
+            (2, 64),
+            "the first of the leading positions; the first 64 rows and columns",
+        ),
+    ],
+)
+def test_an_array_is_told_as_rows(
+    shape: tuple[int, ...], shown: tuple[int, int], said: str
+) -> None:
+    array = torch.arange(float(max(1, math.prod(shape)))).reshape(shape)
+    found = explorer._rows(array)
+    rows = torch.tensor(found["rows"])
+    assert (tuple(rows.shape), found["said"]) == (shown, said)
+    flat = array.reshape(-1, *shape[-2:])[0] if len(shape) > 2 else array.reshape(-1, *shape[-1:])
+    assert rows.equal(flat.reshape(-1, flat.shape[-1])[:64, :64])

@@ -12,7 +12,7 @@ from ncd.inputs.run_inputs import Feed
 from ncd.lessons import lesson_of, question
 from ncd.models import Entry
 from ncd.view.base import selection
-from ncd.view.diagram import component
+from ncd.view.diagram import asked_block, component
 from ncd.view.session.scene import Scene
 from tests.support.sampling import sample
 
@@ -59,3 +59,25 @@ def test_the_rest_stays_as_it_is() -> None:
     assert component.drawn(replace(scene, about="v0"), None, selection.AUTO) == plain
     folded = component.drawn(replace(scene, about="v8"), None, ",".join(plain.boxes))
     assert not shows(folded, "v8")  # a visitor's own choice
+
+
+@pytest.mark.parametrize(
+    ("id", "shut"),
+    [
+        ("n0", {"f1", "f3", "f4"}),
+        ("n1", {"f2", "f3", "f4"}),
+        ("n2", {"f3", "f4"}),
+        ("n3", {"f1", "f4"}),
+        ("n4", {"f0"}),
+        ("v0", None),
+        ("nothing", None),
+    ],
+)
+def test_the_blocks_beside_the_way_are_boxes(id: str, shut: set[str] | None) -> None:
+    """Of blocks within each other, the outermost that is not on the way."""
+    a, b, c, d, e = (ncd.Linear("m:3 -> m:3", name) for name in "ABCDE")
+    one = ncd.Block(b >> ncd.Block(c, "inner"), "one")
+    term = ncd.Block(a >> one >> ncd.Block(d, "two"), "outer") >> ncd.Block(e, "beside")
+    drawing = ncd.draw(term, folded=("outer", "beside"))
+    found = asked_block.opened(drawing, ncd.elaborate(term), id)
+    assert found == (None if shut is None else frozenset(shut))

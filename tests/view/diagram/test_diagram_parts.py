@@ -252,6 +252,8 @@ def test_terms_stand_side_by_side_with_notes_above_on_a_phone() -> None:
     assert "a note" not in side_by_side.beside(
         (CHAIN, CHAIN), "=", replace(phone, notes=False), notes
     )
+    last = side_by_side.beside((ncd.Softmax("m:3"), CHAIN), "=", wide, {"L": "a note"})
+    assert "<title>a note</title>" in last
     boxed = side_by_side.beside((ncd.Block(CHAIN, "Part", "linear"), CHAIN), "=", wide, box="Part")
     plain = side_by_side.beside((ncd.Block(CHAIN, "Part", "linear"), CHAIN), "=", wide)
     assert len(boxed) < len(plain)

@@ -45,6 +45,17 @@ def test_what_a_row_lights_is_in_the_drawing(make: Callable[[], Drawing]) -> Non
     assert all(DATA.search(row) for row in rows)
 
 
+def test_the_colours_are_those_of_the_blocks() -> None:
+    """A repetition has brackets, and no colour."""
+    drawing = drawn("lstm")
+    blocks = [fence for fence in drawing.fences if not fence.brackets]
+    assert len(blocks) < len(drawing.fences)
+    html = legend.drawer(drawing, False)
+    (chips,) = re.findall('<p class="colours">(.*?)</p>', html)
+    lit = [id for ids in re.findall('data-fence="([^"]*)"', chips) for id in ids.split()]
+    assert sorted(lit) == sorted(fence.id for fence in blocks)
+
+
 @pytest.mark.parametrize("sign", SIGNS.values(), ids=lambda sign: sign.name)
 def test_a_picture_is_only_looked_at(sign) -> None:
     svg = legend_rows.picture(sign, False)

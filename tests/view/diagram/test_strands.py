@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from math import hypot
 
+import numpy as np
 import pytest
 
-from ncd import Einsum, Id, Linear, Softmax, Wire
+from ncd import Einsum, Id, Linear, Softmax, Term, Wire
 from ncd.drawing import draw
 from ncd.drawing.base.primitives import Point
 from ncd.view.diagram import morph
@@ -75,3 +76,34 @@ def test_a_strand_goes_from_end_to_end(term: object, wanted: set[tuple[str, str,
         assert morph._rank(strand.start) <= morph._rank(strand.stop)
         gaps = pairwise(strand.points)
         assert max(hypot(b.x - a.x, b.y - a.y) for a, b in gaps) < 60
+
+
+@pytest.mark.parametrize(
+    "term", [Linear("m:3 -> k:2", "L"), Wire("y:2, x:3 -> x:3, y:2"), Einsum("k:3, k:3 -> ")]
+)
+def test_a_label_stands_on_its_strand_where_it_is_drawn(term: Term) -> None:
+    """A strand between equal ends goes the way of its first wire."""
+    drawing = draw(term)
+    boxes = {label.label.words: label.box for label in reversed(drawing.labels)}
+    ways = [(wire.path[0].at(0), wire.path[-1].at(1)) for wire in drawing.wires]
+    for strand in strands(drawing):
+        assert any(strand.points[0] == first for first, _ in ways)
+        box, points = boxes[strand.name], list(strand.points)
+        at = strand.label * morph._distances(points)[-1]
+        place = np.interp(at, morph._distances(points), [point.x for point in points])
+        assert box.x0 <= place <= box.x1
+
+
+CAP = Strand("m", IN, "A", (Point(0, 0), Point(2, 3), Point(4, 0)), 0.25)
+
+
+@pytest.mark.parametrize("one", [CAP, CAP.back])
+@pytest.mark.parametrize("turned", [False, True])
+def test_strands_are_joined_at_their_ends_whichever_way_they_go(one: Strand, turned: bool) -> None:
+    two = Strand("", "B", OUT, (Point(4, 0), Point(6, 3), Point(8, 0)))
+    (found,), joined = morph._joined([one, two.back if turned else two])
+    points = (*CAP.points, *two.points[1:])
+    assert joined and found.points == points
+    assert morph._joined([found]) == ([found], False)
+    apart = Strand("k", IN, OUT, (Point(2, 3), Point(6, 3)))  # meets them in the middle alone
+    assert not morph._joined([CAP, apart])[1]

@@ -245,12 +245,11 @@ def test_the_passes_are_measured_beside_each_other() -> None:
 
 
 def test_the_curve_is_shown_where_there_is_a_choice(session: dict[str, Any]) -> None:
-    with patch.object(checkpoint_curve, "plans", lambda *_: PLANS[:1]):
+    with patch.object(checkpoint_curve, "remember", lambda *_, make: PLANS[:1]):
         assert shown(checkpoint_curve, scene("lora")).html == ""
-    with patch.object(checkpoint_curve, "plans", lambda *_: PLANS):
-        found = shown(checkpoint_curve, scene("lora", seed=1, **{}))
-    first = found.sliders.get("budget")
-    assert first is None or first == (0, 2, 2)
+    with patch.object(checkpoint_curve, "remember", lambda *_, make: PLANS):
+        found = shown(checkpoint_curve, scene("lora"))
+    assert found.sliders == {"budget": (0, 2, 2)}
 
 
 @pytest.mark.parametrize(

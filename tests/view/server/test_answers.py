@@ -228,12 +228,13 @@ def test_a_slide_has_what_its_view_says() -> None:
     assert (lit.caption, lit.axes, lit.select) == ("Said.", "k", "v7")
     assert slide(f"select={'x' * 30}", "unet").select == "x" * 20
     wrong = slide("x=33", "unet")
-    assert "cannot be halved" in wrong.facts + wrong.panel and wrong.drawing is not None
+    assert "cannot be halved 4 times" in wrong.facts and wrong.drawing is not None
+    assert wrong.panel == ""
     own = slide("", own_entry.NAME, OWN)
-    assert "18 parameters" in own.facts or "parameters" in own.facts
+    assert "16 parameters · 160 FLOP" in own.facts
     assert slide(f"text={packed('b i -> i b')}", own_entry.NAME, OWN).facts != own.facts
     words = slide("input=sentences&text_y=one two", "multi-head-attention")
-    assert "y</i> 2<" in words.facts or " 2" in words.facts
+    assert all(f'aria-label="{axis} 2: ' in words.facts for axis in "yx")
 
 
 # --- frames of other sites ------------------------------------------------------------------------

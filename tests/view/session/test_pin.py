@@ -13,7 +13,9 @@ import streamlit as st
 import ncd
 from ncd.inputs.run_inputs import Feed
 from ncd.models import Knob
+from ncd.train.symbol_sequences import SEQUENCES
 from ncd.view.base.knobs import NOTES
+from ncd.view.inputs import symbols
 from ncd.view.session import own_entry, pin
 from ncd.view.session.pin import Pin
 from ncd.view.session.refusal import Refusal
@@ -121,3 +123,16 @@ def test_a_pinned_setting_that_cannot_be_built_is_refused_or_drawn_in_part(
     found = pin.seen(scene("unet"), Pin(unet.settings({}) | {"x": 33}, 0))
     refused = found if isinstance(found, Refusal) else found.refused
     assert refused is not None and "cannot be halved" in refused.error.fact
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_a_pinned_seed_has_the_symbols_of_the_page_at_that_seed(
+    name: str, session: dict[str, Any]
+) -> None:
+    now, entry = scene(name), ncd.catalogue[name]
+    found = pin.seen(now, Pin({**now.settings, "t": 8}, 3))
+    own = symbols.read(name, {**now.settings, "t": 8}, 3)
+    assert isinstance(found, Scene) and own is not None
+    axis = entry.build(**found.settings).dom[0][0]
+    assert (axis.name, axis.size) == ("t", 8)
+    assert found.feed == Feed({"t": own.words}, numbers=own.numbers)

@@ -12,6 +12,7 @@ import ncd
 from ncd.export import markup
 from ncd.view.panels.memory import tile_walk, what_moves
 from ncd.view.panels.memory.machines import (
+    BESIDE,
     MACHINES,
     REACH,
     Point,
@@ -122,7 +123,8 @@ def test_roofs_meet_the_ridge_and_points_lie_on_the_line() -> None:
     *roofs, parts = roofline([wide, small], 16).data
     for own, roof in zip(machines(), roofs, strict=True):
         turn = ridge(own, 16)
-        assert roof.x[0] == pytest.approx(small.intensity / 2) and roof.x[2] == 2 * wide.intensity
+        left, right = small.intensity / BESIDE, BESIDE * wide.intensity
+        assert roof.x[0] == pytest.approx(left) and roof.x[2] == pytest.approx(right)
         assert roof.x[1] == pytest.approx(turn)
         assert roof.y[0] == pytest.approx(roof.x[0] * own.bandwidth)
         assert roof.y[1] == roof.y[2] == pytest.approx(turn * own.bandwidth)
