@@ -54,3 +54,47 @@ def test_a_learned_layer_along_one_side_keeps_its_weights() -> None:
     found = from_torch(nn.Sequential(nn.MaxPool2d(2), nn.Linear(4, 3)), drawn(2, 3, 8, 8))
     assert not found.boxes and found.difference <= 1e-6
     assert [*found.state_dict()] == ["1.weight", "1.bias"]
+
+
+PLACES = (torch.arange(4)[:, None] - torch.arange(4)).abs()
+MEETINGS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "a sum after a product with one side": lambda y, z, w: (
+        z.flatten(2) + torch.einsum("bchw,hc->bchw", y, w).flatten(2)
+    ),
+    "a sum after a sum with one side": lambda y, z, w: (
+        (y + w.T[..., None]).flatten(2) + z.flatten(2)
+    ),
+    "a sum after one side led": lambda y, z, w: (
+        z.flatten(2) + torch.einsum("bchw,hc->bhwc", y, w).flatten(1, 2).transpose(1, 2)
+    ),
+    "a sum with a map of one side": lambda y, z, w: (y @ ROWS).flatten(2) + z.flatten(2),
+    "a list after a sum with one side": lambda y, z, w: torch.cat(
+        ((y + w.T[..., None]).flatten(2), z.flatten(2)), 1
+    ),
+    "a product of both": lambda y, z, w: (
+        torch.einsum("bchw,hc->bchw", y, w).flatten(2) @ z.flatten(2).transpose(1, 2)
+    ),
+    "a sum after distances along one side": lambda y, z, w: (
+        torch.einsum("bchw,hkc->bkhw", y, w[PLACES]).flatten(2) + z.flatten(2)[:, :1]
+    ),
+}
+
+
+class Met(nn.Module):
+    """A function of a picture, of a convolution of it, and of learned rows for its height."""
+
+    def __init__(self, function: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        self.conv = nn.Conv2d(5, 5, 3, padding=1)
+        self.rows = nn.Parameter(drawn(4, 5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x.relu(), self.conv(x), self.rows)
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_positions_in_one_row_meet_those_that_were_used_by_side(name: str) -> None:
+    found = from_torch(Met(MEETINGS[name]), drawn(2, 5, 4, 4))
+    assert not found.boxes and found.difference <= 1e-5
+    assert torch.equal(found.state_dict()["rows"], found.exported.module.rows)

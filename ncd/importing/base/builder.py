@@ -78,13 +78,33 @@ class Builder(GroupChanges):
 
     def same(self, x: Value, old: Dim, new: Dim) -> Value:
         """Returns the value with ``new`` in place of its dimension ``old`` of the same size."""
+        at = x.dims.index(old)
         try:
+            x = self._with_groups(x, old, new)
+            old = x.dims[at]
             return x if unify(new, old) else self.renamed(x, old, new)
         except CannotSplit:
-            at = x.dims.index(old)
             x = self.shaped(x, at, new)
             old = x.dims[at]
             return x if unify(new, old) else self.renamed(x, old, new)
+
+    def _with_groups(self, x: Value, old: Dim, new: Dim) -> Value:
+        """Returns the value with a spatial group in a dimension where another one has it whole.
+
+        Plain atoms that are always together stay: they become one when the dimensions are unified.
+        """
+        pairs = refine(old, new) if size(old) > 1 else []
+        mine, other = (tuple(pair[side] for pair in pairs) for side in (0, 1))
+        for plain, grouped in ((mine, other), (other, mine)):
+            for i, atom in enumerate(grouped):
+                group = group_of(atom)
+                part, whole = (some[i : i + len(group)] for some in (plain, grouped))
+                if not group or whole != group or any(a.group for a in part):
+                    continue
+                if not self.always_together(part):
+                    x = self.solid(x)
+                    x = self.split_group(x, group) if plain is other else self.new_group(x, part)
+        return x
 
     def shaped(self, x: Value, at: int, like: Dim) -> Value:
         """Returns the value with a dimension split into the same sizes as another one."""
