@@ -45,6 +45,11 @@ EDGES = {
         "len([*range(100_001)])",
         "it goes through more than 100,000 things. Try a smaller one.",
     ),
+    "numbers of a tensor": (
+        "ones(2 ** 21).repeat(2)",
+        "ones(2 ** 21 + 1).repeat(2)",
+        "it computes a tensor of 4,194,306 numbers. Try smaller sizes.",
+    ),
     "calls of calls": (
         "down(38)",
         "down(39)",
