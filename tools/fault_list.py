@@ -34,7 +34,7 @@ FAULTS = (
         "tests/derivatives",
     ),
     Fault("derivatives/steps.py", "number: i for i, number in", "number: number for i, number in"),
-    Fault("lang/formulas/derivative.py", '"$2 * (1 - $2)"', '"$2 * (1 + $2)"'),
+    Fault("lang/formulas/elementwise_functions.py", '"$2 * (1 - $2)"', '"$2 * (1 + $2)"'),
     # ops
     Fault(
         "ops/windows/pooling.py",

@@ -91,9 +91,9 @@ def call_form(text: str, call: ModuleCall) -> CallForm:
     >>> call = ModuleCall("Net(dim=64)(torch.randn(1, 8))", ("dim", "x"), ("x",))
     >>> form = call_form("class Net(nn.Module): ...", call)
     >>> form.first, form.last, form.parts[:2]
-    (2, 1, ('Net(dim=', Field(name='dim', kind='value', value='64', assumed=True)))
+    (2, 1, ('Net(dim=', Field(name='dim', kind='value', value='64', assumed=True, options=())))
     >>> call_form("Net()(torch.randn(2, 8))", ModuleCall(inputs=("x",))).fields
-    (Field(name='x', kind='shape', value='2, 8', assumed=False),)
+    (Field(name='x', kind='shape', value='2, 8', assumed=False, options=()),)
     """
     source, shapes = shape_line(text)
     first, last, own = _last_line(source, call)

@@ -256,6 +256,9 @@ def printable(text: str) -> str:
 
 
 def _of(axis: str, array: str) -> str:
+    """Returns what a wire is of; in a quiz the axis that is asked for has no name."""
+    if not axis or not array:
+        return f'data-array="{text(array)}"' if array else f'data-axis="{text(axis)}"' * bool(axis)
     return f'data-axis="{text(axis)}" data-array="{text(array)}"'
 
 

@@ -152,7 +152,8 @@ def _one_sided(found: re.Match[str], call: Call, shape: Shape) -> Told:
     names = sorted(_names(found))
     left = WORD.findall(call.pattern.split("->")[0])
     lost = [name for name in names if name in left]
-    fact = f"rearrange keeps every axis, but {listed(names)} stands on one side only"
+    stand = "stand" if len(names) > 1 else "stands"
+    fact = f"rearrange keeps every axis, but {listed(names)} {stand} on one side only"
     if lost:
         return fact, names, f"{listed(lost)} on the right too, or reduce, which sums axes up"
     return fact, names, f"repeat, which makes new axes, with {names[0]}=2"

@@ -72,6 +72,16 @@ def test_the_ids_are_those_of_the_circuit_and_of_the_trace(entry):
     assert axes == {axis.name for id in ids for axis in circuit.values[id].array}
 
 
+@pytest.mark.parametrize(("axis", "array"), [("m", "v1"), ("", "v1"), ("m", ""), ("", "")])
+def test_a_part_says_only_what_it_is_of(attention, axis, array):
+    """In a quiz the axis that is asked for has no name."""
+    (wire, *_) = attention.wires
+    one = replace(attention, wires=(replace(wire, axis=axis, array=array),))
+    (part,) = groups(one.svg(), "wire")
+    said = {key: part.get(f"data-{key}") for key in ("axis", "array")}
+    assert said == {"axis": axis or None, "array": array or None}
+
+
 def test_every_wire_op_and_block_has_words_and_can_be_reached(attention):
     buttons = [e for e in ET.fromstring(attention.svg()).iter() if e.get("role") == "button"]
     parts = (*attention.fences, *attention.wires, *attention.glyphs)

@@ -29,7 +29,7 @@ def wrong(text: str) -> tuple[str, list[str]]:
         ('rearrange(ims, "b h w -> b h w c")', "c stands on one side only. Try repeat", ["c"]),
         (
             'rearrange(ims, "b h w c -> b")',
-            "but c, h, w stands on one side only. Try c, h, w on the right too",
+            "but c, h and w stand on one side only. Try c, h and w on the right too",
             ["h", "w", "c"],
         ),
         ('rearrange(ims, "b h w c -> b h w & c")', "& means nothing in a pattern", ["&"]),

@@ -376,7 +376,10 @@ def test_pasted_source_has_a_slider_for_each_size_and_says_what_it_takes() -> No
     assert sizes(app) == {"b": 1, "m": 8, "d": 5, "classes": 2}
     assert editor(app)["told"].endswith(")\nRead as PyTorch source.")
     (field,) = (part for part in editor(app)["forms"][0]["parts"] if not isinstance(part, str))
-    assert field == {"name": "x", "kind": "shape", "value": "1, 8", "assumed": True}
+    assert field == {
+        **{"name": "x", "kind": "shape", "value": "1, 8"},
+        **{"assumed": True, "options": []},
+    }
     fine(app.slider(key="b").set_value(3).run())
 
 
