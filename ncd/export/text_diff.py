@@ -23,7 +23,7 @@ def html(one: Sequence[str], two: Sequence[str]) -> str:
     """
     found = SequenceMatcher(None, one, two, autojunk=False)
     groups = list(found.get_grouped_opcodes(AROUND))
-    if not any(what != "equal" for group in groups for what, *_ in group):
+    if not groups:
         return ""
     rows, end = [], 0
     for group in groups:

@@ -6,7 +6,7 @@ import pytest
 
 from ncd.answers.answer import Answer
 from ncd.answers.default_sizes import LONG, USUAL, with_usual_sizes
-from ncd.answers.error_messages import _before, _picture, _product, explain
+from ncd.answers.error_messages import CODE, _before, _picture, _product, _spelled, explain
 from ncd.answers.joined_files import joined, of_text
 from ncd.answers.model_memory import MOST, ModelMemory, _largest
 from ncd.answers.result_sentence import LETTERS, dimension_names, result_sentence
@@ -210,3 +210,11 @@ def test_the_last_line_of_ones_own_is_named(before: str, place: str) -> None:
     words = explain(f"Traceback (most recent call last):\n{before}{ERROR}")
     assert words is not None
     assert (" It stops" in words) == bool(place) and place in words
+
+
+def test_a_long_part_of_a_message_is_cut() -> None:
+    for value, said in (
+        ("x" * CODE, "x" * CODE), ("x" * (CODE + 1), f"{'x' * CODE}…"),
+        ("[64, 1024]", "[64, 1,024]"), ("999", "999"),
+    ):  # fmt: skip
+        assert _spelled(value) == said

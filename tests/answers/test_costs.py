@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import ncd
-from ncd.answers.cost_sentence import memory_sentences
+from ncd.answers.cost_sentence import GIGA, _fits, memory_sentences
 from ncd.answers.model_memory import ModelMemory, model_memory
 from ncd.models.configs.config_reader import read_config
 from tests.models.configs.decoder_models import DECODERS, decoder
@@ -138,3 +138,26 @@ def test_a_model_of_states_alone_says_what_a_text_keeps() -> None:
         "Its layers with a state keep 1.87 MB of a text at 16 bits, however long it is.",
         "Its weights take 319 MB at 16 bits, and 81.2 MB at 4.",
     )
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        (10, "10 GB at 16 bits: in 24 GB fit 14 tokens; in 80 GB fit 70 tokens."),
+        (30, "30 GB at 16 bits: in 24 GB fit 9 tokens with weights in int8; "
+         "in 80 GB fit 50 tokens."),
+        (60, "60 GB at 16 bits: in 24 GB fit 9 tokens with weights in int4; "
+         "in 80 GB fit 20 tokens."),
+        (999, "999 GB at 16 bits: 24 GB are too few, even with weights in int4; "
+         "80 GB are too few, even with weights in int4."),
+    ],
+)  # fmt: skip
+def test_the_longest_text_that_fits_beside_the_weights(weights: int, said: str) -> None:
+    """A token takes a billion bytes, of cache and arrays together."""
+    sizes = {name: weights * GIGA * bits // 16 for name, bits in FORMATS.items()}
+    assert _fits(ModelMemory(sizes, {0: GIGA // 4}, GIGA // 4)) == f"Its weights take {said}"
+    without = ModelMemory(sizes, {}, 0)
+    assert _fits(without).startswith(f"Its weights take {weights} GB at 16 bits, and ")
+
+
+FORMATS = {"bfloat16": 16, "int8": 8, "int4": 4}

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
-from ncd import Axes, Block, Equation, Id, Linear, Rename, Repeat, Softmax, elaborate
+from ncd import (
+    Axes,
+    Axis,
+    Block,
+    Conv,
+    Equation,
+    Id,
+    Linear,
+    Rename,
+    Repeat,
+    Softmax,
+    Top,
+    Window,
+    elaborate,
+)
 from ncd.code import lines
 from ncd.costs import cost_of
 from ncd.export import op_facts, text_diff
@@ -14,8 +29,14 @@ from ncd.export.collapse_states import _in, drawing_parts, folded, state_name, s
 from ncd.export.forward_steps import by_side, first, stops
 from ncd.export.page import page_tables
 from ncd.export.page.cards import Content
+from ncd.export.page.document import _rows_of
+from ncd.export.page.live_texts import LiveTexts
 from ncd.export.page.page_tables import step_table
+from ncd.export.page.traced_texts import loop_sizes
+from ncd.export.quiz_facts import computed_axes
 from ncd.export.source_listing import coloured, coloured_lines, excerpt
+from ncd.lang.circuits.sized_system import of_term
+from ncd.lang.formulas.traced_sizes import Trace
 
 HEAD = Block(Id("y m") >> Linear("m -> k", "A") >> Softmax("k"), "Head")
 TERM = Axes(y=5, m=6, k=4)(HEAD >> Linear("k -> m", "B"))
@@ -179,7 +200,8 @@ def test_unchanged_lines_far_from_a_change_are_left_out() -> None:
     assert rows(["x", *"abcde"], ["y", *"abcde"]) == ["x", "y", *"abc", "… 2 lines alike"]
     assert rows(["x", *"abcd"], ["y", *"abcd"]) == ["x", "y", *"abc", "… 1 line alike"]
     assert rows(["a", "b"], ["b"]) == ["a", "b"]
-    assert text_diff.html(old, old) == ""
+    assert rows(["a"], ["b"]) == ["a", "b"]
+    assert text_diff.html(old, old) == text_diff.html([], []) == ""
 
 
 @pytest.mark.parametrize(
@@ -263,3 +285,51 @@ def test_the_ops_of_an_equation_are_told_by_their_side() -> None:
     assert sorted(set(sided.values())) == ["side 1", "side 2"]
     assert len(sided) == len(circuit.cells) - 1  # the first hands the inputs to both
     assert by_side(CIRCUIT) == {}
+
+
+# --- texts that follow the sizes ------------------------------------------------------------------
+
+
+def test_the_legend_has_the_axes_of_some_wires() -> None:
+    for wires, count in ((("m",), 1), (("y", "k"), 2), ((), 0), (("z",), 0)):
+        found = _rows_of(CIRCUIT, wires)
+        assert re.findall('data-select="axis:(.*?)"', found) == sorted(wires, reverse=True)[:count]
+        assert (found == "None.") == (count == 0)
+
+
+@pytest.mark.parametrize(
+    ("op", "dom", "words", "computed"),
+    [
+        (Top("e -> k:2"), "e:5", ["the # largest along e, and their places"], set()),
+        (Conv("k h x -> c:4 x", "conv", 3, 1, None, True, 2, 2), "k:2 h:3 x:6",
+         ["Conv conv"], set()),
+        (Conv("c x -> d:4 x/s", "conv", 3, 2), "c:2 x:7", [], {"x/s"}),
+        (Window("x -> y w", 3), "x:5", [], {"w", "y"}),
+        (Softmax("m"), "y:2 m:3", [], set()),
+        (Linear("m -> k:4", "A"), "y:2 m:3", [], set()),
+    ],
+)  # fmt: skip
+def test_words_that_follow_a_size_and_sizes_that_are_computed(op, dom, words, computed) -> None:
+    """Groups that are as many as the heads are so at these sizes only: the op's label is left."""
+    term = Id(dom) >> op
+    circuit = elaborate(term)
+    live = LiveTexts(of_term(term, circuit), circuit)
+    found = [re.sub("[\ue000-\uf8fe]", "#", text) for text in dict(live._words()).values()]
+    assert found == words
+    assert computed_axes(circuit, {}) == computed
+    assert computed_axes(circuit, dict.fromkeys(computed)) == set()
+    assert computed_axes(elaborate(Id(re.sub(r":\d+", "", dom)) >> op), {}) == set()
+
+
+def test_only_loops_along_an_axis_have_its_size() -> None:
+    size = Trace().size("t", 7)
+    array = (Axis("m", 3), Axis("t", size))
+    inputs = [SimpleNamespace(array=(Axis("t", 4),)), SimpleNamespace(array=array)]
+
+    def sizes(**changes: object) -> list[tuple[str, str]]:
+        loop = {"id": "l0", "kind": "scan", "axis": "t", "states": 1, "inputs": inputs, **changes}
+        return [*loop_sizes(SimpleNamespace(loops=[SimpleNamespace(**loop)]))]
+
+    ((id, text),) = sizes()
+    assert id == "l0" and len(text) == 1
+    assert sizes(kind="repeat") == sizes(axis="m") == sizes(states=2) == sizes(axis="z") == []

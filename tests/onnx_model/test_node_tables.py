@@ -357,6 +357,13 @@ def test_which_sizes_stay_open(text: str, said: str) -> None:
     assert ncd.onnx(ncd.parse(text)).doc_string == said
 
 
+@pytest.mark.parametrize("n", range(len(ncd.Cut.samples())))
+def test_pieces_whose_size_is_found_stay_open(n: int) -> None:
+    sample = ncd.Cut.samples()[n]
+    term = ncd.Id(ncd.Type.parse(sample.dom)) >> sample.op
+    assert ncd.onnx(term, "inputs").doc_string.startswith("Free sizes: d")
+
+
 def test_weights_too_large_for_one_file_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     term = ncd.Linear("m:3 -> k:2", "Q", bias=True)  # 8 numbers of 4 bytes
     for most, fits in ((32, True), (31, False)):

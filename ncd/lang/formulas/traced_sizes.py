@@ -163,6 +163,12 @@ class Traced:
     def __rmod__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: _part("%", b, a))
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def __truediv__(self, other: Any) -> Any:
         return float(self) / other
 

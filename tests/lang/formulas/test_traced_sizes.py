@@ -15,10 +15,10 @@ from ncd.lang.formulas.traced_sizes import Trace, traced
 
 OPERATORS = (
     *(operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod),
-    *(operator.truediv, operator.pow),
+    *(operator.truediv, operator.pow, divmod),
     *(operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne),
 )
-DIVISIONS = (operator.floordiv, operator.mod, operator.truediv)
+DIVISIONS = (operator.floordiv, operator.mod, operator.truediv, divmod)
 SMALL = st.integers(1, 6)
 
 
