@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import sympy
+from torch.utils._pytree import tree_leaves
+
 from ncd.findings.cures.number_edits import near_sizes, solutions
-from ncd.findings.failures.failure import failure_of
+from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.reading.source_trace import Trace
+from ncd.pytorch_source.usual.assumptions import OTHER, unfit
 
 TOKENS = "1x16"  # a batch and its length
 TURNS = 3  # sizes that are fitted
@@ -32,6 +39,34 @@ def plain_reading(text: str, deadline: float) -> Trace:
             break
         trace = again
     return trace
+
+
+def with_assumption(failure: Failure, plain: Trace, reason: str) -> str:
+    """Returns the reason of a failure; first that what is assumed does not fit, if it rests on it.
+
+    Args:
+        failure: The failure.
+        plain: The reading with plain numbers, which knows what is assumed.
+        reason: Why it fails.
+    """
+    taken, table = plain.machine.taken, failure.trace.table
+    if not (plain.assumed or taken):
+        return reason
+    sure = failure.trace.symbolic and failure.test is not None
+    inputs, sizes = plain.assumed, taken
+    if sure and failure.test is not None:
+        of_input = [table.places.get(one) for one in table.numbers(failure.test.expr)]
+        inputs = inputs if any(one and not one.line for one in of_input) else ""
+        plainly = {int(one) for one in failure.test.expr.atoms(sympy.Integer)}
+        sizes = {name: given for name, given in taken.items() if plainly & {*_numbers(given)}}
+    words = unfit(inputs, sizes, sure)
+    return f"{words[:1].upper()}{words[1:]}: {reason} Try {OTHER}." if words else reason
+
+
+def _numbers(given: Mapping[str, Any]) -> Iterator[int]:
+    """Yields the whole numbers among some values, and those in their lists."""
+    for value in given.values():
+        yield from (n for n in tree_leaves(value) if type(n) is int)
 
 
 def _fitted(text: str, shapes: str, deadline: float) -> Trace | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ncd.findings.assumed_inputs import plain_reading
+from ncd.findings.assumed_inputs import plain_reading, with_assumption
 from ncd.findings.cures.trying import cures
 from ncd.findings.cures.working_sizes import working_sizes
 from ncd.findings.failures.explanation import explanation
@@ -45,7 +45,7 @@ def findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     failure, in_time = _failure(plain, deadline)
     if failure is not None:
         now = time.process_time()
-        reason = explanation(failure)
+        reason = with_assumption(failure, plain, explanation(failure))
         working = working_sizes(failure, now + SIZES * (deadline - now))
         edits = cures(failure, plain, deadline)
         late = not in_time or (not edits and time.process_time() > deadline)

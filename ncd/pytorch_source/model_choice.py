@@ -28,8 +28,8 @@ from ncd.pytorch_source.model_arguments import (
     needed,
     usual_size,
 )
-from ncd.pytorch_source.usual.assumed_call import call_of
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual, written
+from ncd.pytorch_source.usual.assumed_call import call_of, of_other_values
+from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
 from ncd.text.call_form import ModuleCall
 from ncd.text.reader import TextError
 
@@ -267,9 +267,7 @@ def _built(
     except (Raised, TextError) as raised:
         if not machine.taken:
             raise
-        error = told(raised) if isinstance(raised, Raised) else raised
-        cure = error.cure or f"a last line model = {written(value.name, given)}, of other values"
-        raise TextError(error.fact, error.line, error.column, error.end, cure) from None
+        raise of_other_values(machine, raised, value.name, given) from None
     assert isinstance(made, nn.Module)
     return made
 

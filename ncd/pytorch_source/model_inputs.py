@@ -266,7 +266,8 @@ def _of_first(machine: Machine, model: nn.Module, first: Any) -> Iterator[str]:
     if isinstance(first, nn.Conv1d):
         yield from (f"1x{first.in_channels or 3}x{n}" for n in LENGTHS)
     elif isinstance(first, nn.Conv2d):
-        usual = SIDES if _likely(machine, model) else FIXED
+        named = (224,) * ("224" in machine.text)  # a side, and hardly a number of channels
+        usual = SIDES if _likely(machine, model) else (*named, *FIXED)
         sides = (*sides_of(model), *((28, *usual) if first.in_channels < 2 else usual))
         channels = first.in_channels or (3 if sides_of(model) else 1)  # a lazy one takes any
         yield from (f"1x{channels}x{n}x{n}" for n in sides)

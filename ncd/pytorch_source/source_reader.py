@@ -40,7 +40,7 @@ from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.top_lines import run_lines
 from ncd.pytorch_source.usual.assumed_call import blank_call, module_call
-from ncd.pytorch_source.usual.assumptions import message
+from ncd.pytorch_source.usual.assumptions import message, reading_failure
 from ncd.pytorch_source.usual.mode_words import in_training
 from ncd.pytorch_source.usual.object_inputs import by_name, required, see_inside
 from ncd.pytorch_source.usual.plain_statements import as_class
@@ -97,7 +97,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     classes = candidates(machine, tree, scope)
     call = module_call(machine, found, tree, scope, words, shapes, classes)
     note = " ".join((message(machine, words, call.line), *notes)).strip()
-    failure = _failure(machine, found)
+    failure = reading_failure(machine, found.failure, words) if found.failure else None
     places = line_ops(machine, found)
     lines = _up_to(failure, machine.line_shapes, found)
     return Reading(found.term, kind, note, failure, found.exported.shapes, lines, call, places)
@@ -283,13 +283,3 @@ def _check_names(model: nn.Module) -> None:
 def _told(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return f"it cannot be drawn: {readable(lines[0], 200) if lines else type(error).__name__}"
-
-
-def _failure(machine: Machine, found: Imported) -> TextError | None:
-    """Returns the error of a module of which only the first part is drawn."""
-    if not found.failure:
-        return None
-    error = machine.failure
-    if isinstance(error, Raised):
-        return told(error)
-    return error or TextError(found.failure, 1, 1)

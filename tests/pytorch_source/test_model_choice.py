@@ -109,7 +109,8 @@ def test_a_model_is_made_with_the_sizes_that_are_usual_for_its_arguments(
         ),
         (
             SIZES.replace("nn.Linear(dim", "nn.Linear(dim / 2"),
-            "line 5, column 22: TypeError: empty(): argument 'size'",
+            "line 5, column 22: the assumed Net(dim=64, num_classes=10) may not fit: "
+            "TypeError: empty(): argument 'size'",
         ),
         (
             SIZES.replace("dim,", "dim, kind,", 1),

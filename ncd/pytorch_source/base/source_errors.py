@@ -26,6 +26,10 @@ class NotKnown(TextError):
     """The use of a value that comes from elsewhere, such as a file."""
 
 
+class LayerStops(TextError):
+    """A layer of torch that stops on the array that it is given."""
+
+
 class WrongArguments(TextError, TypeError):
     """A call with arguments that do not fit; the source may catch it, as Python's TypeError."""
 

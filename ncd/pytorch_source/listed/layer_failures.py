@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_map_only
 from ncd.importing.torch_export import quiet
 from ncd.lang.errors import readable
 from ncd.pytorch_source.base.machine import NODE, Machine
-from ncd.pytorch_source.base.source_errors import error_at
+from ncd.pytorch_source.base.source_errors import LayerStops, error_at
 from ncd.text.text_errors import TextError
 
 LETTERS = 300  # of a message of torch
@@ -75,17 +75,17 @@ def _told(
     if isinstance(layer, TABLES) and given.is_floating_point():
         fact = f"{name} takes whole numbers, but the array ({shape}) holds real ones"
         cure = f"a last line {'x'.join(map(str, given.shape))}#{layer.num_embeddings}"
-        return error_at(place, fact, cure)
+        return error_at(place, fact, cure, LayerStops)
     for argument, dimension in _widths(layer):
         wanted = getattr(layer, argument)
         if -given.dim() <= dimension < given.dim() and given.shape[dimension] != wanted:
             size = given.shape[dimension]
             where = f"its {WHICH.get(dimension, 'channel')} dimension"
             fact = f"{argument} is {wanted}, but the array ({shape}) has {size} in {where}"
-            return error_at(place, f"{name}: {fact}", f"{argument}={size}")
+            return error_at(place, f"{name}: {fact}", f"{argument}={size}", LayerStops)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     words = readable(lines[0], LETTERS).rstrip(".!") if lines else type(error).__name__
-    return error_at(place, f"{name} stops on an array ({shape}): {words}")
+    return error_at(place, f"{name} stops on an array ({shape}): {words}", kind=LayerStops)
 
 
 def _widths(layer: nn.Module) -> list[tuple[str, int]]:

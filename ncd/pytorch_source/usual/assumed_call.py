@@ -11,11 +11,14 @@ from torch import nn
 
 from ncd.importing.imported import Imported
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised, told
 from ncd.pytorch_source.base.source_values import Assumed, Plain, Scope
+from ncd.pytorch_source.usual.assumptions import unfit
 from ncd.pytorch_source.usual.mode_words import in_training, mode_words
 from ncd.pytorch_source.usual.spelled_inputs import input_words
-from ncd.pytorch_source.usual.usual_sizes import PLAIN
+from ncd.pytorch_source.usual.usual_sizes import PLAIN, written
 from ncd.text.call_form import BLANK, ModuleCall
+from ncd.text.text_errors import TextError
 
 BELOW = re.compile(r"#(\d+)")  # in the words of an input: its whole numbers are below this one
 NAMESPACE = "from types import SimpleNamespace\n"
@@ -102,6 +105,22 @@ def call_of(name: str, given: dict[str, Any], machine: Machine) -> str:
     if None in words.values():
         return ""
     return f"{name}({', '.join(f'{key}={word}' for key, word in words.items())})"
+
+
+def of_other_values(
+    machine: Machine, raised: Raised | TextError, name: str, given: dict[str, Any]
+) -> TextError:
+    """Returns the error of making a class with assumed values; its call asks for these.
+
+    What the reader does not understand is no matter of values.
+    """
+    error = told(raised) if isinstance(raised, Raised) else raised
+    rests = error is not raised and error is not getattr(raised, "error", None)
+    fact = f"{unfit('', machine.taken)}: {error.fact}" if rests else error.fact
+    cure = error.cure or f"a last line model = {written(name, given)}, of other values"
+    line = call_of(name, given, machine) if rests else ""
+    call = ModuleCall(line, tuple(given), (), name) if line else None
+    return TextError(fact, error.line, error.column, error.end, cure, call)
 
 
 def _made(machine: Machine, model: nn.Module, tree: ast.Module, scope: Scope) -> str:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import LayerStops, Raised, told
 from ncd.pytorch_source.folding.large_models import folded_modules
 from ncd.pytorch_source.listed.elsewhere import assumed_boxes
 from ncd.pytorch_source.usual.usual_sizes import written
+from ncd.text.text_errors import TextError
+
+SHAPES = re.compile(r"[\dx#, ]+")  # of inputs, such as 1x3x64x64
+OTHER = "another one in the last line"
 
 
 def message(machine: Machine, inputs: str, call: str) -> str:
@@ -40,3 +49,40 @@ def message(machine: Machine, inputs: str, call: str) -> str:
     if len(machine.left_out) == 1:
         return f"{note} Line {lines} stands apart from the module, and is left out.".strip()
     return f"{note} Lines {lines}{more} stand apart from the module, and are left out.".strip()
+
+
+def unfit(inputs: str, taken: Mapping[str, Mapping[str, Any]], sure: bool = False) -> str:
+    """Returns the words that what is assumed does not fit, or may not; empty if nothing is.
+
+    Args:
+        inputs: The inputs that are assumed, in words; empty if the source gives them.
+        taken: The values that are assumed, by the names of what has them.
+        sure: Whether it is known that they do not fit.
+
+    >>> unfit("1x8#50", {"Net": {"dim": 64}}), unfit("1x8", {}, sure=True)
+    ('the assumed Net(dim=64) and input 1 × 8 may not fit', 'the assumed input 1 × 8 does not fit')
+    """
+    if SHAPES.fullmatch(inputs):
+        inputs = re.sub(r"#\d+", "", inputs).replace("x", " × ")
+    parts = [written(name, dict(given)) for name, given in taken.items()]
+    parts += [f"input {inputs}"] * bool(inputs)
+    does = ("do" if len(parts) > 1 else "does") if sure else "may"
+    return f"the assumed {' and '.join(parts)} {does} not fit" if parts else ""
+
+
+def reading_failure(machine: Machine, message: str, inputs: str) -> TextError:
+    """Returns the error with which the drawn module stops; what is assumed may be its cause.
+
+    Args:
+        machine: The interpretation, which has the error.
+        message: Its words, if the interpretation has none.
+        inputs: The inputs that are assumed, in words.
+    """
+    failure = machine.failure or TextError(message, 1, 1)
+    error = told(failure) if isinstance(failure, Raised) else failure
+    of_torch = isinstance(failure, Raised) and failure.error is not error
+    words = unfit(inputs, machine.taken)
+    if not words or not (of_torch or isinstance(error, LayerStops)):
+        return error
+    cure = f"{OTHER}, or {error.cure}" if error.cure else OTHER
+    return TextError(f"{words}: {error.fact}", error.line, error.column, error.end, cure)
