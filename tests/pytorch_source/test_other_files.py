@@ -231,5 +231,8 @@ def test_a_class_that_cannot_be_made_is_told() -> None:
         "super().__init__()\n        self.parts", "raise ValueError('no')\n        x"
     )
     found = read_source(text)
-    assert "Net is not drawn: line 13: ValueError: no." in found.note
+    assert (
+        "Net is not drawn: line 13: the assumed Net(hidden_dim=64, num_layers=2, encoder_dim=64) "
+        "may not fit: ValueError: no."
+    ) in found.note
     assert found.call.line == "Part(width=64)(torch.randn(1, 64))"
