@@ -286,8 +286,9 @@ def _said(kept: Kept | Control, value: Value) -> str:
 _link = st.components.v2.component(
     "ncd_link",
     js=f"""{JS}
-export default function ({{ data }}) {{
-  follow(data.query, data.page);
+export default function ({{ data, parentElement }}) {{
+  if (parentElement.query === data.query) return; // shown again, when a newer link may stand there
+  follow((parentElement.query = data.query), data.page);
 }}
 """,
 )

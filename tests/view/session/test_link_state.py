@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -195,3 +197,13 @@ def test_the_walk_is_step_unless_a_knob_is(browser: Browser) -> None:
     assert {"input", "text_y", "text_x", "positions"} <= set(names)
     assert "positions" not in url.parameters(ncd.catalogue["lenet"], ())
     assert "drawing" in url.parameters(ncd.catalogue["lenet"], ())
+
+
+def test_no_map_has_the_key_of_a_control() -> None:
+    """Streamlit refuses a page on which two elements have one key."""
+    shown = re.compile(r'map_component\.show\(\s*"([^"]+)"')
+    sources = (Path(ncd.__file__).parent / "view").rglob("*.py")
+    maps = {key for file in sources for key in shown.findall(file.read_text())}
+    kept = {name for entry in ncd.catalogue.values() for name in url.parameters(entry, ())}
+    assert {"attention", "positions-map"} <= maps
+    assert not maps & kept

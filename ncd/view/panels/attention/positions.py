@@ -43,7 +43,7 @@ def show(scene: Scene) -> None:
     key = scene.numbers
     found = remember("permuted", scene.term, *key, make=lambda: scene.work(lambda: permuted(scene)))
     map_component.show(
-        "positions",
+        "positions-map",
         map=_map(scene),
         aside=f"<p>{TOLD[KINDS[scene.settings['kind']]]}</p>",
         foot=_told(scene, found),

@@ -26,7 +26,7 @@ def show(scene: Scene) -> None:
     """Shows gates, values or products of every token, and the curve of the activation."""
     chosen, every = SHOWN.value, parts(scene)
     map_component.show(
-        "gate",
+        "gate-map",
         CONTROLS,
         head=f"<p>{SHOWN.html()}</p>",
         map=_map(scene, every[chosen], chosen),
