@@ -74,9 +74,12 @@ def dimension_names(
     >>> dimension_names(Array.parse("b:2 h:4 k:8"), (2, 1, 32)), dimension_names(
     ...     Array.parse("b:2 x:6x7"), (2, 6, 7))
     (('b', '1', 'h·k'), ('b', 'height', 'width'))
+    >>> dimension_names(Array.parse("t:2 h:4"), (2, 4), {"t": "tokens"})
+    ('tokens', 'features')
     """
     image = {"h", "w"} <= {*array.names}
-    usual = {"h": "height", "w": "width"} if image else {"h": "heads"}
+    heads = "features" if array and array[-1].name == "h" else "heads"  # a layer's hidden ones
+    usual = {"h": "height", "w": "width"} if image else {"h": heads}
     known = {**usual, **letters} if letters else {}
     left = [*_dimensions(array)]
     sides = len(shape) == 4 and shape[2:] == (1, 1)  # of an image that is one number

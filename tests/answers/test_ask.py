@@ -39,6 +39,11 @@ TEXTS = {  # a text: its kind, the shapes and the sentence of its answer
         "out: 2 × 4 × 1 × 1 (batch, channels, 1, 1)",
     ),
     "nn.Linear(8, 3)(torch.randn(2, 8))": ("line", ((2, 3),), "out: 2 × 3 (batch, features)"),
+    "nn.LSTM(4, 6, batch_first=True)(torch.rand(3, 5, 4))": (
+        "line",
+        ((3, 5, 6), (1, 3, 6), (1, 3, 6)),
+        "out: 3 × 5 × 6 (batch, tokens, features)",
+    ),
     "bhid,bhjd->bhij": ("einsum", ((8, 8, 8, 8),), "out: 8 × 8 × 8 × 8 (b, h, i, j)"),
     'rearrange(x, "b (h w) -> b h w", h=4)\n2x8': ("einops", ((2, 4, 2),), "out: 2 × 4 × 2"),
     'Id("batch:2 classes:9")': ("term", ((2, 9),), "out: 2 × 9 (batch, classes)"),
