@@ -151,7 +151,8 @@ function sizes(host, found) {
 function fold(title, content, more = "") {
   const made = document.createElement("details");
   const summary = document.createElement("summary");
-  const rest = Object.assign(document.createElement("span"), { textContent: more });
+  const rest = document.createElement("span");
+  rest.append(...spelled(more));
   summary.append(title, ...(more ? [": ", rest] : []));
   made.append(summary, content);
   return made;

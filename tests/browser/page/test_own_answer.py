@@ -88,6 +88,7 @@ def test_what_is_found_lights_its_wires_and_sizes_are_folded(page: Page, address
     expect(sizes).to_have_count(1, timeout=READY)
     expect(sizes.locator("li")).not_to_have_count(0)
     expect(sizes.locator("li").first).to_be_hidden()
+    expect(sizes.locator("summary")).not_to_contain_text("`")  # names are code, not their signs
     sizes.locator("summary").click()
     expect(sizes.locator("li").first).to_be_visible()
 
@@ -107,6 +108,42 @@ def test_the_first_page_has_a_field_and_a_phone_an_answer(browser: Browser, addr
         expect(page.locator("p.sentence")).to_have_text(OUT, timeout=READY)
         wide = "document.documentElement.scrollWidth <= innerWidth"
         assert page.evaluate(wide)
+
+
+SKIP = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down, self.pool = nn.Conv2d(3, 16, 3, padding=1), nn.MaxPool2d(2)
+        self.up = nn.ConvTranspose2d(16, 16, 2, stride=2)
+    def forward(self, x):
+        y = self.down(x)
+        return torch.cat([self.up(self.pool(y)), y], dim=1)
+Net()(torch.randn(1, 3, 66, 35))
+"""
+PAST = """e => {
+  const box = e.closest(".answer").getBoundingClientRect(), own = e.getBoundingClientRect();
+  return Math.max(own.bottom - box.bottom, own.right - box.right);
+}"""
+
+
+def test_both_shapes_that_do_not_meet_and_the_message_are_in_sight(
+    browser: Browser, address: str
+) -> None:
+    with browser.new_context(viewport={"width": 390, "height": 844}) as phone:
+        page = phone.new_page()
+        visit(page, address, "/yours")
+        write(page, SKIP)
+        beside = page.locator(".cm-beside .cm-gutterElement", has_text="1×16×66×34, 1×16×66×35 ✗")
+        expect(beside).to_be_visible(timeout=READY)
+        assert beside.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+        assert beside.evaluate("e => e.scrollHeight - e.clientHeight") <= 0  # the mark stands there
+        page.set_viewport_size({"width": 1280, "height": 720})
+        write(page, WRONG)
+        cures, message = page.locator(".cures button"), page.locator(".raw summary")
+        expect(cures).to_have_count(3, timeout=READY)
+        low, high = (each.evaluate("e => e.offsetTop") for each in (cures.first, cures.last))
+        assert low < high  # buttons take two rows
+        assert message.evaluate(PAST) <= 0
 
 
 SIZES = """class Part(nn.Module):

@@ -373,8 +373,11 @@ def test_the_graph_fits_its_frame(page: Page, address: str, path: str, width: in
     assert page.locator(".graph-view .inner svg").evaluate(scale) > 10.8
     if width < 500:  # at the left
         page.get_by_role("button", name="all of it").click()
-    box, whole = (page.locator(f".graph-view {e}").bounding_box() for e in (".frame", ".graph"))
-    assert box and whole
+    box, whole, buttons = (
+        page.locator(f".graph-view {e}").bounding_box() for e in (".frame", ".graph", ".zoom")
+    )
+    assert box and whole and buttons
+    assert buttons["x"] >= box["x"] + box["width"]  # no node lies below them
     assert whole["x"] >= box["x"] - 1 and whole["y"] >= box["y"] - 1
     assert whole["x"] + whole["width"] <= box["x"] + box["width"] + 1
     assert whole["y"] + whole["height"] <= box["y"] + box["height"] + 1

@@ -40,3 +40,13 @@ def test_the_cache_turns_the_diagram_into_one_step(page: Page, address: str) -> 
     page.get_by_text("Cache", exact=True).click()
     expect(page.get_by_text("Cached", exact=True).first).to_be_visible()
     until_query(page, cache="true")
+
+
+def test_the_scripts_of_a_formula_can_be_read(page: Page, address: str) -> None:
+    page.goto(f"{address}/scaled-dot-product-attention?panel=Equation")
+    expect(page.locator(".paper table math").first).to_be_visible()
+    least = page.locator(".paper math").evaluate_all(
+        """all => Math.min(...all.flatMap(e => [...e.querySelectorAll("mi, mn, mo")])
+        .map(e => parseFloat(getComputedStyle(e).fontSize)))"""
+    )
+    assert least >= 9  # pixels, of a script at a script; what they stand at has 11 and more

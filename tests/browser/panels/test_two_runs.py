@@ -42,4 +42,6 @@ def test_the_weights_become_wires(page: Page, address: str) -> None:
     expect(page.get_by_text("641 parameters")).to_be_visible()
     page.get_by_role("radio", name="function", exact=True).click()
     expect(page.get_by_text("0 parameters")).to_be_visible()
+    for code in page.locator(".listings .code").all():  # long lines go on below
+        assert code.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     expect(page.get_by_text("def mlp_fn(x, w1, b1, w2, b2):")).to_be_visible()

@@ -129,9 +129,15 @@ def _listing(title: str, parts: Sequence[str], term: Term) -> str:
     """Returns pieces of coloured source, whose axes are highlighted with the diagram's."""
     text = "\n\n".join(parts).split("\n")
     rows = source_listing.coloured(text, source_listing.identifiers(elaborate(term)))
-    body = "".join(f'<div class="line">{row or " "}</div>' for row in rows)
-    named = f'tabindex="0" role="group" aria-label="the code of {title}"'
-    return f'<div class="code scroll" {named}>{body}</div>'
+    body = "".join(map(_line, rows))
+    return f'<div class="code" role="group" aria-label="the code of {title}">{body}</div>'
+
+
+def _line(row: str) -> str:
+    """Returns a line of code; what does not fit its column goes on further to the right."""
+    indent = len(row) - len(row.lstrip(" "))
+    whole = row.replace("-&gt;", '<span class="arrow">-&gt;</span>')  # or it breaks at its hyphen
+    return f'<div class="line" style="--hang:{indent + 4}ch">{whole or " "}</div>'
 
 
 def _told(scene: Scene, found: Apart) -> str:
