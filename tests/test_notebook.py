@@ -26,7 +26,7 @@ class Shell:
 
 
 def test_a_picture_has_alternative_text_and_a_page_of_its_theme() -> None:
-    for dark, page in ((False, "#fff"), (True, "#0e1117")):
+    for dark, page in ((False, "#fff"), (True, "#101419")):
         drawing = ncd.draw(ncd.Block(ncd.Id("m:3"), 'A "b" <c>'), dark=dark)
         shown = drawing._repr_mimebundle_()
         image = ElementTree.fromstring(shown["text/html"].replace('">', '"/>'))

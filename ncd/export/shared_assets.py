@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+THEME_CSS = (FOLDER / "theme.css").read_text()
 PANEL_CSS = (FOLDER / "panel.css").read_text()
 DIAGRAM_CSS = (FOLDER / "diagram.css").read_text()
 LIGHT_JS = (FOLDER / "highlight.js").read_text()

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ncd.drawing import draw
 from ncd.drawing.base.fonts import all_faces_css
 from ncd.drawing.collapse.collapsed_blocks import blocks
-from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, THEME_CSS
 from ncd.importing import from_torch
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.elaborate import elaborate
@@ -157,7 +157,8 @@ class Explorer(anywidget.AnyWidget):
     """
 
     _esm = _ESM + (HERE / "widget.js").read_text()
-    _css = PANEL_CSS + DIAGRAM_CSS + (HERE / "widget.css").read_text()
+    _css = THEME_CSS.replace(":root", ".ncd-explore") + PANEL_CSS + DIAGRAM_CSS
+    _css += (HERE / "widget.css").read_text()
     title = traitlets.Unicode().tag(sync=True)
     sliders: traitlets.List[Any] = traitlets.List().tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)

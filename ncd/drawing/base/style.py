@@ -74,7 +74,7 @@ LIGHT = Theme(
     "#16181d", "#ffffff", "#c3002f", 0.35, touch="#1647ff", lift="#8f14ff", inner="#dc3040"
 )
 COLOURS = ("ink", "page", "error", "touch", "lift", "inner", "light")
-DARK = Theme("#eceef2", "#0e1117", "#ff6b81", 0.8, touch="#3f66ff", lift="#9554ff", inner="#dd3b44")
+DARK = Theme("#eceef2", "#101419", "#ff6b81", 0.8, touch="#3f66ff", lift="#9554ff", inner="#dd3b44")
 
 
 def theme(dark: bool) -> Theme:

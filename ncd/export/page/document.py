@@ -40,6 +40,7 @@ from ncd.export.shared_assets import (
     LIGHT_JS,
     PANEL_CSS,
     POLYNOMIALS_JS,
+    THEME_CSS,
 )
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate
@@ -234,7 +235,8 @@ def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:
         f"--{name}:light-dark({style.paint(name)},{style.paint(name, dark=True)})" for name in names
     )
     page = (FOLDER / "document.css").read_text()
-    return f"{font_faces(spans)}:root{{{colours}}}\n{PANEL_CSS}{DIAGRAM_CSS}{LEGEND_CSS}{page}"
+    sheets = THEME_CSS + PANEL_CSS + DIAGRAM_CSS + LEGEND_CSS + page
+    return f"{font_faces(spans)}:root{{{colours}}}\n{sheets}"
 
 
 def _axes(circuit: Circuit) -> tuple[Axis, ...]:

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 import ncd
 from ncd.drawing.base.fonts import all_faces_css
 from ncd.export import markup
-from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, THEME_CSS
 from ncd.models import Entry, Knob
 from ncd.view.base import selection
 from ncd.view.base.static_files import File, static
@@ -34,7 +34,7 @@ PATH, OEMBED, COMPONENT = "embed", "oembed", "ncd-diagram.js"
 WIDTH, HEIGHT = 860, 480  # of a frame, in pixels
 PAGE = static("server/embed.html")
 _LOOK = ("labels", "callouts", selection.FOLDED, number_formats.FORMATS, own_entry.TEXT)
-_CSS = all_faces_css() + PANEL_CSS + DIAGRAM_CSS + static("server/embed.css")
+_CSS = all_faces_css() + THEME_CSS + PANEL_CSS + DIAGRAM_CSS + static("server/embed.css")
 SHEET = File.of("css", "text/css", _CSS)
 SCRIPT = File.of("js", "text/javascript", LIGHT_JS + static("server/embed.js"))
 FILES = {file.name: file for file in (SHEET, SCRIPT)}
