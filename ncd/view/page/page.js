@@ -1,6 +1,8 @@
 // Sets the page's description, and makes links between pages work like the menu: otherwise the
 // browser would load the whole app again. Each time one is followed, `go` has another value.
 
+const APP = "[data-testid=stApp]";
+
 // Marks the section of the page in the menu, or what hides it.
 function mark() {
   const [name] = Object.entries(PAGES).find(([, [title]]) => title === document.title) ?? [];
@@ -21,6 +23,32 @@ function named() {
   if (!here.searchParams.has("go")) return;
   here.searchParams.delete("go");
   history.replaceState(history.state, "", here);
+}
+
+// Asks for a run: by the diagram, or else, on a page that has none, by an address that is new.
+function run() {
+  const kept = document.ncdKept;
+  if (kept?.shown) return kept.host.send("select", {});
+  const here = new URL(location.href);
+  here.searchParams.set("go", Date.now());
+  history.replaceState(history.state, "", here);
+  dispatchEvent(new PopStateEvent("popstate"));
+}
+
+// Drawings and maps have the colours of the theme in which they were asked for.
+let scheme = null;
+const themed = new MutationObserver(() => {
+  const before = scheme;
+  scheme = getComputedStyle(document.querySelector(APP)).colorScheme;
+  if (before !== null && before !== scheme) run();
+});
+
+function watch() {
+  mark();
+  const app = scheme === null && document.querySelector(APP);
+  if (!app) return;
+  scheme = getComputedStyle(app).colorScheme;
+  themed.observe(app, { attributeFilter: ["class"] });
 }
 
 function open(event) {
@@ -56,7 +84,7 @@ new MutationObserver(() => document.querySelector(GONE) && again()).observe(docu
 });
 document.addEventListener("click", open);
 // The menu is made anew when the width of the window changes.
-new MutationObserver(mark).observe(document.body, { subtree: true, childList: true });
+new MutationObserver(watch).observe(document.body, { subtree: true, childList: true });
 // The title changes when the server has read the new address.
 new MutationObserver(named).observe(document.querySelector("title"), { childList: true });
 document.body.dataset.links = "here";

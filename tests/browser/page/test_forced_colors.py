@@ -1,9 +1,9 @@
-"""In forced colours nothing is told by a background of ours alone."""
+"""Colours follow the system: in forced colours, and when its scheme changes on an open page."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.waits import quiet
+from tests.browser.waits import quiet, turn_to
 
 pytestmark = pytest.mark.browser
 
@@ -37,3 +37,33 @@ HIGHLIGHT = """() => {
   probe.remove();
   return found;
 }"""
+
+
+def test_drawings_and_maps_follow_the_scheme_of_the_system(page: Page, address: str) -> None:
+    drawing = page.locator(".drawing.whole svg")
+    painted = page.locator("canvas").first
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{address}/layer-norm?panel=Values")
+    expect(page.locator(".drawing.whole svg.dark")).to_be_visible()
+    expect(painted).to_be_visible()
+    quiet(page)
+    dark = painted.evaluate(PIXELS)
+    page.emulate_media(color_scheme="light")
+    expect(page.locator(".drawing.whole svg:not(.dark)")).to_be_visible()
+    quiet(page)
+    light = painted.evaluate(PIXELS)
+    page.reload()
+    expect(drawing).to_be_visible()
+    expect(painted).to_be_visible()
+    quiet(page)
+    assert dark != light == painted.evaluate(PIXELS)
+    turn_to(page, "/legend")  # a page without a diagram
+    signs = page.locator("svg.dark")
+    expect(page.get_by_role("heading", name="Legend", exact=True)).to_be_visible()
+    expect(signs).to_have_count(0)
+    page.emulate_media(color_scheme="dark")
+    expect(signs).not_to_have_count(0)
+    expect(page).to_have_url(f"{address}/legend")
+
+
+PIXELS = "canvas => canvas.toDataURL()"
