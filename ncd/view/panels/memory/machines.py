@@ -151,6 +151,7 @@ def _add_points(figure: go.Figure, points: Sequence[Point], bits: int) -> None:
         hovertext=[point.name for point in points],
         name=f"parts, on {machine.name}; red: bound by memory",
         mode="markers+text",
+        textfont={"shadow": "auto"},  # so that they can be read across a line
         textposition=["top left", "bottom right"] * (len(points) // 2 + 1),
         marker={
             "size": 11,

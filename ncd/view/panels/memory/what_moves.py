@@ -120,8 +120,9 @@ class WhatMoves:
         """Returns H and M as formulas and numbers, or the refusal of a loop that does not fit."""
         if loop.fast_bytes > budget:
             tiles = loop.fitting(budget)
-            refused = markup.text(too_large(loop, budget, tiles))
-            head = f'<p role="alert"><b>Refused.</b> {refused} {self._cure(tiles)}</p>'
+            reason = markup.text(too_large(loop, budget, tiles)).replace("the loop", "The loop", 1)
+            reason = re.sub(r"\bg_(\w+)", r"<i>g</i><sub>\1</sub>", reason)
+            head = f'<p role="alert"><b>Refused.</b> {reason} {self._cure(tiles)}</p>'
         else:
             head = (
                 f'<p role="status" class="large">One loop moves '
