@@ -65,12 +65,19 @@ def test_published_sizes_are_chosen_by_the_keyboard(page: Page, address: str) ->
     expect(page.locator(".stSidebar")).not_to_contain_text("An Image is Worth")
 
 
+FOOT = "e => Math.max(...[...e.querySelectorAll('p')].map(p => p.getBoundingClientRect().bottom))"
+
+
 def test_an_index_goes_as_far_as_its_axis(page: Page, address: str) -> None:
     visit(page, address, "/torch-multihead-attention?panel=Shapes")
     expect(slider(page, "pad")).to_have_attribute("max", "3")
     slider(page, "x").focus()
     page.keyboard.press("ArrowRight")
     expect(slider(page, "pad")).to_have_attribute("max", "4")
+    ends = page.locator(".st-key-x [data-testid=stSliderTickBar]")  # shown while it has the focus
+    expect(ends).to_have_css("opacity", "1")
+    below = page.locator(".st-key-pad label")
+    assert ends.evaluate(FOOT) <= below.evaluate("e => e.getBoundingClientRect().top")
 
 
 def test_reset_keeps_the_page(page: Page, address: str) -> None:
