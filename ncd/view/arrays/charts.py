@@ -11,12 +11,14 @@ from math import isfinite
 import plotly.graph_objects as go
 import streamlit as st
 
-HEIGHT = 250  # pixels, always the same, so that nothing below moves
-ROW, EDGES = 26, 90  # the heights of a bar and of the margins, in pixels
+HEIGHT = 270  # pixels, always the same, so that nothing below moves
+ROW, EDGES = 26, 110  # the heights of a bar and of the margins, in pixels
 MOST = 400  # the greatest number of points in a curve
 DASHES = ("solid", "dash", "dot", "dashdot")
 COLOURS = ("#3d6fb6", "#c9732b", "#7a9a3a", "#9a5fb0")  # readable on light and dark pages
-CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
+ZOOMS = ("zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d")
+# More buttons would cover the title and the legend of a narrow chart; a drag and a double click do.
+CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": [*ZOOMS, "lasso2d", "select2d"]}
 Points = Sequence[tuple[float, float]]
 
 
@@ -127,12 +129,12 @@ def _figure(title: str, height: int) -> go.Figure:
         layout={
             "title": {"text": title, "x": 0, "font": {"size": 15}},
             "height": height,
-            "margin": {"l": 50, "r": 12, "t": 44, "b": 40},
+            "margin": {"l": 50, "r": 12, "t": 64, "b": 40},
             "legend": {
                 "orientation": "h",
                 "x": 1,
                 "xanchor": "right",
-                "y": 1.02,
+                "y": 1,
                 "yanchor": "bottom",
             },
         }

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.page.test_visit import until_query, visit
+from tests.browser.waits import turn_to
 
 pytestmark = pytest.mark.browser
 
@@ -44,3 +45,41 @@ def test_a_tile_is_dragged_until_it_is_refused_and_attention_becomes_one_pass(
     expect(page.locator("tr.chosen")).to_contain_text("0 to 7")
     step.press("End")
     expect(page.locator(".moves [role=status]")).to_contain_text("✓ After the last tile")
+
+
+MET = """([a, b]) => {
+  const [one, other] = [a, b].map(e => e.getBoundingClientRect());
+  return one.left < other.right && other.left < one.right
+    && one.top < other.bottom && other.top < one.bottom;
+}"""
+
+
+def test_on_a_phone_a_chart_and_its_tables_are_not_covered_or_cut(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, address, "/identity-resnet?panel=Cost")
+    chart = page.locator(".js-plotly-plot").first
+    chart.scroll_into_view_if_needed()
+    chart.hover()
+    buttons = chart.locator(".modebar-container .modebar").first.element_handle()
+    for place in (".g-gtitle", ".legend"):
+        words = chart.locator(place).first.element_handle()
+        assert not page.evaluate(MET, [buttons, words]), place
+    turn_to(page, "/identity-resnet?panel=Shapes")
+    cells = page.locator("[role=tabpanel] td:has(> .role)", has_text="Elementwise relu")
+    expect(cells.first).to_be_visible()
+    for cell in cells.all()[:3]:  # its colour stands beside the first word, not above it
+        colour, first = cell.evaluate(BESIDE)
+        assert abs(colour - first) < 6, (colour, first)
+    turn_to(page, "/flash-attention?panel=What+moves")
+    table = page.locator(".moves table", has_text="measured here")
+    expect(table).to_be_visible()
+    assert table.evaluate("e => e.getBoundingClientRect().right") <= 390
+
+
+BESIDE = """cell => {
+  const range = document.createRange(), text = cell.lastChild;
+  range.setStart(text, 0);
+  range.setEnd(text, 3);
+  return [cell.querySelector(".role"), range]
+    .map(e => e.getBoundingClientRect()).map(box => (box.top + box.bottom) / 2);
+}"""

@@ -152,12 +152,12 @@ def test_a_long_curve_is_thinned_and_keeps_its_ends(count: int, shown: int) -> N
 def test_bars_have_a_row_for_each_label() -> None:
     labels = ["a" * 28, "b" * 29, "<c>", "d"]
     figure = charts.bars("Cost", labels, {"FLOPs": [0.1] * 4, "bytes": [0.2] * 4})
-    assert figure.layout.height == 90 + 26 * 4
+    assert figure.layout.height == 110 + 26 * 4
     assert figure.layout.yaxis.ticktext == ("a" * 28, "b" * 27 + "…", "‹c›", "d")
     assert [bar.marker.pattern.shape for bar in figure.data] == ["", "/"]
     assert figure.layout.showlegend is True
     small = charts.bars("Cost", ["a"], {"FLOPs": [1.0]})
-    assert (small.layout.height, small.layout.showlegend) == (90 + 26 * 3, False)
+    assert (small.layout.height, small.layout.showlegend) == (110 + 26 * 3, False)
 
 
 def test_a_histogram_has_its_bars_in_the_middle_of_their_steps() -> None:

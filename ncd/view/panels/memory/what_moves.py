@@ -270,7 +270,7 @@ def _bound(loop: Stream) -> str:
         kind = "memory" if now < turn else "arithmetic"
         rows.append(
             f"<tr><td>{machine.name}</td><td class='number'>{markup.digits(turn)}</td>"
-            f"<td>{kind}</td><td>{machine.source}</td></tr>"
+            f'<td>{kind}</td><td class="source">{machine.source}</td></tr>'
         )
     table = markup.table(("Machine", "FLOP/B it needs", "Bound by", "Source"), rows, numbers=(1,))
     return (
