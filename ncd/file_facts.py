@@ -77,9 +77,8 @@ def facts_of_file(data: bytes) -> dict[str, Any]:
         return _facts(data[start + 1 :].decode())
     text = data.decode("latin-1" if data.startswith(b"%PDF") else "utf-8", errors="replace")
     for begin, end in (IN_HTML, IN_SVG, IN_PDF, IN_TEX):  # an HTML file contains drawings too
-        _, found, rest = text.partition(begin)
-        inside, ended, _ = rest.partition(end)
-        if found and ended:
+        inside, ended, _ = text.partition(begin)[2].partition(end)
+        if ended:
             return _facts(inside if begin in (IN_HTML[0], IN_TEX[0]) else unescape(inside))
     raise ParseError("this file says nothing of its origin", cure="a file that was exported here")
 

@@ -21,12 +21,12 @@ def with_text(png: bytes, keyword: str, text: str) -> bytes:
 
 def text_of(png: bytes, keyword: str) -> str | None:
     """Returns the text under a keyword, as :func:`with_text` writes it; None if there is none."""
-    begin = TEXT + keyword.encode() + PLAIN
-    place = png.find(begin)
-    if place < 0:
+    begin = keyword.encode() + PLAIN
+    before, found, after = png.partition(TEXT + begin)
+    if not found:
         return None
-    length = int.from_bytes(png[place - 4 : place])
-    return png[place + len(begin) : place + 4 + length].decode()
+    length = int.from_bytes(before[-4:])  # of the keyword and the text
+    return after[: length - len(begin)].decode()
 
 
 def with_density(png: bytes, per_inch: float) -> bytes:

@@ -135,9 +135,8 @@ def term_of_file(text: str) -> Term:
     Raises ParseError for a file without a term, and whatever :func:`from_json` raises.
     """
     for begin, close in (IN_HTML, IN_SVG):  # an HTML file contains drawings too
-        _, found, rest = text.partition(begin)
-        inside, ended, _ = rest.partition(close)
-        if found and ended:
+        inside, ended, _ = text.partition(begin)[2].partition(close)
+        if ended:
             return from_json(inside if begin == IN_HTML[0] else unescape(inside))
     raise ParseError(
         "this file contains no term", cure="an SVG or HTML file that was exported here"

@@ -11,11 +11,14 @@ from PIL import Image
 import ncd
 from ncd.__main__ import main
 from ncd.cli.picture_files import FILES
-from ncd.file_facts import facts_of_file, png_with_facts, tex_with_facts
+from ncd.file_facts import facts_of_file, onnx_with_facts, png_with_facts, tex_with_facts
 from ncd.lang.errors import shown
 
 ENTRY = ncd.catalogue["multi-head-attention"]
-NASTY = {"title": "a\nb % \\end{} <!-- --> ]]> </metadata></script></ncd:about> é \u202e", "n": 1}
+NASTY = {
+    "title": "a\nb % \\end{} <!-- --> ]]> </metadata></script></ncd:about> é \u202e &lt;&amp;",
+    "n": 1,
+}
 TERM = ncd.Id("m:3")
 
 
@@ -80,10 +83,21 @@ def test_facts_of_any_text_are_read_back(tmp_path: Path) -> None:
         assert "title" in found.text["ncd"]
 
 
+@pytest.mark.parametrize("length", [127, 128, 129, 255, 256, 16_383, 16_384])
+def test_facts_of_any_length_are_read_back_from_a_model(length: int) -> None:
+    """Where their number of bytes needs one byte, two or three, and where its low bits are 0."""
+    facts = {"title": "x" * (length - len('{"title": ""}'))}
+    model = onnx.load_from_string(onnx_with_facts(b"", facts))
+    (entry,) = model.metadata_props
+    assert (entry.key, len(entry.value)) == ("ncd", length)
+    assert facts_of_file(onnx_with_facts(b"", facts)) == facts
+
+
 def test_a_file_without_facts_is_refused() -> None:
     picture = ncd.draw(TERM)
     said = "this file says nothing of its origin. Try a file that was exported here."
-    texts = (picture.svg(), picture.tex(), ncd.html(TERM), "% ncd: [1]\n", "% ncd: {\n")
+    cut_off = '% ncd: {"seed": 7}', '<metadata>{"about": {"seed": 7}, "term": ""}</metada'
+    texts = (picture.svg(), picture.tex(), ncd.html(TERM), "% ncd: [1]\n", "% ncd: {\n", *cut_off)
     for data in (picture.png(), picture.pdf(), b"", *(text.encode() for text in texts)):
         with pytest.raises(ncd.ParseError) as error:
             facts_of_file(data)

@@ -30,7 +30,7 @@ def breaks(plan: Plan, sizes: Estimate, width: float) -> list[int]:
     """Returns the states where rows begin and end, no wider than ``width`` if possible."""
     last = len(plan.states) - 1
     total = sizes.wide(0, last)
-    if total <= width or last < 2:
+    if total <= width or not last:
         return [0, last]
     costs = _costs(plan, sizes, width)
     return _cheapest(sizes, costs, width, ceil(total / width)) or _greedy(sizes, costs, width)

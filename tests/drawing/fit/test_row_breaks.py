@@ -156,6 +156,30 @@ def test_rows_are_as_even_as_they_can_be_where_all_breaks_cost_alike(columns, at
     assert sorted(lengths) == sorted(b - a for a, b in pairwise(at))
 
 
+@pytest.mark.parametrize(
+    ("steps", "width", "at"),
+    [
+        (0, 0.5, [0, 0]),
+        (1, 5.0, [0, 1]),
+        (1, 10.0, [0, 1]),
+        (2, 20.0, [0, 2]),
+        (2, 19.0, [0, 1, 2]),
+        (2, 5.0, [0, 1, 2]),
+        (4, 25.0, [0, 2, 4]),
+    ],
+)
+def test_a_row_is_broken_as_soon_as_it_is_wider_than_it_may_be(steps, width, at):
+    planned = plan(ncd.elaborate(SIZES(Id("m0") >> chain(steps) if steps else Id("m0"))))
+    assert row_breaks.breaks(planned, Lone(), width) == at
+
+
+class Lone(Even):
+    """An even estimate in which a single state has a width too."""
+
+    def wide(self, first: int, last: int) -> float:
+        return super().wide(first, last) or 1.0
+
+
 @pytest.mark.parametrize("name", ["unet", "decoder-block", "gpt-2", "lstm"])
 def test_no_row_begins_with_the_end_of_a_loop_or_a_new_name(name):
     circuit = ncd.elaborate(ncd.catalogue[name].build())

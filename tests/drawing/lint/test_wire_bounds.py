@@ -131,6 +131,20 @@ def test_wires_run_as_one_for_more_than_six_units(length, apart, count):
     assert len(faults(rules.as_one, wires=(one, wide))) == count
 
 
+def test_what_wires_share_is_summed_over_their_pieces_and_told_where_it_begins() -> None:
+    """Where they only come near each other they share nothing."""
+    one = wire((0, 50), (40, 50), (80, 50), name="v x")
+    two = wire((5, 52), (35, 52), (38, 60), (60, 60), (60, 51), (75, 51), name="w y")
+    assert faults(rules.as_one, wires=(one, two)) == [
+        "wires x of v and y of w run as one for 15, at 40"
+    ]
+    pieces = [(60 + 0.9 * n, 51) for n in range(11)]
+    short = wire(*pieces, name="w y")
+    assert faults(rules.as_one, wires=(one, short)) == [
+        "wires x of v and y of w run as one for 9, at 40"
+    ]
+
+
 @pytest.mark.parametrize(("length", "count"), [(40, 0), (40.5, 1)])
 def test_wires_of_one_op_run_together_for_forty_units_before_a_dot(length, count):
     dot = dotted(75, 50)

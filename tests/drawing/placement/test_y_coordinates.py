@@ -9,7 +9,7 @@ import ncd
 from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
 from ncd.drawing.base import style
 from ncd.drawing.base.plan_types import Plan, Rows
-from ncd.drawing.placement import y_solver
+from ncd.drawing.placement import y_coordinates, y_solver
 from ncd.drawing.placement.group_boxes import titles
 from ncd.drawing.placement.layout import lay
 from ncd.drawing.placement.separation import Gaps
@@ -106,6 +106,33 @@ def test_a_very_large_program_is_not_solved_but_keeps_its_gaps(monkeypatch):
     with pytest.raises(ValueError, match="the gaps contradict each other"):
         levels(count, (*everything, (1, 0, 1.0, *GAP)))
     levels.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("depths", "wishes", "found"),
+    [
+        ([10.0], [], (0, 10, 0)),
+        ([10.0, 3.0], [(2, 3, 5)], (0, 10, 0, 5)),
+        ([10.0, 3.0], [(2, 3, 7)], (0, 10, 0, 7)),  # as low as fits
+        ([10.0, 3.0], [(2, 3, 7.5)], ()),
+        ([10.0, 10.0, 3.0], [(2, 3, -1), (3, 4, 7)], ()),  # higher above than the total
+        ([10.0, 3.0, 3.0], [(2, 3, 5), (3, 4, -2)], (0, 10, 0, 5, 3)),
+        ([10.0, 3.0, 3.0], [(2, 3, 5), (2, 4, 5), (3, 4, 0)], ()),  # not in order
+        ([10.0, 3.0], [(2, 3, 5), (2, 3, 6)], ()),  # two wishes that differ
+        ([10.0, 3.0, 3.0], [(2, 3, 5), (3, 4, 0), (2, 4, 5)], ()),
+        ([10.0, 3.0], [], ()),  # a level that nothing asks for
+        ([10.0, 3.0, 3.0], [(2, 4, 5)], ()),
+    ],
+)
+def test_single_arrays_that_ask_for_one_place_each_need_no_program(
+    depths: list[float], wishes: list[tuple[int, int, float]], found: tuple[float, ...]
+) -> None:
+    part = y_coordinates._Part(0)
+    part.depths, part.count = depths, 2 + len(depths)
+    part.bends |= dict.fromkeys(wishes, (1.0, 1.0))
+    assert part.straight() == found
+    part.alone = False
+    assert part.straight() == ()
 
 
 # --- drawings ------------------------------------------------------------------------------------

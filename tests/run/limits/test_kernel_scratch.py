@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from ncd.run.limits.convolution_scratch import LANES, ROWS, STRIDED, Convolution
 from ncd.run.limits.kernel_scratch import scratch
 
 aten = torch.ops.aten
@@ -63,6 +64,25 @@ def test_what_does_not_lie_in_order_is_copied(name: str) -> None:
         plain[i] = args[i].contiguous()
     copies = sum(args[i].numel() * args[i].element_size() for i in copied)
     assert scratch(function, args, made) - scratch(function, plain, made) == copies
+
+
+@pytest.mark.parametrize(
+    ("window", "around", "products"),
+    [((1, 1), 4 * 4, 1), ((3, 3), 8 * 8, 0), ((3, 1), 8 * 4, 0), ((2, 5), 6 * 12, 0)],
+)
+def test_windows_that_are_apart_keep_a_border_as_wide_as_they_are(
+    window: tuple[int, int], around: int, products: int
+) -> None:
+    """On both sides of the narrow picture, for each thread, with rows of the wide one."""
+    x, weight = torch.zeros(2, 5, 9, 8), torch.zeros(6, 5, *window)
+    setting = [2, 2], [0, 0], [1, 1], False, [0, 0], 1
+    own = Convolution(x, weight, (2, 6, 4, 4), setting)
+    deep, wide = (-(-n // (LANES or 16)) * (LANES or 16) for n in (6, 5))
+    numbers = deep * around + ROWS * wide * 8 + products * deep * wide
+    assert own.tables == torch.get_num_threads() * (4 * numbers + STRIDED)
+    assert own.picked == torch.get_num_threads() * wide * 4 * 4 * 4
+    near = Convolution(x, weight, (2, 6, 8, 7), ([1, 1], *setting[1:]))
+    assert near.tables == near.picked == 0
 
 
 @pytest.mark.parametrize(

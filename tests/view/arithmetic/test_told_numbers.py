@@ -19,6 +19,7 @@ from ncd.lang.formulas.expr import Arg, Cast, Const, Expr, Filled, Infix, Prefix
 from ncd.lang.types.axes import Dim
 from ncd.run.explain.arithmetic_kinds import Chosen, Each, Made, Normed, Numbers, Products, Span
 from ncd.run.explain.attention_row import row
+from ncd.run.explain.cell_arithmetic import made as how_made
 from ncd.view.arithmetic import (
     attention_row_html,
     by_kind,
@@ -28,6 +29,7 @@ from ncd.view.arithmetic import (
     sum_table,
 )
 from ncd.view.arithmetic.sum_table import Line, figure, largest, summed, table
+from ncd.view.base import heatmap
 from ncd.view.base.heatmap import Pooled
 from tests.view.panels.views import inside, scene, tags, text
 
@@ -253,6 +255,42 @@ def test_a_convolution_shows_its_largest_channels() -> None:
     html = cell.number_html(own, conv.outputs[0].id, tuple(size // 2 for size in shape))
     assert html.count("<figure>") <= convolution_window.MOST + 1
     assert html.count('alt="the weights"') == html.count("<figure>") > 0
+
+
+@pytest.mark.parametrize(("least", "signed"), [(-1.0, True), (0.0, False), (1.0, False)])
+def test_a_picture_has_colours_for_signs_where_a_number_is_below_zero(
+    least: float, signed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[bool, str]] = []
+
+    def picture(numbers: heatmap.Grid, ends: heatmap.Ends, stops: str) -> str:
+        drawn.append((ends.low < 0, stops))
+        return ""
+
+    monkeypatch.setattr(heatmap, "picture", picture)
+    window = (Span(Dim("x", 0, 3), 2), Span(Dim("x", 1, 3), 2))
+    numbers = np.full((3, 3), 2, np.float32)
+    numbers[0, 0] = least
+    convolution_window._channel(numbers, window, torch.ones(2, 2))
+    assert drawn == [(signed, heatmap.scale(signed))] * 2
+
+
+@pytest.mark.parametrize(
+    ("channels", "figures", "more"),
+    [(1, 1, ""), (4, 4, ""), (5, 3, "… and 2 channels more"), (9, 3, "… and 6 channels more")],
+)
+def test_a_convolution_shows_three_channels_and_one_more_if_it_is_the_last(
+    channels: int, figures: int, more: str
+) -> None:
+    term = ncd.Id(f"c:{channels} x:5x5") >> ncd.Conv("c x -> d:2 y", "K", 3)
+    module = ncd.compile(term)
+    values = ncd.trace(module, *ncd.example_inputs(term)).values
+    (conv,) = module.circuit.cells
+    found = how_made(module, values, conv.outputs[0].id, (0, 1, 1))
+    assert isinstance(found.how, Products)
+    html = convolution_window.html(values, conv, found.index, found.how)
+    assert (html.count("<figure>"), more in text(html)) == (figures, True)
+    assert ("more" in html) == bool(more)
 
 
 # --- cells ----------------------------------------------------------------------------------------

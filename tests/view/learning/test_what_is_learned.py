@@ -18,7 +18,7 @@ from ncd.costs import Cost
 from ncd.run.execution.head_switches import Head
 from ncd.run.limits.checkpoint_plans import Checkpoints
 from ncd.train import Data, task
-from ncd.train.symbol_sequences import NOT_ASKED
+from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 from ncd.view.arrays import charts
 from ncd.view.learning import (
     checkpoint_curve,
@@ -130,6 +130,30 @@ def test_as_many_examples_are_tried_as_may_be_spent(learned: bool, flops: int, t
         found = mistakes.measure(here, task("lenet"))
     assert (found.tried, counts) == (tried, [tried] if tried else [])
     assert isinstance(found.blank, Picture)
+
+
+def test_answers_at_each_place_are_shown_as_lines() -> None:
+    here: Any = SimpleNamespace(
+        **{"learned": None, "cost": SimpleNamespace(spec=Cost, flops=1)},
+        **{"settings": {"v": 3}, "term": ncd.Id("m:3"), "module": None, "device": "cpu"},
+    )
+    symbols = SEQUENCES["reversal"].symbols(3)
+    unseen = torch.tensor([[0, 1, 2, 0], [2, 1, 0, 0]])
+    answers, found = unseen.flip(1), unseen.flip(1)
+    found[1, 3] = 1
+    with (
+        patch.object(mistakes, "examples", lambda *_: Data(lambda: None, unseen, answers, "here")),  # type: ignore[arg-type, return-value]
+        patch.object(mistakes, "answered", lambda *_: (torch.eye(3)[found], answers)),
+        patch.object(mistakes, "check_room"),
+    ):
+        tried = mistakes.measure(here, task("reversal"))
+    assert (tried.tried, tried.wrong, tried.score, tried.source) == (2, 1, 7 / 8, "here")
+    (line,) = tried.pictures
+    assert isinstance(line, Line) and "".join(line.read) == "".join(
+        symbols[i] for i in (2, 1, 0, 0)
+    )
+    assert [wrong for _, wrong in line.said] == [False, False, False, True]
+    assert tried.blank == Line((" ",) * 4, ((" ", False),) * 4)
 
 
 def test_a_task_of_several_examples_a_run_tries_whole_runs() -> None:
@@ -284,6 +308,17 @@ def test_a_point_of_the_curve_is_told(now: int | None, says: str) -> None:
     if now is not None:
         assert (figure.data[1].x, figure.data[1].y) == ((PLANS[now].bytes,), (PLANS[now].flops,))
     assert figure.data[0].line.color == charts.COLOURS[0]
+
+
+@pytest.mark.parametrize(
+    ("count", "says"),
+    [(1, "0."), (3, "0, 1, 2."), (4, "0, 1, 2, 3."), (5, "0, 1, 2, 3 and 1 more."), (6, "2 more.")],
+)
+def test_four_recomputed_layers_are_named_and_the_rest_counted(count: int, says: str) -> None:
+    plans = PLANS[0], Checkpoints(tuple(map(str, range(count))), 1000, 2500, 1000)
+    with patch.object(saved_table, "both_passes", lambda scene: 5000):
+        said = text(checkpoint_curve._told(BLOCK, plans, 1)).partition(" 1 kB")[0]
+    assert said.endswith(says) and ("more" in said) == (count > checkpoint_curve.FEW)
 
 
 def test_a_long_curve_has_no_dots() -> None:

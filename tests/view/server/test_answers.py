@@ -19,7 +19,13 @@ from ncd.lessons.lesson import FILE as LONGEST
 from ncd.lessons.lesson import Lesson, View
 from ncd.models import Knob
 from ncd.view.page import head
-from ncd.view.server import embed_endpoint, http, lessons_endpoint, live_endpoint
+from ncd.view.server import (
+    embed_endpoint,
+    http,
+    lessons_endpoint,
+    live_endpoint,
+    size_formulas,
+)
 from ncd.view.server.live_endpoint import drawn, followed
 from ncd.view.server.slides_endpoint import slides
 from ncd.view.session import own_entry
@@ -90,6 +96,17 @@ def test_a_request_that_is_no_get_goes_to_streamlit_and_files_stay(client: TestC
 
 
 @pytest.mark.parametrize(
+    ("path", "packed"),
+    [("/static/a.js", True), ("/static", True), ("/media/a.js", False), ("/a/static", False)],
+)
+def test_files_of_the_frontend_alone_are_sent_compressed(
+    path: str, packed: bool, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http.compressed_files, "answer", lambda _: PlainTextResponse("packed"))
+    assert (client.get(path).text == "packed") == packed
+
+
+@pytest.mark.parametrize(
     ("frames", "policy", "options"),
     [
         ("", "frame-ancestors 'none'", "DENY"),
@@ -139,6 +156,21 @@ def test_formulas_are_of_a_panel_that_depends_on_sizes_alone(panel: str) -> None
     assert found is not None and bool(found["panel"]) == bool(panel)
     assert found["knobs"]["y"]["least"] == 1 and found["grips"]["y"] == ["y"]
     assert followed("scaled-dot-product-attention", "y=5&scrub=values") is None
+
+
+@pytest.mark.parametrize("panel", size_formulas.PANELS)
+def test_the_formulas_of_a_panel_are_those_of_its_own_texts(
+    panel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = live_endpoint.scene(ncd.catalogue["scaled-dot-product-attention"], {})
+    assert scene is not None
+    for name in ("shapes", "cost_table", "source_listing"):
+        words = name.partition("_")[0]
+        monkeypatch.setattr(getattr(size_formulas, name), "html", lambda *_, words=words: words)
+    monkeypatch.setattr(size_formulas, "changed_texts", lambda here, there: [here, there])
+    monkeypatch.setattr(size_formulas, "texts", str)
+    monkeypatch.setattr(size_formulas, "changes", lambda here, there: [here, here])
+    assert size_formulas._panel(scene, scene, panel) == [panel] * 2
 
 
 def test_a_query_that_is_too_long_asks_for_nothing() -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+from starlette.testclient import TestClient
+
 import ncd
 from ncd.export import markup
 from ncd.export.page.slides import Slide
+from ncd.lang.errors import SizeError
 from ncd.lessons.lesson import LETTERS, Lesson, View
-from ncd.view.server.slides_endpoint import HEADS, slides, written
+from ncd.view.server.slides_endpoint import HEADS, NONE, _drawn, answer, slides, written
 
 
 def test_an_address_that_is_too_long_makes_no_file() -> None:
@@ -14,6 +21,37 @@ def test_an_address_that_is_too_long_makes_no_file() -> None:
     longest = view + "x" * (LETTERS - len(view))
     assert written(longest).count('class="slide"') == 1
     assert written(longest + "x") == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "kind", "words"),
+    [
+        ("views=subtensors", 200, "text/html", "<title>Subtensors</title>"),
+        (f"views=yours&text={quote('b i -> i b')}", 200, "text/html", "<title>Yours</title>"),
+        ("views=nothing", 404, "text/plain", NONE),
+        ("", 404, "text/plain", NONE),
+    ],
+)
+def test_the_file_is_sent_to_be_saved_or_there_is_none(
+    query: str, status: int, kind: str, words: str
+) -> None:
+    found = TestClient(answer).get(f"/presentation.html?{query}")
+    assert found.status_code == status and words in found.text
+    assert found.headers["Content-Type"].startswith(kind)
+    saved = 'attachment; filename="presentation.html"' if status == 200 else None
+    assert found.headers.get("Content-Disposition") == saved
+
+
+def test_what_can_be_drawn_is_on_its_slide_or_else_the_usual_system() -> None:
+    entry = ncd.catalogue["lenet"]
+    part = ncd.Softmax("m:3")
+    assert _drawn(part, entry) == ncd.draw(part)
+    assert _drawn(None, entry) == ncd.draw(entry.build())
+
+    def wrong(**knobs: int) -> ncd.Term:
+        raise SizeError("wrong")
+
+    assert _drawn(None, replace(entry, system=wrong)) is None
 
 
 def test_one_view_is_titled_like_its_system_and_several_are_a_presentation() -> None:
