@@ -33,6 +33,7 @@ from ncd.view.page import (
 )
 from ncd.view.page.large_run import PoolRun
 from ncd.view.session import own_entry
+from ncd.view.session.link_text import packed
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene
 from tests.view.panels.views import scene, tags, text
@@ -489,6 +490,107 @@ def test_the_nearest_pages_are_named(asked: str, found: list[str]) -> None:
         "an-attention",
     )
     assert not_found.nearest(asked, known) == found
+
+
+def test_of_names_with_the_same_words_the_one_that_is_alike_as_a_whole_comes_first() -> None:
+    known = ("head-attention", "multi-attention", "multi-head-attention")
+    for asked in known:
+        assert not_found.nearest(asked, known)[0] == asked
+        assert not_found.nearest(asked, known[::-1])[0] == asked
+
+
+LINKED = "b i -> i b"
+
+
+@pytest.mark.parametrize(
+    ("query", "before", "moved", "text"),
+    [
+        ({}, None, False, own_page.OPENING),
+        ({own_page.url.GO: "2"}, None, False, own_page.OPENING),
+        ({"h": "4"}, None, False, own_page.SAMPLE),
+        ({"text": packed(LINKED)}, None, False, LINKED),
+        ({"text": "z.cut"}, None, False, own_page.SAMPLE),
+        ({"text": packed(LINKED)}, OWN, False, OWN),
+        ({"text": packed(LINKED)}, OWN, True, LINKED),
+        ({"text": packed(f"  {LINKED}")}, OWN, True, LINKED),
+    ],
+)
+@pytest.mark.parametrize("way", ["followed", "went_back"])
+def test_a_page_of_ones_own_opens_with_the_text_of_its_link_or_keeps_its_own(
+    query: dict[str, str],
+    before: str | None,
+    moved: bool,
+    text: str,
+    way: str,
+    session: dict[str, Any],
+) -> None:
+    if before is not None:
+        session["text"] = before
+    read: list[str] = []
+    entry = SimpleNamespace(entry="entry", memory=None)
+    with (
+        patch.object(st, "query_params", query),
+        patch.object(own_page.pasted_source, "prepare"),
+        patch.object(own_page.url, "followed", lambda: moved and way == "followed"),
+        patch.object(
+            own_page.streamlit_internals, "went_back", lambda: moved and way == "went_back"
+        ),
+        patch.object(own_page, "_read", lambda own: (read.append(own), (entry, None))[1]),
+        patch.object(own_page, "page") as shown,
+    ):
+        own_page.show()
+        entry.memory = object()
+        own_page.show()
+    assert read == [text] * 2
+    panels = [call.args[3] for call in shown.call_args_list]
+    assert panels == [own_page.PANELS, own_page.OF_CONFIGS]
+
+
+@pytest.mark.parametrize(("newer", "again"), [("", False), ("b i -> b", True)])
+def test_a_text_without_a_system_is_shown_with_its_error_or_a_newer_one_instead(
+    newer: str, again: bool, session: dict[str, Any]
+) -> None:
+    session["text"] = "Id("
+    with (
+        patch.object(own_page.pasted_source, "prepare"),
+        patch.object(own_page.url, "followed", lambda: False),
+        patch.object(own_page.streamlit_internals, "went_back", lambda: False),
+        patch.object(own_page.url, "take", lambda *_: session.update(text=newer or "Id(")),
+        patch.object(own_page, "page_without_diagram") as shown,
+        patch.object(st, "rerun") as rerun,
+    ):
+        own_page.show()
+    assert rerun.called == again
+    assert shown.call_args.args[:3] == (own_page.TITLE, own_page.LEAD, own_page.WHY)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("takes", [False, True])
+def test_the_scene_of_a_page_has_its_theme_and_words_where_it_takes_them(
+    dark: bool, words: bool, takes: bool, session: dict[str, Any]
+) -> None:
+    entry = ATTENTION.entry
+    feed = Feed({"y": ("a",) * 20, "x": ("b",) * 22}) if words else Feed()
+    look = SimpleNamespace(theme=SimpleNamespace(type="dark" if dark else "light"), cookies={})
+    with (
+        patch.object(st, "context", look),
+        patch.object(page.inputs, "feed", lambda *_: feed),
+        patch.object(page.inputs, "takes_words", lambda term: takes),
+        patch.object(page.trained_weights, "resume") as resumed,
+        patch.object(page.quiz, "with_question", lambda scene: scene),
+        patch.object(page.prediction, "with_question", lambda scene: scene),
+    ):
+        found = page._scene(entry)
+        with patch.object(page, "limited", lambda *_, **__: found):
+            page._scene(entry)
+        assert resumed.call_count == 1  # nothing goes on that is too large
+        wrong = Refusal(SizeError("wrong"), None, entry, {})
+        with patch.object(page, "built", lambda *_: (None, wrong)):
+            assert page._scene(entry) is wrong
+    assert isinstance(found, Scene) and found.dark == page.heatmap.DARK.get() == dark
+    page.heatmap.DARK.set(False)
+    assert found.feed == (feed if takes else Feed())
 
 
 def test_a_text_is_put_into_the_session(session: dict[str, Any]) -> None:
