@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -138,16 +138,13 @@ def stop_check() -> Callable[[], None] | None:
     wait. It is none outside of a page's run.
     """
     run = get_script_run_ctx(suppress_warning=True)
-    if run is None or not works(ENDS):
-        return None
+    return partial(_check, run) if run is not None and works(ENDS) else None
 
-    def check() -> None:
-        assert run is not None and run.yield_check is not None
-        run.yield_check()
-        if {*(run.fragment_ids_this_run or ())} & {*_awaited(run)}:
-            _give_way(run)
 
-    return check
+def _check(run: Any) -> None:
+    run.yield_check()
+    if {*(run.fragment_ids_this_run or ())} & {*_awaited(run)}:
+        _give_way(run)
 
 
 def stop_if_renewed() -> None:

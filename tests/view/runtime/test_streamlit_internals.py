@@ -95,7 +95,9 @@ def test_what_follows_the_sidebar_runs_where_that_has_asked(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(
-        AppSession, "request_rerun", lambda session, state: asked.append(state.fragment_id)
+        AppSession,
+        "request_rerun",
+        lambda session, state: asked.append(state.fragment_id if state else "the page"),
     )
     patched(monkeypatch)
     storage = MemoryFragmentStorage()
@@ -108,7 +110,8 @@ def test_what_follows_the_sidebar_runs_where_that_has_asked(
     session = SimpleNamespace(_fragment_storage=storage)
     for id in ("one", "two", "three", "gone", ""):
         AppSession.request_rerun(session, ClientState(fragment_id=id))
-    assert asked == ["two", "two", "three", "gone", ""]
+    AppSession.request_rerun(session, None)
+    assert asked == ["two", "two", "three", "gone", "", "the page"]
     session = SimpleNamespace(_fragment_storage=MemoryFragmentStorage())  # of a new process
     AppSession.request_rerun(session, ClientState(fragment_id="one"))
     assert asked[-1] == ""
