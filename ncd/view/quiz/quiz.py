@@ -164,8 +164,7 @@ def _act() -> None:
 def _question(circuit: Circuit, value: Value) -> str:
     maker = circuit.makers.get(value.id)
     name = called(circuit).get(value.id, "")
-    is_input = any(value.id == given.id for given in circuit.inputs)
-    where = "goes in here" if is_input or not maker else f"leaves {markup.text(maker.op.label)}"
+    where = f"leaves {markup.text(maker.op.label)}" if maker else "goes in here"
     is_new = name and not (maker and name in maker.op.label.split())
     more = f', called <i class="name">{markup.text(name)}</i>' if is_new else ""
     return f"What shape {where}{more}?"
