@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, ClassValue, Function, Scope, parameters
 from ncd.pytorch_source.class_values import Missing, every_field
+from ncd.pytorch_source.usual.call_sizes import call_sizes
 from ncd.pytorch_source.usual.module_arguments import as_hinted, is_part, part
 from ncd.pytorch_source.usual.size_by_use import size_of
 from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
@@ -23,12 +24,13 @@ UNSET = -1  # a size that is "defined later"
 
 
 def arguments(
-    machine: Machine, value: ClassValue, scope: Scope, usual_too: bool
+    machine: Machine, tree: ast.Module, value: ClassValue, scope: Scope, usual_too: bool
 ) -> dict[str, Any] | None:
     """Returns the arguments that a class needs, or None if one is not known.
 
     Args:
         machine: The interpretation; ``taken`` gets what is assumed.
+        tree: The source.
         value: The class.
         scope: The names of the source.
         usual_too: Whether values that are usual for the names of the arguments are taken.
@@ -36,6 +38,7 @@ def arguments(
     first = first_step(machine, value)
     if first is None:
         return None if _needs_sizes(value.real) else {}
+    sizes = sizes_of_calls(machine, tree, value) if usual_too else {}
     given: dict[str, Any] = {}
     assumed: dict[str, Any] = {}
     for name in parameters(first)[1]:
@@ -51,7 +54,7 @@ def arguments(
             if not machine.partly:
                 return None
             given[name] = part(machine, first, name, scope)
-        elif usual_too and (size := usual_size(machine, first, name, scope)) is not UNKNOWN:
+        elif usual_too and (size := usual_size(machine, first, name, scope, sizes)) is not UNKNOWN:
             given[name] = assumed[name] = as_hinted(first, name, size)
         else:
             return None
@@ -71,14 +74,25 @@ def _is_settings(first: Function, name: str) -> bool:
     return bool(read) and usual(name) is UNKNOWN and all(usual(x) is not UNKNOWN for x in read)
 
 
-def usual_size(machine: Machine, first: Function, name: str, scope: Scope) -> Any:
+def sizes_of_calls(machine: Machine, tree: ast.Module, value: ClassValue) -> dict[str, Any]:
+    """Returns the numbers that the source itself gives to a class, by their names."""
+    first = first_step(machine, value)
+    return call_sizes(tree, value.name, parameters(first)[0]) if first else {}
+
+
+def usual_size(
+    machine: Machine, first: Function, name: str, scope: Scope, sizes: Mapping[str, Any]
+) -> Any:
     """Returns the usual value of an argument of an ``__init__``, or UNKNOWN.
 
-    A number of the source that has the name of the argument comes first, as ``n_embd = 384``.
+    A number of the source that has the name of the argument comes first, as ``n_embd = 384``;
+    then one of ``sizes``, which the source gives elsewhere.
     """
     for known in (name, name.upper()):
         if type(value := scope.names.get(known)) in (int, float):
             return value
+    if name in sizes:
+        return sizes[name]
     return size_of(name, first, scope, partial(first_step, machine))
 
 
@@ -89,13 +103,19 @@ def _needs_sizes(real: type) -> bool:
     return any(one.default is one.empty and one.kind in plain for one in takes)
 
 
-def changed_sizes(given: dict[str, Any], change: str) -> Iterator[tuple[str, Any]]:
-    """Yields other values for assumed sizes: one for each stage, or channels that groups divide."""
-    for name, value in given.items():
-        if change == "several" and name in SEVERAL:
-            yield name, (value,) * 4
-        if change == "wide" and name in CHANNELS and value < WIDE:
-            yield name, WIDE
+def changed_sizes(
+    given: Mapping[str, Any], change: str, defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns other values for assumed sizes: one for each stage, channels that groups divide, or
+    sizes whose default is None.
+    """
+    if change == "unset":
+        unset = (name for name, default in defaults.items() if default is None)
+        return {name: usual(name) for name in unset if type(usual(name)) is int}
+    if change == "several":
+        return {name: (value,) * 4 for name, value in given.items() if name in SEVERAL}
+    channels = CHANNELS if change == "wide" else ()
+    return {name: WIDE for name, value in given.items() if name in channels and value < WIDE}
 
 
 def needed(machine: Machine, value: ClassValue) -> list[str]:

@@ -11,21 +11,32 @@ from torch import nn
 
 from ncd.lang.errors import shown
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.model_classes import (
+    builders,
+    builders_of,
+    by_completeness,
+    left_to_others,
+    module_classes,
+    most_complete,
+    place_of,
+    whole_classes,
+)
 from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at, told
 from ncd.pytorch_source.base.source_values import (
     Assumed,
-    Bound,
     ClassValue,
     Function,
     Interpreted,
     Scope,
     parameters,
 )
+from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.model_arguments import (
     arguments,
     changed_sizes,
     first_step,
     needed,
+    sizes_of_calls,
     usual_size,
 )
 from ncd.pytorch_source.usual.assumed_call import call_of, of_other_values
@@ -38,7 +49,7 @@ def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
     """Returns the module that a source describes; raises TextError if it has none."""
     if (chosen := _named_last(tree, scope)) is not None:
         return _chosen_one(machine, tree, scope, chosen)
-    alone = _classes(machine, tree, scope)
+    alone = whole_classes(machine, tree, scope)
     if (tried := _tried(machine, alone)) is not None:
         return tried
     if machine.shown is not None:
@@ -71,18 +82,19 @@ def _chosen_one(machine: Machine, tree: ast.Module, scope: Scope, chosen: ClassV
     raise failures[0] if failures else _lacks(machine, tree, scope, chosen)
 
 
-def candidates(machine: Machine, tree: ast.Module, scope: Scope) -> tuple[str, ...]:
-    """Returns the names of the classes that can be drawn, the most complete one first."""
-    return tuple(dict.fromkeys(x.name for x in _by_completeness(tree, _modules(machine, scope))))
-
-
 def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassValue]) -> nn.Module:
     """Returns an object of the first class that can be made, or what a function makes of one."""
     failures: list[Exception] = []
+    most = most_complete(tree, alone)
+    for name in left_to_others(machine, tree, scope):
+        machine.instead.setdefault(name, "what it does stands in another file")
+    for function in builders_of(tree, scope, alone[0].name):
+        if (found := _result(machine, function, False, alone, failures)) is not None:
+            return found
     for usual_too in (False, True):
-        if not usual_too and (made := _ready(machine, tree, scope, alone, False, failures)):
+        if not usual_too and (made := _ready(machine, tree, scope, most, False, failures)):
             return made
-        for function in _builders(tree, scope):
+        for function in builders(tree, scope):
             if (found := _result(machine, function, usual_too, alone, failures)) is not None:
                 return found
         wrong = next((x for x in failures if not isinstance(x, NotKnown)), None)
@@ -90,11 +102,15 @@ def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassVal
             raise wrong
         if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
             return made
-    inner = [one for one in _modules(machine, scope) if one not in alone]
-    for partly, classes in ((False, _by_completeness(tree, inner)), (True, alone)):
+    if needs := [n for n, x in _sizes(machine, tree, scope, alone[0]).items() if x is UNKNOWN]:
+        machine.instead.setdefault(alone[0].name, f"it needs {' and '.join(needs)}")
+    inner = [one for one in module_classes(machine, scope) if one not in alone]
+    for partly, classes in ((False, by_completeness(tree, inner)), (True, alone)):
         machine.partly = partly
-        if made := _ready(machine, tree, scope, classes, True, failures):
-            return made
+        for one in classes:
+            made = _ready(machine, tree, scope, [one], True, failures)
+            if made is not None and (partly or learns(made)):
+                return made
     raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])
 
 
@@ -110,10 +126,12 @@ def _ready(
 
     ``failures`` gets such errors, and those of what comes from other files.
     """
-    for each, change in product(classes, ("", "several", "wide")):
+    changes = ("", "unset", "several", "wide") if usual_too else ("", "several", "wide")
+    for each, change in product(classes, changes):
         before = dict(machine.taken)
-        given = arguments(machine, each, scope, usual_too)
-        changed = dict(changed_sizes(given or {}, change))
+        given = arguments(machine, tree, each, scope, usual_too)
+        first = first_step(machine, each)
+        changed = changed_sizes(given or {}, change, first.defaults if first else {})
         if given is None or (change and not changed):
             machine.taken = before
             continue
@@ -189,6 +207,12 @@ def _result(
     return None
 
 
+def learns(model: nn.Module) -> bool:
+    """Returns whether a module has weights, here or in a box: others say little of a source."""
+    parts = (*model.parameters(), *model.modules())
+    return any(isinstance(one, nn.Parameter | Elsewhere) for one in parts)
+
+
 def _whole(modules: list[nn.Module]) -> list[nn.Module]:
     """Returns the modules that are not part of another; the source's own classes come first."""
     own = [one for one in modules if isinstance(one, Interpreted)] or modules
@@ -197,69 +221,10 @@ def _whole(modules: list[nn.Module]) -> list[nn.Module]:
     return [one for one in own if id(one) not in inner and one not in losses]
 
 
-def _classes(machine: Machine, tree: ast.Module, scope: Scope) -> list[ClassValue]:
-    """Returns the module classes that can run and that no other class uses; else all of them."""
-    found = _modules(machine, scope)
-    used = {
-        name.id
-        for part in tree.body
-        if isinstance(part, ast.ClassDef)
-        for name in ast.walk(part)
-        if isinstance(name, ast.Name) and name.id != part.name
-    }
-    alone = [one for one in found if one.name not in used]
-    return _by_completeness(tree, alone or found)[:10]
-
-
-def _modules(machine: Machine, scope: Scope) -> list[ClassValue]:
-    """Returns the module classes of a source that can run, without those of other files."""
-    shared = [*machine.shared.values()]
-    shared += [value for parts in machine.parts.values() for value in parts.values()]
-    return [
-        value
-        for value in scope.names.values()
-        if isinstance(value, ClassValue) and value.is_module and _forward(value)
-        if value not in shared and value.real not in machine.skipped
-    ]
-
-
-def _by_completeness(tree: ast.Module, classes: list[ClassValue]) -> list[ClassValue]:
-    """Returns classes, those first that are built of most other classes and functions; then the
-    last ones.
-    """
-    uses = {
-        node.name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        for node in tree.body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef)
-    }
-
-    def reach(name: str) -> int:
-        found, waiting = {name}, [name]
-        while waiting:
-            new = (uses[waiting.pop()] & uses.keys()) - found
-            found |= new
-            waiting += new
-        return len(found)
-
-    last = classes[::-1]
-    return sorted(last, key=lambda one: -reach(one.name) if one.name in uses else 0)
-
-
-def _forward(value: ClassValue) -> bool:
-    layers = nn.Sequential in value.real.__mro__
-    return layers or getattr(value.real, "forward", None) is not nn.Module.forward
-
-
-def _place(tree: ast.Module, name: str) -> ast.AST:
-    kinds = (ast.ClassDef, ast.FunctionDef)
-    every = (node for node in ast.walk(tree) if isinstance(node, kinds) and node.name == name)
-    return next(every, tree)
-
-
 def _built(
     machine: Machine, tree: ast.Module, value: ClassValue, given: dict[str, Any]
 ) -> nn.Module:
-    machine.node = _place(tree, value.name)
+    machine.node = place_of(tree, value.name)
     try:
         made = value(**given)
     except Stopped:
@@ -272,25 +237,19 @@ def _built(
     return made
 
 
-def _builders(tree: ast.Module, scope: Scope) -> list[Function]:
-    """Returns the functions that may create a module."""
-    found = []
-    for node in tree.body:
-        value = scope.names.get(node.name) if isinstance(node, ast.FunctionDef) else None
-        value = value.function if isinstance(value, Bound) else value
-        if isinstance(value, Function):
-            found.append(value)
-    return found[:40]
+def _sizes(machine: Machine, tree: ast.Module, scope: Scope, value: ClassValue) -> dict[str, Any]:
+    """Returns the usual values of the arguments that a class needs; UNKNOWN for what has none."""
+    names = needed(machine, value) or ["in_features", "out_features"]
+    first, sizes = first_step(machine, value), sizes_of_calls(machine, tree, value)
+    return {n: usual_size(machine, first, n, scope, sizes) if first else usual(n) for n in names}
 
 
 def _lacks(machine: Machine, tree: ast.Module, scope: Scope, value: ClassValue) -> TextError:
     """Returns the error for a class whose arguments are not known."""
-    names = needed(machine, value) or ["in_features", "out_features"]
-    first = first_step(machine, value)
-    known = {n: usual_size(machine, first, n, scope) if first else usual(n) for n in names}
+    known = _sizes(machine, tree, scope, value)
     words = ", ".join(f"{n}={'…' if v is UNKNOWN else repr(v)}" for n, v in known.items())
-    fact = f"{shown(value.name).strip(chr(39))} needs {', '.join(names)}"
-    line = getattr(_place(tree, value.name), "lineno", 1)
+    fact = f"{shown(value.name).strip(chr(39))} needs {', '.join(known)}"
+    line = getattr(place_of(tree, value.name), "lineno", 1)
     spot = ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=6 + len(value.name))
     error = error_at(spot, fact, f"a last line model = {value.name}({words})")
     given = {name: ... if each is UNKNOWN else each for name, each in known.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.importing.module_files import example_tensors
 from ncd.importing.torch_export import quiet
@@ -23,13 +24,15 @@ from ncd.pytorch_source.base.source_values import Function
 from ncd.pytorch_source.folding.large_models import run
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.usual.input_shapes import (
+    LAYERS,
+    LENGTHS,
     WIDEST,
-    of_last_dimension,
+    likely,
+    of_first,
     of_layer,
     of_names,
     of_settings,
     sequences_first,
-    sides_of,
 )
 from ncd.pytorch_source.usual.inputs_in_parts import alongside, keyed, lists, tupled
 from ncd.pytorch_source.usual.object_inputs import (
@@ -41,6 +44,7 @@ from ncd.pytorch_source.usual.object_inputs import (
     spread,
 )
 from ncd.pytorch_source.usual.several_inputs import (
+    ADJACENCY,
     NUMBERS,
     Guess,
     combinations,
@@ -53,12 +57,8 @@ from ncd.text.reader import TextError
 
 TRIED = 4  # shapes of the arrays in a dictionary or a tuple
 SECONDS = 1.5  # in which inputs of a module are tried
-SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
-FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
 ANY = ("1x16x64", "1x3x64x64", "8x64")  # of a module without layers
-GRAPHS = ("edge_index", "edge_weight", "adj", "adj_t")
-LENGTHS = (16, 8, 64, 128)  # of a sequence
-LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
+GRAPHS = rf"edge_index|edge_weight|adj_t|{ADJACENCY}"
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
 
 
@@ -145,16 +145,19 @@ def _single(
     if not candidates and not failed:
         fact = f"no shape of an input of {type(model).__name__} is given"
         raise NoInput(fact, 1, 1, cure=CURE)
-    if not failed and _likely(machine, model):
+    if not failed and likely(machine, model):
         return example_tensors(candidates[0]), candidates[0]
     end = process_time() + SECONDS
+    first = None
     for shape in candidates:
         inputs = example_tensors(shape)
-        if accepted(machine, model, inputs, {}):
-            return inputs, shape
+        if (sizes := results(machine, model, inputs, {})) is not None:
+            first = first or (inputs, shape)
+            if inputs[0].dim() < 4 or len(inputs[0]) in (one[0] for one in sizes if one):
+                return inputs, shape  # a wrong side may go into the batch
         if process_time() > end:
             break
-    return None if failed else (example_tensors(candidates[0]), candidates[0])
+    return first or (None if failed else (example_tensors(candidates[0]), candidates[0]))
 
 
 def _in_parts(
@@ -198,14 +201,22 @@ def _forward(machine: Machine, model: nn.Module) -> ast.AST:
     return forward.node if isinstance(forward, Function) else ast.Pass()
 
 
+def _width(model: nn.Module) -> int:
+    """Returns the features that the first layer of a module takes; 0 if they are not known."""
+    first = next((part for part in model.modules() if isinstance(part, (*LAYERS, Elsewhere))), None)
+    if isinstance(first, Elsewhere):
+        return first.width
+    return first.in_features if isinstance(first, nn.Linear) else 0
+
+
 def _several(
     machine: Machine, model: nn.Module, names: list[str], attributes: Attributes
 ) -> tuple[tuple[Any, ...], str]:
     """Returns inputs that a module accepts, by their names; None for its masks."""
     settings, end = settings_of(model), process_time() + SECONDS
     arrays = spread(names, attributes)
-    graph = any(name.rpartition(".")[2] in GRAPHS for name in arrays)
-    nodes = [f"10x{width_of(settings) or 16}"] if graph else []
+    graph = any(re.fullmatch(GRAPHS, name.rpartition(".")[2]) for name in arrays)
+    nodes = [f"10x{width_of(settings) or _width(model) or 16}"] if graph else []
     shapes = filter(fits, dict.fromkeys((*nodes, *_candidates(machine, model), *ANY)))
     for more, shape in product(([], *optional(model)), shapes):
         for guess in combinations([*arrays, *more], shape, settings):
@@ -218,18 +229,6 @@ def _several(
         raise _no_array(_forward(machine, model), type(model).__name__, name, read)
     fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
     raise NoInput(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
-
-
-def _likely(machine: Machine, model: nn.Module) -> bool:
-    """Returns whether the first layer of a module determines the input shape."""
-    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
-    parts = [*model.modules()]
-    free = "adaptive_" in machine.text
-    free = free or any(type(part).__name__.startswith("Adaptive") for part in parts)
-    free = free or not any(isinstance(part, nn.Linear) for part in parts)
-    picture = isinstance(first, nn.Conv2d) and first.in_channels > 1 and free
-    wide = isinstance(first, nn.Linear) and first.in_features in sides_of(model)
-    return picture or isinstance(first, nn.Embedding) or (bool(sides_of(model)) and not wide)
 
 
 def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
@@ -250,8 +249,8 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
         and image is not None
         and settings.get("in_channels") == (image.in_channels)
     ):  # the first layer is that of a time or a class
-        yield from _of_first(machine, model, image)
-    yield from _of_first(machine, model, first)
+        yield from of_first(machine, model, image)
+    yield from of_first(machine, model, first)
     table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
     if table is not None and table is not first:
         yield from (f"1x{n}#{table.num_embeddings}" for n in LENGTHS)
@@ -261,38 +260,26 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
         yield from of_layer(next(part for part in model.modules() if not [*part.children()]))
 
 
-def _of_first(machine: Machine, model: nn.Module, first: Any) -> Iterator[str]:
-    """Yields shapes that the first layer of a module accepts."""
-    if isinstance(first, nn.Conv1d):
-        yield from (f"1x{first.in_channels or 3}x{n}" for n in LENGTHS)
-    elif isinstance(first, nn.Conv2d):
-        named = (224,) * ("224" in machine.text)  # a side, and hardly a number of channels
-        usual = SIDES if _likely(machine, model) else (*named, *FIXED)
-        sides = (*sides_of(model), *((28, *usual) if first.in_channels < 2 else usual))
-        channels = first.in_channels or (3 if sides_of(model) else 1)  # a lazy one takes any
-        yield from (f"1x{channels}x{n}x{n}" for n in sides)
-    elif isinstance(first, nn.Conv3d):
-        yield from (f"1x{first.in_channels or 3}x{n}x{n}x{n}" for n in (16, 32, 64))
-        yield f"1x{first.in_channels or 3}x16x224x224"
-    elif isinstance(first, nn.Embedding):
-        yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
-    elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
-        yield from of_last_dimension(model, first)
-
-
 def accepted(
     machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> bool:
     """Returns whether a module runs on these inputs, computing shapes only."""
+    return results(machine, model, inputs, named) is not None
+
+
+def results(
+    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> list[torch.Size] | None:
+    """Returns the shapes of what a module gives for these inputs; None where it does not run."""
     machine.tracing = True
     inputs, named = (inputs, named) if named else by_name(model, inputs)
     try:
         with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
             given = tree_map_only(Tensor, mode.from_tensor, in_format(model, inputs))
             words = tree_map_only(Tensor, mode.from_tensor, named)
-            run(machine, model, given, words)
+            found = run(machine, model, given, words)
     except (Raised, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
-        return False
+        return None
     finally:
         machine.tracing, machine.failure = False, None
-    return True
+    return [each.shape for each in tree_leaves(found) if isinstance(each, Tensor)]

@@ -15,6 +15,7 @@ from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
 from ncd.pytorch_source.base.line_ops import line_ops
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.model_classes import candidates
 from ncd.pytorch_source.base.source_errors import Raised, Stopped, told
 from ncd.pytorch_source.base.source_tree import deep, syntax_tree
 from ncd.pytorch_source.base.source_values import PART, Interpreted, Plain, Scope, Unknown
@@ -24,7 +25,7 @@ from ncd.pytorch_source.known_libraries import LIBRARIES
 from ncd.pytorch_source.listed.elsewhere import unknown_box
 from ncd.pytorch_source.listed.layer_failures import layer_failure
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
-from ncd.pytorch_source.model_choice import candidates, model_of
+from ncd.pytorch_source.model_choice import learns, model_of
 from ncd.pytorch_source.model_inputs import (
     NoArray,
     NoInput,
@@ -133,6 +134,8 @@ def _chosen(
             model = model_of(machine, tree, scope)
         except (TextError, Raised) as error:
             raise first or error from None
+        if first is not None and not learns(model):
+            raise first
         made()
         try:
             return _drawn(machine, model, given)

@@ -68,11 +68,11 @@ class Folding:
         self._alike: dict[int, Any] = {}
         self._open: list[Call] = []
 
-    def record(self, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def record(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Runs the model on arrays without numbers; equal modules on equal arrays run once."""
         self._open = [self.whole]
         with _in_place_of(self.model, self._recorded), _Counter(self._open):
-            self.model(*args, **named)
+            return self.model(*args, **named)
 
     def choose(self, most: int) -> bool:
         """Opens as many levels as have so many calls at most; returns whether some stay closed."""

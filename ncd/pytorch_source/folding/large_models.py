@@ -48,15 +48,15 @@ def drawn(
     return replace(found, notes=tuple(x for x in found.notes if not x.startswith(PARTLY_USED)))
 
 
-def run(machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+def run(machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Runs a module on arrays without numbers; of a large one the calls inside it are recorded."""
     machine.recorded = None
     if sum(1 for _ in model.modules()) < PARTS:
-        model(*inputs, **named)
-        return
+        return model(*inputs, **named)
     folding = Folding(model)
-    folding.record(inputs, named)
+    found = folding.record(inputs, named)
     machine.recorded = _call_of(model, inputs, named), folding
+    return found
 
 
 def _call_of(model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:

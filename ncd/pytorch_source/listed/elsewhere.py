@@ -52,6 +52,11 @@ class Elsewhere(nn.Module):
         value: Unknown = self.__dict__["made_of"][1]
         return value.name
 
+    @property
+    def width(self) -> int:
+        """The features that it takes, by what it is made with; 0 if they are not known."""
+        return _widths(*self.__dict__["made_of"][2:])[0]
+
     def forward(self, *args: Any, **named: Any) -> Any:
         machine, value, made, words = self.__dict__["made_of"]
         place = self.__dict__["place"]
@@ -109,14 +114,23 @@ def _shape(arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]) -> 
     """
     first = next((x for x in arrays if x.is_floating_point()), arrays[0])
     shape = [int(n) for n in first.shape]
-    sizes = [n for n in args if type(n) is int][:2]
-    words = [next((named[n] for n in names if type(named.get(n)) is int), 0) for names in WIDTHS]
-    taken, given = (sizes + words[len(sizes) :])[:2]
+    taken, given = _widths(args, named)
     order = (1, len(shape) - 1) if len(shape) > 3 else (len(shape) - 1, 1)
     places = [d for d in order if 0 <= d < len(shape) and shape[d] == taken]
     if places and given > 0:
         shape[places[0]] = given
     return shape
+
+
+def _widths(args: Sequence[Any], named: dict[str, Any]) -> list[int]:
+    """Returns what a layer takes and gives, by the arguments with which it is made; 0 if unknown.
+
+    >>> _widths((8,), {"out_channels": 3})
+    [8, 3]
+    """
+    sizes = [n for n in args if type(n) is int][:2]
+    words = [next((named[n] for n in names if type(named.get(n)) is int), 0) for names in WIDTHS]
+    return (sizes + words[len(sizes) :])[:2]
 
 
 def function_words(name: str) -> str:

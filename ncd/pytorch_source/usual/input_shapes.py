@@ -8,13 +8,19 @@ from typing import Any
 
 from torch import nn
 
+from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.usual.several_inputs import FRAMES, of_pattern, settings_of
 
+SQUARE = re.compile(r"\b(\d{2,3})\s*(?:x|×|\*|by|\\times)\s*\1(?!\d)")  # 84 x 84
 WIDEST = 5000  # features of an input
 NAMED = ("input_shape", "image_size", "img_size", "input_size", "image_resolution", "resolution")
 CHANNELS = ("channels", "input_channels")
 STEPS = ("seq_len", "length")
 WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
+SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
+FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
+LENGTHS = (16, 8, 64, 128)  # of a sequence
+LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
 
 
 def of_names(model: nn.Module, settings: dict[str, Any]) -> Iterator[str]:
@@ -96,3 +102,45 @@ def of_last_dimension(model: nn.Module, first: Any) -> Iterator[str]:
     if isinstance(first, nn.RNNBase):  # the rows of a picture, one after the other
         yield from (f"1x{n}x{n}", f"1x1x{n}x{n}")
     yield from (f"1x3x{n}x{n}" for n in (224, 256, 32, 64))
+
+
+def likely(machine: Machine, model: nn.Module) -> bool:
+    """Returns whether the first layer of a module determines the input shape."""
+    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
+    parts = [*model.modules()]
+    free = "adaptive_" in machine.text
+    free = free or any(type(part).__name__.startswith("Adaptive") for part in parts)
+    free = free or not any(isinstance(part, nn.Linear) for part in parts)
+    picture = isinstance(first, nn.Conv2d) and first.in_channels > 1 and free
+    wide = isinstance(first, nn.Linear) and first.in_features in sides_of(model)
+    return picture or isinstance(first, nn.Embedding) or (bool(sides_of(model)) and not wide)
+
+
+def of_first(machine: Machine, model: nn.Module, first: Any) -> Iterator[str]:
+    """Yields shapes that the first layer of a module accepts."""
+    if isinstance(first, nn.Conv1d):
+        yield from (f"1x{first.in_channels or 3}x{n}" for n in LENGTHS)
+    elif isinstance(first, nn.Conv2d):
+        named = _named_sides(machine.text)
+        usual = SIDES if likely(machine, model) else (*named, *FIXED)
+        sides = (*sides_of(model), *((28, *usual) if first.in_channels < 2 else usual))
+        channels = first.in_channels or (3 if sides_of(model) else 1)  # a lazy one takes any
+        yield from (f"1x{channels}x{n}x{n}" for n in sides)
+    elif isinstance(first, nn.Conv3d):
+        yield from (f"1x{first.in_channels or 3}x{n}x{n}x{n}" for n in (16, 32, 64))
+        yield f"1x{first.in_channels or 3}x16x224x224"
+    elif isinstance(first, nn.Embedding):
+        yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
+    elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
+        yield from of_last_dimension(model, first)
+
+
+def _named_sides(text: str) -> list[int]:
+    """Returns the sides of pictures that a text speaks of, the largest ones first.
+
+    >>> _named_sides("# takes an 84 x 84 frame, gives 20x20 by 3x3 windows")
+    [84, 20]
+    """
+    found = {int(side) for side in SQUARE.findall(text)}
+    found |= {224} if "224" in text else set()  # hardly a number of channels
+    return sorted((side for side in found if 16 <= side <= 512), reverse=True)[:4]

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from ncd.importing.module_files import example_tensors
 from ncd.pytorch_source.base.source_values import SETTINGS, own_names
 
+ADJACENCY = r"adj|adj(acency)?_?mat(rix)?|adjacency"
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names; {} is a size
     (r".*mask.*|.*padding", ("None", "mask")),
     (r"mems?|memories|(kv_)?cache|past.*", ("None",)),
@@ -28,7 +29,8 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
         r"(class_?)?labels?|y|classes|classes_?emb|targets?|cond_label",
         ("1#10", "{same}", "1x{dim}"),
     ),
-    (r"edge_index|edges|adj_t?", ("2x20#10",)),
+    (r"edge_index|edges|adj_t", ("2x20#10",)),
+    (ADJACENCY, ("{n}x{n}", "1x{n}x{n}", "2x20#10")),
     (r"edge_(attr|weight)|edge_features?", ("20x{dim}", "20", "20#4")),
     (r"batch|batch_index|index", ("10#1", "{same}")),
     (r"pos|positions|coords", ("10x3", "1x16x3", "{same}")),
@@ -100,7 +102,8 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
         or width_of(settings)
         or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
     )
-    ways = dict.fromkeys(way.format(same=shape, dim=dim) for way in found)
+    n = int(re.split("[x#]", shape)[max(0, shape.count("x") - 1)])
+    ways = dict.fromkeys(way.format(same=shape, dim=dim, n=n) for way in found)
     return [way for way in ways if way in ("None", "mask") or fits(way)]
 
 

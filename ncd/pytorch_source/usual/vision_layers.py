@@ -230,6 +230,9 @@ def calculate_drop_path_rates(rate, depths, stagewise=False):
         return [0.0] * depths
     return [[0.0] * n for n in depths]
 
+def ndgrid(*arrays):
+    return torch.meshgrid(*arrays, indexing="ij")
+
 def use_fused_attn(*args, **named):
     return False
 

@@ -130,6 +130,7 @@ def test_what_nothing_tells_is_a_blank_of_the_last_line(
 @pytest.mark.parametrize(
     ("given", "change", "found"),
     [
+        ({"dim": 3}, "unset", {"heads": 4}),
         ({"depth": 2, "dim": 3, "channels": 3}, "several", {"depth": (2,) * 4}),
         ({"depth": 2, "channels": 3, "dim": 3}, "wide", {"channels": WIDE}),
         ({"in_channels": WIDE - 1, "out_channels": WIDE}, "wide", {"in_channels": WIDE}),
@@ -139,7 +140,8 @@ def test_what_nothing_tells_is_a_blank_of_the_last_line(
 def test_sizes_that_are_tried_next(
     given: dict[str, int], change: str, found: dict[str, object]
 ) -> None:
-    assert dict(changed_sizes(given, change)) == found
+    defaults = {"heads": None, "depth": 2, "norm": None, "bias": None}
+    assert changed_sizes(given, change, defaults) == found
 
 
 @pytest.mark.parametrize(
