@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Literal
 
@@ -97,3 +98,25 @@ def edited(text: str, edits: tuple[Edit, ...]) -> str:
         line = lines[edit.line - 1]
         lines[edit.line - 1] = line[: edit.start] + edit.new + line[edit.end :]
     return "\n".join(lines)
+
+
+def further_argument(text: str, call: ast.Call, words: str) -> Edit:
+    """Returns the edit that gives a call a further argument, also behind a comma.
+
+    >>> call = ast.parse("f(a,)").body[0].value
+    >>> edited("f(a,)", (further_argument("f(a,)", call, "k=1"),))
+    'f(a, k=1)'
+    """
+    rows = [row.encode() for row in text.split("\n")]
+    line, end = call.end_lineno or call.lineno, (call.end_col_offset or 1) - 1
+    written = [*call.args, *(word.value for word in call.keywords)]
+    last = max(((one.end_lineno or 1, one.end_col_offset or 0) for one in written), default=None)
+    between = b""  # what stands behind the last argument, without remarks
+    if last is not None:
+        rows[line - 1] = rows[line - 1][:end]
+        behind = [rows[last[0] - 1][last[1] :], *rows[last[0] : line]]
+        between = b"".join(row.partition(b"#")[0] for row in behind)
+    place = len(rows[line - 1][:end].decode())
+    ended = last is None or b"," in between
+    space = " " * (between[-1:] == b"," and last is not None and last[0] == line)
+    return Edit(line, place, place, (space if ended else ", ") + words)

@@ -9,10 +9,11 @@ from math import prod
 
 from torch import nn
 
-from ncd.findings.cures.candidate import SHAPED, Candidate, inserted, operands, replaced
+from ncd.findings.cures.candidate import SHAPED, Candidate, operands, replaced
 from ncd.findings.failures.call_reasons import PAIRS
 from ncd.findings.failures.failure import TAKES, Failure, flattened
 from ncd.findings.failures.size_words import equation
+from ncd.findings.finding import further_argument
 
 GIVES = ("out_features", "out_channels", "hidden_size")
 LONGEST = 60  # letters of a product that may stand in several places
@@ -119,7 +120,7 @@ def _expressions(failure: Failure, argument: ast.expr, value: int) -> list[str]:
     """Returns ways to write a size, the one that says how it comes about first."""
     words = [str(value)]
     takes = max(int(getattr(failure.layer, name, 0)) for name in TAKES)
-    if takes and value % takes == 0 and isinstance(argument, ast.Name | ast.Attribute):
+    if 0 < takes < value and value % takes == 0 and isinstance(argument, ast.Name | ast.Attribute):
         words.insert(0, f"{value // takes} * {ast.unparse(argument)}")
     for array in failure.arrays[:1]:
         flat = flattened(failure, array)
@@ -145,7 +146,7 @@ def _first_name(node: ast.expr) -> str:
 def switch_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields the switches of a layer, turned: ``batch_first=True``."""
     call, layer, text = failure.made, failure.layer, failure.trace.text
-    if call is None or layer is None or not call.end_col_offset:
+    if call is None or layer is None:
         return
     takes = dict(inspect.signature(type(layer).__init__).parameters)
     names = [n for n, p in takes.items() if isinstance(p.default, bool)]
@@ -153,8 +154,7 @@ def switch_edits(failure: Failure) -> Iterator[Candidate]:
     if isinstance(layer, nn.MultiheadAttention) and len(failure.arrays) > 2:
         key, value = (failure.values(i)[-1] for i in (1, 2))
         if (key, value) != (layer.kdim, layer.vdim):
-            end, new = call.end_col_offset - 1, f", kdim={key}, vdim={value}"
-            edit = inserted(text, call.end_lineno or call.lineno, end, new)
+            edit = further_argument(text, call, f"kdim={key}, vdim={value}")
             yield Candidate((edit,), 0.4, "switch")
     for name in names:
         if name in KEPT:
@@ -163,8 +163,7 @@ def switch_edits(failure: Failure) -> Iterator[Candidate]:
         word = next((one for one in call.keywords if one.arg == name), None)
         if word is None:
             default = takes[name].default if name in takes else False
-            new = f", {name}={not default}"
-            edit = inserted(text, call.end_lineno or call.lineno, call.end_col_offset - 1, new)
+            edit = further_argument(text, call, f"{name}={not default}")
             yield Candidate((edit,), cost, "switch")
         elif isinstance(word.value, ast.Constant):
             turned = replaced(text, word.value, str(not word.value.value))

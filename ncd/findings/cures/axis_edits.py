@@ -13,7 +13,7 @@ from ncd.findings.cures.candidate import Candidate, appended, inserted, operands
 from ncd.findings.failures.call_reasons import PAIRS, is_view
 from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.size_words import equation
-from ncd.findings.finding import Edit
+from ncd.findings.finding import Edit, further_argument
 
 
 def axis_edits(failure: Failure) -> Iterator[Candidate]:
@@ -88,9 +88,8 @@ def _shared_heads(failure: Failure, node: ast.Call) -> Iterator[Candidate]:
     if call is None or call.name != "scaled_dot_product_attention" or len(call.shapes) < 2:
         return
     query, key = (failure.value(one[-3]) if len(one) > 3 else 0 for one in call.shapes[:2])
-    if key and query != key and query % key == 0 and node.end_col_offset:
-        line, end = node.end_lineno or node.lineno, node.end_col_offset - 1
-        edit = inserted(failure.trace.text, line, end, ", enable_gqa=True")
+    if key and query != key and query % key == 0:
+        edit = further_argument(failure.trace.text, node, "enable_gqa=True")
         yield Candidate((edit,), 0.3, "switch")
 
 

@@ -10,7 +10,7 @@ from ncd.findings.cures.candidate import Candidate, inserted, replaced
 from ncd.findings.cures.shape_edits import JOINED
 from ncd.findings.failures.call_reasons import LOSSES, PAIRS
 from ncd.findings.failures.failure import Failure
-from ncd.findings.finding import Edit
+from ncd.findings.finding import further_argument
 
 MEETING = (*PAIRS, *JOINED, *LOSSES, "stack")
 MOST = 4  # transposed convolutions whose combinations are tried
@@ -35,7 +35,7 @@ def padding_edits(failure: Failure) -> Iterator[Candidate]:
             edit = inserted(failure.trace.text, line, end, " // 2")
             yield Candidate((edit,), 0.9, "padding")
         if size > 1 and size % 2 and padding is None:
-            edit = _with(failure, node, f"padding={size // 2}")
+            edit = further_argument(failure.trace.text, node, f"padding={size // 2}")
             yield Candidate((edit,), 0.8, "padding")
     yield from _given_back(failure, [node for node in calls if _is(node, "ConvTranspose")])
 
@@ -48,7 +48,9 @@ def _given_back(failure: Failure, calls: list[ast.Call]) -> Iterator[Candidate]:
         if _setting(node, 5, "output_padding") is None and stride is not None:
             number = stride.value if isinstance(stride, ast.Constant) else 2
             if type(number) is int and number > 1:
-                edits.append(_with(failure, node, f"output_padding={number - 1}"))
+                edits.append(
+                    further_argument(failure.trace.text, node, f"output_padding={number - 1}")
+                )
     assert failure.call is not None
     cost = 0.6 if failure.call.name in LOSSES else 1.6  # a skip wants it for odd sizes alone
     for count in range(len(edits), 0, -1):
@@ -79,8 +81,3 @@ def _setting(node: ast.Call, place: int, name: str) -> ast.expr | None:
     if len(node.args) > place:
         return node.args[place]
     return next((word.value for word in node.keywords if word.arg == name), None)
-
-
-def _with(failure: Failure, node: ast.Call, words: str) -> Edit:
-    line, end = node.end_lineno or node.lineno, (node.end_col_offset or 1) - 1
-    return inserted(failure.trace.text, line, end, f", {words}")

@@ -136,7 +136,7 @@ def _view(failure: Failure, call: Any) -> str:
     wanted = tuple(table.value(n) for n in exprs)
     before = tuple(map(failure.value, call.shapes[0]))
     count, known = prod(before), prod(n for n in wanted if n != -1)
-    if -1 in wanted and known and count % known:
+    if -1 in wanted and (known == 0 or count % known):
         return (
             f"{shape_words(before)} has {count:,} numbers, which is no multiple of {known:,}, the "
             f"product of the sizes asked for"
@@ -215,9 +215,10 @@ def _targets(failure: Failure, call: Any) -> str:
         wanted = (scores[0], *scores[2:]) if len(scores) > 1 else ()
         whole = not call.takes[1].is_floating_point()
         if target != wanted and (whole or target != scores):
+            numbers = f"{shape_words(wanted)} whole numbers" if wanted else "one whole number"
             return (
-                f"scores of {shape_words(scores)} (batch, classes …) take a target of "
-                f"{shape_words(wanted)} whole numbers, or probabilities of {shape_words(scores)}; "
+                f"scores of {shape_words(scores)} ({'batch, ' * bool(wanted)}classes …) take a "
+                f"target of {numbers}, or probabilities of {shape_words(scores)}; "
                 f"it is {shape_words(target)}"
             )
         if (not whole and target != scores) or call.takes[1].dtype not in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import sympy
@@ -131,8 +132,9 @@ def equation_words(failure: Failure) -> str:
         return ""
     kind, a, b = found
     left, right = size_words(failure, a), size_words(failure, b)
-    if failure.value(a) == failure.value(b):
-        return ""
+    values = failure.value(a), failure.value(b)
+    if values[0] == values[1] or max(values) >= sys.maxsize:
+        return ""  # torch itself asks whether a number fits into 64 bits
     if kind == "divisible":
         return f"{left} is not divisible by {right}"
     return (

@@ -7,7 +7,7 @@ import io
 import tokenize
 from collections.abc import Iterator
 
-from ncd.findings.finding import Edit
+from ncd.findings.finding import Edit, further_argument
 
 FUNCTIONS = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef)
 
@@ -99,10 +99,7 @@ class SourceText:
         for word in call.keywords:
             if word.arg == name:
                 return self.replaced(word.value, new)
-        line, end = self.end(call)
-        row = self.lines[line - 1][: end - 1].rstrip()
-        filled = bool(call.args or call.keywords) and not row.endswith((",", "("))
-        return (Edit(line, end - 1, end - 1, f"{', ' * filled}{name}={new}"),)
+        return (further_argument(self.text, call, f"{name}={new}"),)
 
     def remarks(self) -> list[tuple[int, str]]:
         """Returns the comments, docstrings and annotations that are text, with their lines."""

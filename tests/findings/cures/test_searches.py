@@ -1,0 +1,205 @@
+"""The edits that each search proposes for a failure, with what they cost: a small cost comes first."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from ncd.findings.cures.argument_edits import (
+    argument_edits,
+    direction_edits,
+    parameter_edits,
+    swap_edits,
+    switch_edits,
+)
+from ncd.findings.cures.axis_edits import axis_edits, call_edits
+from ncd.findings.cures.layer_edits import mode_edits, projection_edits, shortcut_edits
+from ncd.findings.cures.shape_edits import shape_edits
+from ncd.findings.cures.window_edits import padding_edits
+from ncd.findings.failures.failure import failure_of
+from ncd.findings.finding import edited
+from ncd.findings.reading.source_trace import Trace
+
+
+def net(takes: str, init: str, forward: str, call: str) -> str:
+    """Returns a source with one class, whose ``forward`` is one line."""
+    return (
+        f"class Net(nn.Module):\n    def __init__(self, {takes}):\n        super().__init__()\n"
+        f"        self.{init}\n    def forward(self, x):\n        return {forward}\n{call}"
+    )
+
+
+CASES = (
+    (argument_edits, "h = 6\nnn.Linear(h, 3)(torch.randn(2, 15))",
+     (("nn.Linear(15, 3)(torch.randn(2, 15))", 0.9), ("nn.Linear(6, 3)(torch.randn(2, 15))", 0.9),)),
+    (argument_edits, "h = 6\nw = 3\nx = torch.randn(2, 12)\nx.view(h * w, 2)\ny = h * w",
+     (("x.view(12, 2)", 0.9), ("x.view(12, 2)\ny = 12", 0.85), ("x.view(24, 2)", 0.9), ("x.view(24, 2)\ny = 24", 0.85), ("x.view(36, 2)", 0.9), ("x.view(36, 2)\ny = 36", 0.85),)),
+    (argument_edits, "h = 6\nnn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(h * 4, 10))(torch.randn(2, 1, 5, 7))",
+     (("nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(h * 3 * 5, 10))(torch.randn(2, 1, 5, 7))", 0.9), ("nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(4 * 3 * 5, 10))(torch.randn(2, 1, 5, 7))", 1.0), ("nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(60, 10))(torch.randn(2, 1, 5, 7))", 1.1), ("nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(24, 10))(torch.randn(2, 1, 5, 7))", 0.9),)),
+    (swap_edits, "a = 5\nb = 8\nnn.Linear(a, b)(torch.randn(2, 8))",
+     (("nn.Linear(b, a)(torch.randn(2, 8))", 0.7),)),
+    (swap_edits, "a = 5\nb = 8\nnn.Linear(a, a)(torch.randn(2, 8))",
+     ()),
+    (swap_edits, "nn.Conv2d(8, 5, 3)(torch.randn(2, 4, 9, 9))",
+     ()),
+    (parameter_edits, "n = 5\np = nn.Parameter(torch.zeros(1, n, 8))\nx = torch.randn(2, 6, 8)\nx + p",
+     (("p = nn.Parameter(torch.zeros(1, n + 1, 8))", 0.7), ("p = nn.Parameter(torch.zeros(1, 6, 8))", 0.8),)),
+    (parameter_edits, "n = 4\np = torch.zeros(n, 3)\nx = torch.ones(n + 3, 3)\nx + p",
+     (("x = torch.ones(4, 3)", 0.7), ("p = torch.zeros(7, 3)", 0.7),)),
+    (switch_edits, "nn.GRU(8, 5)(torch.randn(2, 7, 9))",
+     (("nn.GRU(8, 5, batch_first=True)(torch.randn(2, 7, 9))", 0.5),)),
+    (switch_edits, "nn.GRU(8, 5, batch_first=True)(torch.randn(2, 7, 9))",
+     (("nn.GRU(8, 5, batch_first=False)(torch.randn(2, 7, 9))", 0.6),)),
+    (switch_edits, "nn.MultiheadAttention(8, 2)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))",
+     (("nn.MultiheadAttention(8, 2, kdim=6, vdim=4)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))", 0.4), ("nn.MultiheadAttention(8, 2, add_bias_kv=True)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))", 4.5), ("nn.MultiheadAttention(8, 2, add_zero_attn=True)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))", 4.5), ("nn.MultiheadAttention(8, 2, batch_first=True)(torch.randn(5, 2, 8), torch.randn(5, 2, 6), torch.randn(5, 2, 4))", 0.5),)),
+    (switch_edits, "nn.MultiheadAttention(8, 2, add_zero_attn=True)(torch.randn(5, 2, 8), torch.randn(6, 3, 8), torch.randn(6, 3, 8))",
+     (("nn.MultiheadAttention(8, 2, add_zero_attn=True, add_bias_kv=True)(torch.randn(5, 2, 8), torch.randn(6, 3, 8), torch.randn(6, 3, 8))", 4.5), ("nn.MultiheadAttention(8, 2, add_zero_attn=False)(torch.randn(5, 2, 8), torch.randn(6, 3, 8), torch.randn(6, 3, 8))", 4.6), ("nn.MultiheadAttention(8, 2, add_zero_attn=True, batch_first=True)(torch.randn(5, 2, 8), torch.randn(6, 3, 8), torch.randn(6, 3, 8))", 0.5),)),
+    (direction_edits, "m = nn.LSTM(8, 5, bidirectional=True)\nn = nn.LSTM(8, 5)\nx = torch.randn(7, 2, 8)\ny, h = m(x)\nn(x, h)",
+     (("m = nn.LSTM(8, 5, bidirectional=False)", 1.0),)),
+    (axis_edits, "torch.randn(2, 3) @ torch.randn(4, 3)",
+     (("torch.randn(2, 3).transpose(0, 1) @ torch.randn(4, 3)", 0.65), ("torch.randn(2, 3) @ torch.randn(4, 3).transpose(0, 1)", 0.6),)),
+    (axis_edits, "nn.LSTM(3, 2)(torch.randn(2, 3, 4))",
+     (("nn.LSTM(3, 2)(torch.randn(2, 3, 4).transpose(0, 1))", 1.42), ("nn.LSTM(3, 2)(torch.randn(2, 3, 4).transpose(0, 2))", 1.42), ("nn.LSTM(3, 2)(torch.randn(2, 3, 4).transpose(-2, -1))", 0.6),)),
+    (axis_edits, "x = torch.randn(2, 4, 4, 3)\nnn.Conv2d(3, 2, 1)(x)",
+     (("nn.Conv2d(3, 2, 1)(x.permute(0, 3, 1, 2))", 0.6), ("nn.Conv2d(3, 2, 1)(x.permute(0, 2, 3, 1))", 0.61), ("nn.Conv2d(3, 2, 1)(x.transpose(0, 1))", 4.62), ("nn.Conv2d(3, 2, 1)(x.transpose(0, 2))", 4.62), ("nn.Conv2d(3, 2, 1)(x.transpose(0, 3))", 4.62), ("nn.Conv2d(3, 2, 1)(x.transpose(1, 2))", 0.62), ("nn.Conv2d(3, 2, 1)(x.transpose(1, 3))", 1.62), ("nn.Conv2d(3, 2, 1)(x.transpose(-2, -1))", 0.6),)),
+    (axis_edits, "x = torch.randn(2, 3, 4)\ny = torch.randn(2, 4, 3)\nx + y",
+     (("x.transpose(0, 1) + y", 1.47), ("x.transpose(0, 2) + y", 1.47), ("x.transpose(-2, -1) + y", 0.65), ("x + y.transpose(0, 1)", 1.42), ("x + y.transpose(0, 2)", 1.42), ("x + y.transpose(-2, -1)", 0.6),)),
+    (axis_edits, "nn.Embedding(3, 2)(torch.arange(5))",
+     ()),
+    (call_edits, "x = torch.randn(2, 3, 4)\nx.view(2, 5, 3)",
+     (("x.view(-1, 5, 3)", 1.8), ("x.view(2, -1, 3)", 1.2), ("x.view(2, 5, -1)", 1.8),)),
+    (call_edits, "n = 5\nx = torch.randn(2, 3, 4)\nx.view(n, 2, n)",
+     (("x.view(-1, 2, n)", 1.3), ("x.view(n, -1, n)", 1.2), ("x.view(n, 2, -1)", 1.3),)),
+    (call_edits, "x = torch.randn(2, 3, 4)\nx.view(-1, 5)",
+     ()),
+    (call_edits, "q = torch.randn(1, 8, 5, 4)\nk = torch.randn(1, 2, 5, 4)\nF.scaled_dot_product_attention(q, k, k)",
+     (("F.scaled_dot_product_attention(q, k, k, enable_gqa=True)", 0.3),)),
+    (call_edits, "q = torch.randn(1, 8, 5, 4)\nk = torch.randn(1, 3, 5, 4)\nF.scaled_dot_product_attention(q, k, k)",
+     ()),
+    (call_edits, "q = torch.randn(8, 5, 4)\nk = torch.randn(2, 5, 4)\nF.scaled_dot_product_attention(q, k, k)",
+     ()),
+    (call_edits, "x = torch.randn(2, 3, 4)\ny = torch.randn(4, 2)\ntorch.einsum('b i d, b d -> b i', x, y)",
+     (("torch.einsum('b i d, d b -> b i', x, y)", 0.5), ("torch.einsum('i b d, b d -> b i', x, y)", 0.5), ("torch.einsum('d i b, b d -> b i', x, y)", 0.5), ("torch.einsum('b d i, b d -> b i', x, y)", 0.5),)),
+    (call_edits, "nn.Embedding(9, 4)(torch.randn(3))",
+     (("nn.Embedding(9, 4)(torch.randn(3).long())", 0.8), ("nn.Embedding(9, 4)(torch.randn(3).float())", 0.9), ("nn.Embedding(9, 4)(torch.randint(0, 9, (3,)))", 0.5),)),
+    (call_edits, "nn.Embedding(9, 4)(torch.rand(3, 2))",
+     (("nn.Embedding(9, 4)(torch.rand(3, 2).long())", 0.8), ("nn.Embedding(9, 4)(torch.rand(3, 2).float())", 0.9), ("nn.Embedding(9, 4)(torch.randint(0, 9, (3, 2)))", 0.5),)),
+    (call_edits, net("d=8", "e = nn.Embedding(9, 4)", "self.e(x)", "3x5"),
+     (("3x5#9", 0.4), ("        return self.e(x.long())", 0.8), ("        return self.e(x.float())", 0.9),)),
+    (shape_edits, "nn.Linear(24, 2)(torch.randn(5, 2, 3, 4))",
+     (("nn.Linear(24, 2)(torch.randn(5, 2, 3, 4).flatten(1))", 0.3), ("nn.Linear(24, 2)(torch.randn(5, 2, 3, 4).flatten(1))", 0.95),)),
+    (shape_edits, "nn.Linear(12, 2)(torch.randn(5, 2, 3, 4))",
+     (("nn.Linear(12, 2)(torch.randn(5, 2, 3, 4).flatten(2))", 0.3), ("nn.Linear(12, 2)(torch.randn(5, 2, 3, 4).flatten(1))", 0.95),)),
+    (shape_edits, "nn.Linear(7, 2)(torch.randn(5, 2, 3))",
+     ()),
+    (shape_edits, "F.linear(torch.randn(5, 2, 3), torch.randn(4, 6))",
+     (("F.linear(torch.randn(5, 2, 3).flatten(1), torch.randn(4, 6))", 0.3),)),
+    (shape_edits, "nn.Conv2d(1, 2, 3)(torch.randn(5, 9, 8))",
+     (("nn.Conv2d(1, 2, 3)(torch.randn(5, 9, 8).unsqueeze(1))", 0.4),)),
+    (shape_edits, "nn.Conv2d(1, 2, 3)(torch.randn(9, 8))",
+     (("nn.Conv2d(1, 2, 3)(torch.randn(9, 8)[None, None])", 0.5),)),
+    (shape_edits, "nn.Conv2d(3, 2, 3)(torch.randn(9, 3))",
+     (("nn.Conv2d(3, 2, 3)(torch.randn(9, 3)[:, :, None, None])", 0.4),)),
+    (shape_edits, "nn.Conv2d(3, 2, 3)(torch.randn(9, 48))",
+     (("nn.Conv2d(3, 2, 3)(torch.randn(9, 48).view(-1, 3, 4, 4))", 0.5),)),
+    (shape_edits, "nn.Conv2d(3, 2, 3)(torch.randn(9, 45))",
+     ()),
+    (shape_edits, "nn.Conv2d(2, 2, 3)(torch.randn(9, 8, 8))",
+     ()),
+    (shape_edits, "nn.Conv2d(1, 2, 3)(torch.randn(9))",
+     ()),
+    (shape_edits, "nn.LSTM(1, 2)(torch.randn(9, 8))",
+     (("nn.LSTM(1, 2)(torch.randn(9, 8).unsqueeze(-1))", 0.4),)),
+    (shape_edits, "nn.LSTM(3, 2)(torch.randn(9, 1, 8, 1))",
+     (("nn.LSTM(3, 2)(torch.randn(9, 1, 8, 1).squeeze(1))", 0.4), ("nn.LSTM(3, 2)(torch.randn(9, 1, 8, 1).squeeze(3))", 0.4),)),
+    (shape_edits, "x = torch.randn(4, 5)\nx.gather(1, torch.zeros(4).long())",
+     (("x.gather(1, torch.zeros(4).long().unsqueeze(0))", 0.4), ("x.gather(1, torch.zeros(4).long().unsqueeze(1))", 0.3),)),
+    (shape_edits, "x = torch.randn(4, 3)\ny = torch.zeros(4, 1).long()\nF.cross_entropy(x, y)",
+     (("F.cross_entropy(x, y.squeeze(1))", 0.3),)),
+    (shape_edits, "x = torch.randn(4, 3)\ny = torch.ones(4, 3).long()\nF.cross_entropy(x, y)",
+     (("F.cross_entropy(x, y.argmax(1))", 0.3),)),
+    (shape_edits, "x = torch.randn(4, 3, 1)\ny = torch.zeros(4).long()\nF.cross_entropy(x, y)",
+     (("F.cross_entropy(x, y.unsqueeze(1))", 0.3),)),
+    (shape_edits, "x = torch.rand(4, 1)\ny = torch.zeros(4)\nF.binary_cross_entropy(x, y)",
+     (("F.binary_cross_entropy(x, y.unsqueeze(1))", 0.3),)),
+    (shape_edits, "x = torch.randn(4)\ny = torch.zeros(4, 1)\nF.binary_cross_entropy_with_logits(x, y)",
+     (("F.binary_cross_entropy_with_logits(x, y.squeeze(1))", 0.3),)),
+    (shape_edits, "x = torch.randn(4)\ny = torch.zeros(4).long()\nF.binary_cross_entropy_with_logits(x, y)",
+     (("F.binary_cross_entropy_with_logits(x, y.float())", 0.3),)),
+    (shape_edits, "x = torch.randn(4, 3)\ny = torch.zeros(3, 4)\nF.mse_loss(x, y)",
+     ()),
+    (shape_edits, "x = torch.randn(4, 3, 2)\ny = torch.zeros(4, 2, 1).long()\nF.nll_loss(x, y)",
+     (("F.nll_loss(x, y.squeeze(2))", 0.3),)),
+    (shape_edits, "nn.Sequential(nn.Conv2d(1, 4, 3), nn.Linear(36, 10))(torch.randn(2, 1, 5, 5))",
+     (("nn.Sequential(nn.Conv2d(1, 4, 3), nn.Linear(36, 10))(torch.randn(2, 1, 5, 5).flatten(1))", 0.3), ("nn.Sequential(nn.Conv2d(1, 4, 3), nn.Linear(36, 10))(torch.randn(2, 1, 5, 5).flatten(1))", 0.95), ("nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(36, 10))(torch.randn(2, 1, 5, 5))", 0.2),)),
+    (shape_edits, "nn.Sequential(nn.Conv1d(1, 4, 3), nn.Linear(37, 10))(torch.randn(2, 1, 5))",
+     (("nn.Sequential(nn.Conv1d(1, 4, 3), nn.Flatten(), nn.Linear(37, 10))(torch.randn(2, 1, 5))", 0.8),)),
+    (shape_edits, "x = torch.randn(1, 2, 4, 4)\ny = torch.randn(1, 3, 8, 8)\ntorch.cat([x, y], 1)",
+     (("torch.cat([nn.functional.interpolate(x, size=y.shape[2:]), y], 1)", 1.2), ("torch.cat([x, nn.functional.interpolate(y, size=x.shape[2:])], 1)", 1.4),)),
+    (shape_edits, "from torch.nn import functional as F\nx = torch.randn(1, 2, 4, 8)\ny = torch.randn(1, 2, 4, 4)\nx + y",
+     (("x + F.interpolate(y, size=x.shape[2:])", 1.2), ("F.interpolate(x, size=y.shape[2:]) + y", 1.4),)),
+    (shape_edits, "x = torch.randn(2, 4, 4)\ny = torch.randn(3, 8, 8)\ntorch.cat([x, y], 1)",
+     ()),
+    (shortcut_edits, net("d=8", "a = nn.Conv2d(d, 6, 3, stride=2, padding=1)", "self.a(x) + x", "Net()(torch.randn(2, 8, 9, 9))"),
+     (("        self.shortcut = nn.Conv2d(d, 6, 1, stride=2)\n        return self.a(x) + self.shortcut(x)", 0.4),)),
+    (shortcut_edits, net("d=8", "a = nn.Conv2d(3, d, 3, padding=1)", "x + self.a(x)", "Net()(torch.randn(2, 3, 9, 9))"),
+     (("        self.shortcut = nn.Conv2d(3, d, 1)\n        return self.shortcut(x) + self.a(x)", 0.4),)),
+    (shortcut_edits, net("d=8, stride=2", "a = nn.Conv2d(3, d, 3, stride=stride, padding=1)", "x + self.a(x)", "Net()(torch.randn(2, 3, 9, 9))"),
+     (("        self.shortcut = nn.Conv2d(3, d, 1, stride=stride)\n        return self.shortcut(x) + self.a(x)", 0.4),)),
+    (shortcut_edits, net("d=8", "a = nn.Linear(d, 2 * d)", "self.a(x) + x", "Net(4)(torch.randn(2, 3, 4))"),
+     (("        self.shortcut = nn.Linear(d, d * 2)\n        return self.a(x) + self.shortcut(x)", 0.4),)),
+    (shortcut_edits, net("d=8", "a = nn.Linear(d, 6)", "self.a(x) * x", "Net(4)(torch.randn(2, 3, 4))"),
+     ()),
+    (shortcut_edits, net("d=8", "a = nn.Linear(d, 6)", "self.a(x) + x", "Net(4)(torch.randn(3, 4))"),
+     ()),
+    (shortcut_edits, net("d=8", "a = nn.Conv1d(d, d, 3)", "self.a(x) + x", "Net(4)(torch.randn(2, 4, 9))"),
+     ()),
+    (projection_edits, net("d=8", "a = nn.MultiheadAttention(d, 2)", "self.a(x, x, x)", "Net()(torch.randn(2, 3, 4))"),
+     (("        self.projection = nn.Linear(4, d)\n        return self.a(self.projection(x), x, x)", 1.4), ("        self.projection = nn.Linear(4, d)\n        return self.a(x, self.projection(x), x)", 1.4), ("        self.projection = nn.Linear(4, d)\n        return self.a(x, x, self.projection(x))", 1.4),)),
+    (mode_edits, "m = nn.BatchNorm1d(4)\nx = torch.randn(1, 4)\ny = m(x)",
+     (("y = m.eval()(x)", 6.0),)),
+    (mode_edits, net("d=8", "a = nn.BatchNorm1d(d)", "self.a(x)", "Net()(torch.randn(1, 8))"),
+     (("Net().eval()(torch.randn(1, 8))", 6.0),)),
+    (padding_edits, "c = nn.Conv1d(2, 2, 5)\nx = torch.randn(1, 2, 9)\nc(x) + x",
+     (("c = nn.Conv1d(2, 2, 5, padding=2)", 0.8),)),
+    (padding_edits, "c = nn.Conv1d(2, 2, 4)\nx = torch.randn(1, 2, 9)\nc(x) + x",
+     ()),
+    (padding_edits, "k = 3\nc = nn.Conv1d(2, 2, k, padding=k)\nd = nn.Conv1d(2, 2, k, 1, 2 * k)\nx = torch.randn(1, 2, 9)\nc(x) + x",
+     (("c = nn.Conv1d(2, 2, k, padding=k // 2)", 0.9), ("d = nn.Conv1d(2, 2, k, 1, 2 * k // 2)", 0.9),)),
+    (padding_edits, "c = nn.Conv1d(2, 2, 3, padding=2)\nx = torch.randn(1, 2, 9)\nc(x) + x",
+     ()),
+    (padding_edits, "c = nn.Conv1d(2, 2, 3, stride=2, padding=1)\nd = nn.ConvTranspose1d(2, 2, 3, stride=3, padding=1)\nx = torch.randn(1, 2, 10)\nF.mse_loss(d(c(x)), x)",
+     (("d = nn.ConvTranspose1d(2, 2, 3, stride=3, padding=1, output_padding=2)", 0.6),)),
+    (padding_edits, "c = nn.Conv1d(2, 2, 3, stride=2, padding=1)\nd = nn.ConvTranspose1d(2, 2, 3, stride=1, padding=1)\nx = torch.randn(1, 2, 10)\nF.mse_loss(d(c(x)), x)",
+     ()),
+    (padding_edits, "s = 2\nc = nn.Conv1d(2, 2, 3, s, 1)\nd = nn.ConvTranspose1d(2, 2, 3, s, 1)\ne = nn.ConvTranspose1d(2, 2, 3, 2, 1)\nx = torch.randn(1, 2, 10)\nd(c(x)) + x",
+     (("d = nn.ConvTranspose1d(2, 2, 3, s, 1, output_padding=1)\ne = nn.ConvTranspose1d(2, 2, 3, 2, 1, output_padding=1)", 1.6), ("d = nn.ConvTranspose1d(2, 2, 3, s, 1, output_padding=1)", 1.6), ("e = nn.ConvTranspose1d(2, 2, 3, 2, 1, output_padding=1)", 1.6),)),
+    (padding_edits, "nn.Conv2d(3, 8, 5, stride=2, padding='same')(torch.randn(1, 3, 9, 9))",
+     (("nn.Conv2d(3, 8, 5, stride=2, padding=2)(torch.randn(1, 3, 9, 9))", 0.3),)),
+    (padding_edits, "k = 5\nnn.Conv2d(3, 8, k, stride=2, padding='same')(torch.randn(1, 3, 9, 9))",
+     (("nn.Conv2d(3, 8, k, stride=2, padding=k // 2)(torch.randn(1, 3, 9, 9))", 0.3),)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("search", "text", "edits"), CASES)
+def test_a_search_proposes_these_edits(search, text, edits) -> None:
+    failure = failure_of(Trace(text).read())
+    assert failure is not None
+    rows = text.split("\n")
+    proposed = [
+        ("\n".join(row for row in edited(text, one.edits).split("\n") if row not in rows), one.cost)
+        for one in search(failure)
+    ]
+    assert [words for words, _ in proposed] == [words for words, _ in edits]
+    assert [cost for _, cost in proposed] == pytest.approx([cost for _, cost in edits])
+
+
+def test_a_call_that_ends_with_a_comma_gets_a_further_argument() -> None:
+    text = "nn.MultiheadAttention(\n    8,\n    2,\n)(torch.randn(2, 5, 8), {0}, {0})"
+    text = text.format("torch.randn(2, 7, 8)")
+    failure = failure_of(Trace(text).read())
+    assert failure is not None
+    cured = text.replace("2,\n)", "2,\nbatch_first=True)")
+    assert cured in [edited(text, one.edits) for one in switch_edits(failure)]
+    assert Trace(cured).read().refusal is None
