@@ -107,7 +107,7 @@ def windowed(
 ) -> Value:
     """Adds an op on the last ``n`` dimensions, and on the channels before them if they change."""
     value = g.solid(g.value(x))
-    if n == 1 and len(value.dims) > 1:
+    if n == 1:
         as_signal(value)
     places = range(len(value.dims) - n, len(value.dims))
     value = g.grouped(value, places) if n > 1 else g.single(value, len(value.dims) - 1)
