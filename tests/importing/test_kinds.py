@@ -206,3 +206,27 @@ def test_a_part_of_an_axis_may_be_a_spatial_group() -> None:
     assert [f"{path}.weight" for path in cells] == names[::2]  # the order that they are copied in
     state = found.state_dict()
     assert all(torch.equal(state[name], x) for name, x in module.state_dict().items())
+
+
+class Turned(nn.Module):
+    """A recurrent layer, one of whose states has its axes in another order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.LSTM(4, 5)
+
+    def forward(self, x: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
+        found: Tensor = self.layer(x, (hidden.transpose(1, 2), cell))[0]
+        return found
+
+
+def test_one_of_two_states_may_be_turned() -> None:
+    inputs = drawn(3, 2, 4), drawn(1, 5, 2), drawn(1, 2, 5)
+    found = from_torch(Turned(), *inputs)
+    assert not found.boxes and found.difference <= 1e-6
+
+
+def test_a_batch_of_one_is_joined_to_a_part_that_has_none() -> None:
+    found = from_torch(Called(lambda x: torch.cat([x, x.mean(0, keepdim=True)], 1)), drawn(1, 4))
+    assert not found.boxes and found.difference <= 1e-6
+    assert found.term.cod[0].shape == (1, 8)
