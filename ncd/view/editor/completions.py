@@ -47,14 +47,12 @@ def _of(name: str, make: Callable[..., Any]) -> Completion:
 
 
 def _arguments(make: Callable[..., Any]) -> Iterable[str]:
-    """Yields the arguments that an op needs; those with a default value follow as dots."""
+    """Yields the arguments that an op needs; dots follow for all that may be given beside."""
     found = signature(make).parameters.values()
-    for each in found:
-        if each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
-            yield "…"
-        elif each.default is Parameter.empty:
-            yield each.name
-    if any(each.default is not Parameter.empty for each in found):
+    several = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
+    needed = [e.name for e in found if e.default is Parameter.empty and e.kind not in several]
+    yield from needed
+    if len(needed) < len(found):
         yield "…"
 
 

@@ -29,6 +29,7 @@ from ncd.drawing.base.primitives import DrawnGlyph, Text
 from ncd.drawing.collapse.collapsed_blocks import blocks
 from ncd.drawing.collapse.repeated_layers import stacked
 from ncd.drawing.lint import lint
+from ncd.drawing.plan.build_plan import plan
 from ncd.ops import CATALOGUE
 from tests.support.sampling import count
 
@@ -231,6 +232,26 @@ def test_terms_of_any_depth_are_drawn():
     assert len(drawing.fences) == depth
     assert lint(drawing) == []
     assert drawing.png(0.1)[:4] == b"\x89PNG"
+
+
+FEW = Linear("m:3 -> m", "W")
+LONG = Repeat((Linear("b:3 -> b", "V") >> Softmax("b") >> Linear("b -> b", "V"),) * 3)
+
+
+@pytest.mark.parametrize(
+    ("term", "columns"),
+    [
+        (Block(Repeat((FEW,) * 3), "T") @ LONG, (0, 2)),
+        (LONG @ Block(Repeat((FEW,) * 3), "T"), (0, 2)),
+        (Block(FEW, "T") @ LONG, (0, 1)),
+        (Block(FEW >> Repeat((FEW,) * 3), "T") @ LONG, (0, 6)),
+        ((Block(Repeat((FEW,) * 3), "T") >> Softmax("m")) @ LONG, (0, 2)),
+    ],
+    ids=str,
+)
+def test_a_block_ends_with_its_own_ops_beside_a_longer_loop(term, columns):
+    (frame,) = (frame for frame in plan(ncd.elaborate(term)).frames if frame.title == "T")
+    assert (frame.first, frame.last) == columns
 
 
 # --- folded blocks -------------------------------------------------------------------------------
