@@ -3,6 +3,18 @@
 
 const APP = "[data-testid=stApp]";
 
+// Until a font is there, letters have other widths, and rows of them other heights. The browser
+// forgets those that are not in use whenever a style sheet comes.
+const letters = Object.assign(document.createElement("div"), { ariaHidden: "true" });
+letters.style = "position: fixed; visibility: hidden";
+for (const { family, style, weight } of document.fonts) {
+  if (!family.includes("NCD")) continue;
+  const letter = Object.assign(document.createElement("span"), { textContent: "x" });
+  letter.style.font = `${style} ${weight} 1px ${family}`;
+  letters.append(letter);
+}
+document.body.append(letters);
+
 // Marks the section of the page in the menu, or what hides it.
 function mark() {
   const [name] = Object.entries(PAGES).find(([, [title]]) => title === document.title) ?? [];

@@ -12,6 +12,8 @@ from tools.load.page_fit import SHIFT, WATCH, WINDOWS, opened
 pytestmark = pytest.mark.browser
 
 PAGES = ("multi-head-attention", "induction", "encoder-decoder", "lenet")
+FACES = """() => [...document.fonts]
+  .filter(face => face.family.includes("NCD")).map(face => face.status)"""
 CHIPS = "chips => chips.scrollWidth - chips.clientWidth"
 
 
@@ -37,6 +39,8 @@ def test_no_size_below_a_diagram_is_cut(page: Page, address: str) -> None:
     page.goto(f"{address}/encoder-decoder")
     expect(page.locator(".chips .product").last).to_be_visible()
     assert page.locator(".chips .legend").evaluate(CHIPS) <= 0
+    # Every font is asked for as the page opens: when it comes, letters change their widths.
+    assert page.evaluate(FACES) == ["loaded"] * 6
 
 
 def test_it_is_drawn_anew_where_the_column_changes(page: Page, address: str) -> None:
