@@ -138,6 +138,16 @@ def test_arrays_with_all_their_sizes_can_be_asked_for() -> None:
     assert questions.askable(circuit) == (ids[0], ids[1], ids[3])
 
 
+def test_inputs_are_given_also_where_they_are_passed_on() -> None:
+    for circuit, given in (
+        (CIRCUIT, [True, False, False]),
+        (ncd.elaborate(ncd.Id("y:2 m:3") >> ncd.Copy("y m")), [True] * 3),
+        (ncd.elaborate(ncd.Id("m:3, m:3") >> ncd.Add()), [True, True, False]),
+    ):
+        values = circuit.values.values()
+        assert [questions.is_given(circuit, value) for value in values] == given
+
+
 # --- what is said ---------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -14,7 +15,15 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 
 import ncd
-from ncd.view.runtime import garbage, metrics, scheduler, streamlit_internals, streamlit_patches
+from ncd.view.runtime import (
+    garbage,
+    metrics,
+    scheduler,
+    streamlit_internals,
+    streamlit_patches,
+    torch_threads,
+)
+from ncd.view.runtime.scheduler import Waiting
 from ncd.view.runtime.streamlit_internals import BACK, ENDS, FRAGMENTS, RESTART
 
 SIDE = {"sidebar": ["side"], "changing": ["outer"], "both": ["outer", "side"], "none": []}
@@ -226,6 +235,75 @@ def test_a_run_that_comes_back_from_aside_looks_whether_it_has_to_end(
         with scheduler.aside():
             pass
         assert looks == [1]
+
+
+def waiting(number: int) -> Waiting:
+    """A thread that waits: its lock is held until its turn comes."""
+    found = Waiting(float(number), number, Lock())
+    found.lock.acquire()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("taken", "lines", "granted"),
+    [
+        ("--", (0, 0), []),
+        ("--", (2, 0), [0]),
+        ("T-", (2, 0), []),
+        ("-T", (2, 0), [0]),
+        ("--", (0, 2), [10]),
+        ("-T", (0, 2), []),
+        ("T-", (0, 2), []),  # a diagram is being made
+        ("--", (1, 1), [0]),  # a diagram is due
+    ],
+)
+def test_a_free_turn_goes_to_the_first_and_diagrams_go_first(
+    taken: str, lines: tuple[int, int], granted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = [[waiting(10 * lane + n) for n in range(count)] for lane, count in enumerate(lines)]
+    threads = [each for line in every for each in line]
+    monkeypatch.setattr(scheduler, "_lines", tuple(every))
+    monkeypatch.setattr(scheduler, "_taken", [sign == "T" for sign in taken])
+    scheduler._grant()
+    assert [each.number for each in threads if not each.lock.locked()] == granted
+    assert sorted(each.number for line in every for each in line) == [
+        each.number for each in threads if each.number not in granted
+    ]
+
+
+@pytest.mark.parametrize("lane", [scheduler.FIRST, scheduler.REST])
+def test_who_leaves_gives_up_a_place_or_the_turn(
+    lane: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = waiting(1), waiting(2)
+    lines: tuple[list[Waiting], list[Waiting]] = [], []
+    lines[lane].extend((mine, other))
+    taken = [False, False]
+    taken[lane] = True
+    monkeypatch.setattr(scheduler, "_lines", lines)
+    monkeypatch.setattr(scheduler, "_taken", taken)
+    scheduler._leave(lane, mine)  # while another run has the turn
+    assert lines[lane] == [other] and taken[lane] and other.lock.locked()
+    scheduler._leave(lane, mine)  # which has come in the meantime
+    assert lines == ([], []) and taken[lane] and not other.lock.locked()
+
+
+@pytest.mark.parametrize(
+    ("looks", "done", "count"), [(True, [True], 1), (True, [False, False, True], 3), (False, [], 0)]
+)
+def test_a_page_looks_whether_it_has_to_end_while_torch_runs(
+    looks: bool, done: list[bool], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, found, waits = MagicMock(), list[int](), iter(done)
+    made.result.return_value = "result"
+    check = (lambda: found.append(1)) if looks else None
+    monkeypatch.setattr(torch_threads.streamlit_internals, "stop_check", lambda: check)
+    monkeypatch.setattr(torch_threads.torch_pool, "submit", lambda make, long: made)
+    monkeypatch.setattr(
+        torch_threads, "wait", lambda every, seconds: SimpleNamespace(done=next(waits))
+    )
+    assert torch_threads.run(lambda: None) == "result"
+    assert len(found) == count and made.cancel.called and not [*waits]
 
 
 @pytest.mark.parametrize("gpu", [False, True])
