@@ -140,6 +140,7 @@ def test_a_scene_has_what_its_link_says() -> None:
     plain = live_endpoint.scene(entry, {})
     assert plain is not None
     assert (plain.labels, plain.dark, plain.notes, plain.wide) == ("names", False, True, None)
+    assert (plain.seed, plain.device, plain.selected) == (0, "cpu", "")
     asked = {"h": "2", "labels": "both", "dark": "1", "callouts": "off", "wide": "620"}
     full = live_endpoint.scene(entry, {**asked, "about": "v7", "formats": "weights=int8"})
     assert full is not None
@@ -313,10 +314,29 @@ def test_a_frame_has_its_theme_and_its_inputs(said: dict[str, str], attributes: 
         ("x", 480),
         ("99999", 480),
         ("1" * 6, 480),
+        ("00400", 400),
+        ("000400", 480),
+        ("9" * 5000, 480),
     ],
 )
 def test_a_frame_is_no_larger_than_is_asked(text: str | None, most: int) -> None:
     assert embed_endpoint._most(text, 480) == most
+
+
+@pytest.mark.parametrize(("length", "settings"), [(20, "2"), (21, None)])
+def test_a_frame_whose_query_is_too_long_shows_the_system_as_it_is(
+    length: int, settings: str | None, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_endpoint, "LONGEST", 20)
+    asked: list[str | None] = []
+
+    def written(name: str, said: dict[str, str], address: str) -> str:
+        asked.append(said.get("r"))
+        return "page"
+
+    monkeypatch.setattr(embed_endpoint, "written", written)
+    assert client.get(f"/embed/lora?{'r=2&about='.ljust(length, 'x')}").text == "page"
+    assert asked == [settings]
 
 
 def test_the_page_of_a_frame_has_its_own_look() -> None:
