@@ -14,8 +14,8 @@ from ncd.findings.finding import Finding
 from ncd.findings.search import findings
 from ncd.importing import Imported
 from ncd.lang.errors import ParseError, shown
+from ncd.pytorch_source.base.usual_sizes import PLAIN
 from ncd.pytorch_source.usual.spelled_inputs import input_words
-from ncd.pytorch_source.usual.usual_sizes import PLAIN
 
 
 def module_findings(found: Imported) -> tuple[Finding, ...]:

@@ -77,6 +77,12 @@ class _Reader(CallReader):
             **signature.inputs_to_buffers,
             **signature.inputs_to_lifted_tensor_constants,
         }
+        state = made.program.state_dict
+        self.tensors = {**made.program.constants, **state}
+        self.parameters = frozenset(signature.parameters)  # torch makes this list at each call
+        self.firsts: dict[Any, str] = {}  # the first of the names of one tensor
+        for name, x in state.items():
+            self.firsts.setdefault((x.data_ptr(), x.shape), name)
         self.inputs: dict[str, Value] = {}
         builder = Builder(frozenset(self._shared()), training=made.module.training)
         words = {axis_name(word): word for text in names.values() for word in text.split()}
@@ -130,25 +136,17 @@ class _Reader(CallReader):
     def _placeholder(self, node: fx.Node) -> Any:
         name = self.held.get(node.name)
         if name is not None:
-            known = {**self.program.constants, **self.program.state_dict}
-            tensor = known[name]
+            tensor = self.tensors[name]
             if name not in self.program.state_dict:
                 return Constant(tensor.detach())
-            first = self._first(name)
-            if name in self.program.graph_signature.parameters:
+            first = self.firsts[tensor.data_ptr(), tensor.shape].removeprefix(self.prefix)
+            if name in self.parameters:
                 return Constant(tensor.detach(), first)
             return Constant(tensor.detach(), buffer=first)
         val, example = node.meta.get("val"), next(self.examples, None)
         if not isinstance(val, Tensor):
             return val
         return self._input(node.name, val, example)
-
-    def _first(self, name: str) -> str:
-        """Returns the first of the names of one tensor."""
-        state = self.program.state_dict
-        at, shape = state[name].data_ptr(), state[name].shape
-        alike = (key for key, x in state.items() if x.data_ptr() == at and x.shape == shape)
-        return next(alike).removeprefix(self.prefix)
 
     def _input(self, name: str, val: Tensor, example: Any) -> Value:
         given = self.names.get(name, "").split()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from ncd.lang.errors import shown
 from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_operators import absorbed, described
+from ncd.pytorch_source.base.source_operators import described
 from ncd.pytorch_source.base.source_values import (
-    PART,
     Assumed,
     Bound,
     ClassValue,
@@ -34,15 +32,18 @@ from ncd.pytorch_source.listed.attribute_lists import (
     TENSOR_METHODS,
     TENSOR_VALUES,
 )
+from ncd.pytorch_source.listed.attribute_setting import DATA, MISSING, set_attribute
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.listed.layer_building import begin, layer
-from ncd.pytorch_source.listed.module_methods import check_parts, module_method
+from ncd.pytorch_source.listed.module_methods import module_method
 from ncd.pytorch_source.listed.plain_methods import plain_method
 from ncd.pytorch_source.listed.tensor_calls import tensor_method
-from ncd.pytorch_source.usual.assumed_attributes import assumed_setting, unknown_attribute
+from ncd.pytorch_source.usual.assumed_attributes import (
+    assumed_setting,
+    of_no_number,
+    unknown_attribute,
+)
 
-MISSING = object()
-DATA = (bool, int, float, str, tuple, type(None), torch.dtype, torch.Size)  # of torch's modules
 CALLED = ("__init__", "__call__", "__getitem__", "__len__")  # dunder names that are written
 
 
@@ -51,6 +52,8 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
     found = lookup(machine, value, name)
     if found is not MISSING:
         return found
+    if type(value) in (int, bool) and (other := of_no_number(machine, name)) is not None:
+        return other
     if isinstance(value, nn.Module | Plain | ClassValue):
         words = f"{described(value)!r} object has no attribute {shown(name)}"
         raise machine.raised(AttributeError(words), machine.node)
@@ -97,6 +100,8 @@ def _dunder(machine: Machine, value: Any, name: str) -> Any:
         return value.own
     if name == "__class__" and isinstance(value, Interpreted | Plain):
         return type(value).visitor
+    if name == "__class__" and isinstance(value, nn.Module):
+        return type(value)
     if name == "__version__" and isinstance(value, Namespace) and name in value.names:
         return value.names[name]
     if name == "__name__" and isinstance(value, ClassValue | Function):
@@ -246,48 +251,6 @@ def _kind(value: Any) -> str:
     if isinstance(value, Tensor):
         return "a tensor"
     return value.name if isinstance(value, Namespace) else described(value)
-
-
-def set_attribute(machine: Machine, value: Any, name: str, new: Any) -> None:
-    """Sets ``value.name = new``."""
-    if name.startswith("__") or not PART.fullmatch(name):
-        raise machine.refuse(f"{shown(name)} is not understood here", "a plain attribute")
-    if isinstance(value, Unknown):
-        absorbed(machine, value)
-    elif isinstance(value, Plain):
-        value.own[name] = new
-    elif isinstance(value, ClassValue):
-        value.names[name] = new
-    elif isinstance(value, nn.Module):
-        _set_on_module(machine, value, name, new)
-    elif isinstance(value, Tensor):
-        if name not in ("data", "requires_grad", "grad"):
-            raise machine.refuse(f"{shown(name)} of a tensor cannot be set", "an attribute of self")
-    elif not isinstance(value, Function):
-        raise machine.refuse(f"{shown(name)} of {described(value)} cannot be set")
-
-
-def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> None:
-    own, inner = own_names(value), value.__dict__
-    held = any(name in inner.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules"))
-    plain = isinstance(inner.get(name, MISSING), (*DATA, Tensor))
-    taken = hasattr(nn.Module, name) or (name in inner and not plain)
-    if isinstance(new, nn.Module | nn.Parameter) or held:
-        if taken:
-            raise machine.refuse(f"{shown(name)} is a name of nn.Module itself", "another name")
-        own.pop(name, None)
-        if isinstance(new, nn.Module):
-            check_parts(machine, value, new)
-            machine.parents[id(new)] = value
-        if not held or getattr(value, name) is not new:  # else torch would see a change
-            machine.attempt(setattr, value, name, new)
-    elif isinstance(new, (*DATA, Tensor)) and not taken and not name.startswith("_"):
-        own.pop(name, None)
-        inner[name] = new  # where torch and the import look for it
-    else:
-        if plain:
-            del inner[name]
-        own[name] = machine.within(new)
 
 
 def _is_setting(value: nn.Module, name: str) -> bool:

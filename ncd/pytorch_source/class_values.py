@@ -27,6 +27,7 @@ from ncd.pytorch_source.base.source_values import (
     Super,
     Unknown,
 )
+from ncd.pytorch_source.base.unknown_sizes import of_function
 from ncd.pytorch_source.calls import is_module_class
 from ncd.pytorch_source.function_values import bound
 from ncd.pytorch_source.listed.layer_building import MODULES, begin
@@ -161,6 +162,7 @@ def _instance(
         try:
             if (first := member(machine, subject, "__init__")) is not None:
                 if isinstance(first, Bound) and isinstance(first.function, Function):
+                    args, named = of_function(machine, made.name, first.function, args, named)
                     given = bound(machine, first.function, (subject, *args), named)
                     subject.__dict__[SETTINGS] = given
                 first(*args, **named)

@@ -12,9 +12,9 @@ from ncd.lang.errors import shown
 from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.attributes import attribute, member
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.number_lists import number_list
 from ncd.pytorch_source.base.source_operators import (
     UNARY,
-    absorbed,
     combined,
     compared,
     described,
@@ -24,6 +24,7 @@ from ncd.pytorch_source.base.source_values import ClassValue, Namespace, Native,
 from ncd.pytorch_source.base.text_formats import formatted
 from ncd.pytorch_source.calls import call
 from ncd.pytorch_source.function_values import lambda_value
+from ncd.pytorch_source.listed.targets import assign
 
 
 def _constant(machine: Machine, node: ast.Constant, scope: Scope) -> Any:
@@ -51,6 +52,16 @@ def _items(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterator[An
             yield from machine.items(machine.value(node.value, scope))
         else:
             yield machine.value(node, scope)
+
+
+def _arguments(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
+    """Yields the arguments of a call; several layers of another file are one that is not known."""
+    for node in nodes:
+        if isinstance(node, ast.Starred) and machine.building:
+            value = machine.value(node.value, scope)
+            yield from (value,) if isinstance(value, Unknown) else machine.items(value)
+        else:
+            yield from _items(machine, [node], scope)
 
 
 def _tuple(machine: Machine, node: ast.Tuple, scope: Scope) -> Any:
@@ -91,7 +102,7 @@ def _attribute(machine: Machine, node: ast.Attribute, scope: Scope) -> Any:
 
 def _call(machine: Machine, node: ast.Call, scope: Scope) -> Any:
     function = machine.value(node.func, scope)
-    args = tuple(_items(machine, node.args, scope))
+    args = tuple(_arguments(machine, node.args, scope))
     named: dict[str, Any] = {}
     for word in node.keywords:
         value = machine.value(word.value, scope)
@@ -112,7 +123,7 @@ def _subscript(machine: Machine, node: ast.Subscript, scope: Scope) -> Any:
 def subscript(machine: Machine, value: Any, place: Any) -> Any:
     """Returns ``value[place]``."""
     if isinstance(value, Unknown):
-        return absorbed(machine, value)
+        return value
     if (own := member(machine, value, "__getitem__")) is not None:
         return own(place)
     kinds = (list, tuple, dict, str, range, Tensor, nn.Sequential, nn.ModuleList, nn.ModuleDict)
@@ -136,7 +147,7 @@ def _unary(machine: Machine, node: ast.UnaryOp, scope: Scope) -> Any:
     if isinstance(node.op, ast.Not):
         return not truth(machine, value)
     if isinstance(value, Unknown):
-        return absorbed(machine, value)
+        return value
     if not isinstance(value, bool | int | float | Tensor):
         raise machine.refuse(f"{described(value)} has no sign", "a number")
     return machine.attempt(UNARY[type(node.op)], value)
@@ -216,6 +227,8 @@ def _looped(
 
 def _comprehension(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
     def read(machine: Machine, node: Any, scope: Scope) -> Any:
+        if make is list and (numbers := number_list(machine, node, scope)) is not None:
+            return machine.within(numbers)
         inner = Scope(scope, function=scope.function)
         turns = _looped(machine, node, inner, node.generators)
         return make(machine.within([machine.value(node.elt, each) for each in turns]))
@@ -230,43 +243,6 @@ def _dict_comprehension(machine: Machine, node: ast.DictComp, scope: Scope) -> A
         key = machine.value(node.key, each)
         machine.attempt(found.__setitem__, key, machine.value(node.value, each))
     return machine.within(found)
-
-
-# targets ------------------------------------------------------------------------------------------
-
-
-def assign(machine: Machine, target: ast.expr, value: Any, scope: Scope) -> None:
-    """Assigns a value to a name, or to several."""
-    if isinstance(target, ast.Name):
-        scope.home(target.id).names[target.id] = value
-    elif isinstance(target, ast.Tuple | ast.List):
-        _unpack(machine, target, value, scope)
-    else:
-        setter = machine.statements[type(target)]
-        setter(machine, (target, value), scope)
-
-
-def _unpack(machine: Machine, target: ast.Tuple | ast.List, value: Any, scope: Scope) -> None:
-    """Gives each of several names its value."""
-    if isinstance(value, Unknown) and not machine.strict:
-        for part in target.elts:
-            assign(machine, part.value if isinstance(part, ast.Starred) else part, value, scope)
-        return
-    parts = target.elts
-    one_of_several = any(value is one for one in machine.box_results)
-    if one_of_several and len(value) != len(parts):  # each is assumed to be like the input
-        value = [value] * len(parts)
-    found = machine.items(value)
-    star = next((i for i, part in enumerate(parts) if isinstance(part, ast.Starred)), None)
-    if star is not None:
-        after = len(parts) - star - 1
-        end = len(found) - after
-        found = [*found[:star], found[star:end], *found[end:]] if end >= star else found
-    if len(found) != len(parts):
-        error = ValueError(f"{len(found)} values for {len(parts)} names")
-        raise machine.raised(error, target)
-    for part, item in zip(parts, found, strict=True):
-        assign(machine, part.value if isinstance(part, ast.Starred) else part, item, scope)
 
 
 EXPRESSIONS: dict[type[ast.AST], Any] = {

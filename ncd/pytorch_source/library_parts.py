@@ -109,6 +109,11 @@ def subsequent_mask(length):
 def clone_module_list(module, n):
     return nn.ModuleList([deepcopy(module) for _ in range(n)])
 """
+GRAPHS = """
+class Linear(nn.Linear):
+    def __init__(self, in_channels, out_channels, bias=True, **named):
+        super().__init__(in_channels, out_channels, bias=bias)
+"""
 VERSIONS = """
 class version:
     @staticmethod
@@ -129,6 +134,7 @@ SOURCES = {
     "megatron": PARALLEL,
     "types": SETTINGS_OBJECT,
     "labml_nn": COPIES,
+    "torch_geometric": GRAPHS,
 }
 
 

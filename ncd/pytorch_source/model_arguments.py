@@ -10,11 +10,11 @@ from typing import Any
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Assumed, ClassValue, Function, Scope, parameters
+from ncd.pytorch_source.base.usual_sizes import UNKNOWN, usual
 from ncd.pytorch_source.class_values import Missing, every_field
 from ncd.pytorch_source.usual.call_sizes import call_sizes
-from ncd.pytorch_source.usual.module_arguments import as_hinted, is_part, part
+from ncd.pytorch_source.usual.module_arguments import as_hinted, is_part, of_hint, part
 from ncd.pytorch_source.usual.size_by_use import size_of
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
 
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
 CHANNELS = ("channels", "in_channels", "out_channels", "num_channels")
@@ -47,13 +47,13 @@ def arguments(
             if fields is None or (fields and not usual_too):
                 return None
             given[name] = _filled(machine, config, fields, name)
-        elif usual_too and (name in CONFIGS or _is_settings(first, name)):
-            given[name] = Assumed(name)
-            machine.taken[name] = given[name].own
-        elif usual_too and is_part(machine, first, name, scope):
+        elif usual_too and name not in CONFIGS and is_part(machine, first, name, scope):
             if not machine.partly:
                 return None
             given[name] = part(machine, first, name, scope)
+        elif usual_too and (name in CONFIGS or _is_settings(first, name)):
+            given[name] = Assumed(name)
+            machine.taken[name] = given[name].own
         elif usual_too and (size := usual_size(machine, first, name, scope, sizes)) is not UNKNOWN:
             given[name] = assumed[name] = as_hinted(first, name, size)
         else:
@@ -93,7 +93,8 @@ def usual_size(
             return value
     if name in sizes:
         return sizes[name]
-    return size_of(name, first, scope, partial(first_step, machine))
+    size = size_of(name, first, scope, partial(first_step, machine))
+    return of_hint(first, name) if size is UNKNOWN else size
 
 
 def _needs_sizes(real: type) -> bool:

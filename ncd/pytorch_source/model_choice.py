@@ -30,6 +30,7 @@ from ncd.pytorch_source.base.source_values import (
     Scope,
     parameters,
 )
+from ncd.pytorch_source.base.usual_sizes import UNKNOWN, usual
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.model_arguments import (
     arguments,
@@ -40,7 +41,6 @@ from ncd.pytorch_source.model_arguments import (
     usual_size,
 )
 from ncd.pytorch_source.usual.assumed_call import call_of, of_other_values
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
 from ncd.text.call_form import ModuleCall
 from ncd.text.reader import TextError
 
@@ -128,7 +128,7 @@ def _ready(
     """
     changes = ("", "unset", "several", "wide") if usual_too else ("", "several", "wide")
     for each, change in product(classes, changes):
-        before = dict(machine.taken)
+        before, presumed = dict(machine.taken), dict(machine.presumed)
         given = arguments(machine, tree, each, scope, usual_too)
         first = first_step(machine, each)
         changed = changed_sizes(given or {}, change, first.defaults if first else {})
@@ -150,7 +150,7 @@ def _ready(
                 raise
             machine.failure = None
             failures.append(error.with_traceback(None))
-            machine.taken = before
+            machine.taken, machine.presumed = before, presumed
             machine.instead.setdefault(each.name, _fact(error))
             gc.collect()
     return None

@@ -21,7 +21,7 @@ from ncd.importing.torch_export import quiet
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised
 from ncd.pytorch_source.base.source_values import Function
-from ncd.pytorch_source.folding.large_models import run
+from ncd.pytorch_source.folding.large_models import is_large, run
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.usual.input_shapes import (
     LAYERS,
@@ -32,6 +32,7 @@ from ncd.pytorch_source.usual.input_shapes import (
     of_layer,
     of_names,
     of_settings,
+    of_tokens,
     sequences_first,
 )
 from ncd.pytorch_source.usual.inputs_in_parts import alongside, keyed, lists, tupled
@@ -136,7 +137,8 @@ def _single(
     machine: Machine, model: nn.Module, name: str, failed: str
 ) -> tuple[tuple[Any, ...], str] | None:
     """Returns an input for a module that takes one, and its shape; None if no usual one fits."""
-    usual = dict.fromkeys(_with_larger_batches(model, _candidates(machine, model)))
+    shapes = (*of_tokens(model, name), *_candidates(machine, model))
+    usual = dict.fromkeys(_with_larger_batches(model, shapes))
     candidates = [one for one in usual if one != failed and fits(one)]
     if not failed and (found := _in_parts(machine, model, name, (*candidates, ANY[1]))):
         return found.inputs, found.words
@@ -145,7 +147,7 @@ def _single(
     if not candidates and not failed:
         fact = f"no shape of an input of {type(model).__name__} is given"
         raise NoInput(fact, 1, 1, cure=CURE)
-    if not failed and likely(machine, model):
+    if not failed and not is_large(model) and likely(machine, model):
         return example_tensors(candidates[0]), candidates[0]
     end = process_time() + SECONDS
     first = None

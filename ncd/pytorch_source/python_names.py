@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ncd.pytorch_source.attributes import MISSING, attribute, lookup, member, set_attribute
+from ncd.pytorch_source.attributes import attribute, lookup, member
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_operators import absorbed, combined, described, truth
 from ncd.pytorch_source.base.source_values import (
@@ -24,6 +24,7 @@ from ncd.pytorch_source.base.source_values import (
 from ncd.pytorch_source.base.text_formats import written
 from ncd.pytorch_source.calls import ERRORS, call
 from ncd.pytorch_source.kinds_of_values import TYPES, is_instance, is_subclass
+from ncd.pytorch_source.listed.attribute_setting import MISSING, set_attribute
 from ncd.pytorch_source.listed.torch_names import native
 
 NUMBER = (bool, int, float)
@@ -100,7 +101,8 @@ def _length(machine: Machine, value: Any) -> Any:
 
 def _range(machine: Machine, *args: Any) -> Any:
     if unknown := next((one for one in args if isinstance(one, Unknown)), None):
-        absorbed(machine, unknown)
+        if machine.strict:
+            raise machine.unknown(unknown)
         return range(0)
     return range(*args)
 

@@ -22,7 +22,7 @@ from ncd.pytorch_source.base.source_values import PART, Interpreted, Plain, Scop
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.folding.large_models import drawn
 from ncd.pytorch_source.known_libraries import LIBRARIES
-from ncd.pytorch_source.listed.elsewhere import unknown_box
+from ncd.pytorch_source.listed.elsewhere import box, unknown_box
 from ncd.pytorch_source.listed.layer_failures import layer_failure
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import learns, model_of
@@ -113,6 +113,7 @@ def new_machine() -> Machine:
     }
     more = {"F": LIBRARIES["torch.nn.functional"], "math": LIBRARIES["math"]}
     machine = Machine(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
+    machine.box = box
     share(machine)
     return machine
 

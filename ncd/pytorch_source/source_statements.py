@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ncd.lang.errors import shown
-from ncd.pytorch_source.attributes import member, set_attribute
+from ncd.pytorch_source.attributes import member
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import NotKnown, Raised
 from ncd.pytorch_source.base.source_operators import (
@@ -28,8 +28,10 @@ from ncd.pytorch_source.definitions import (
     import_,
     import_from,
 )
-from ncd.pytorch_source.expressions import assign, condition, subscript
+from ncd.pytorch_source.expressions import condition, subscript
 from ncd.pytorch_source.function_values import Left, Returned
+from ncd.pytorch_source.listed.attribute_setting import set_attribute
+from ncd.pytorch_source.listed.targets import assign
 
 ARRAYS = 4  # of a line whose shapes are noted
 
@@ -166,10 +168,13 @@ def _pass(machine: Machine, node: ast.AST, scope: Scope) -> None:
 
 
 def _assert(machine: Machine, node: ast.Assert, scope: Scope) -> None:
+    before, machine.presumed = machine.presumed, {}
     try:
-        holds = condition(machine, node.test, scope)
-    except NotKnown:  # of another file, which would be right
-        return
+        holds = condition(machine, node.test, scope) or bool(machine.presumed)
+    except NotKnown:
+        holds = True  # of another file, which would be right
+    finally:
+        machine.presumed = before
     if not holds:
         words = machine.value(node.msg, scope) if node.msg else ast.unparse(node.test)
         words = words if isinstance(words, str) else ast.unparse(node.test)

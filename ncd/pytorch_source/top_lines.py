@@ -32,12 +32,30 @@ def run_lines(machine: Machine, tree: ast.Module, scope: Scope) -> None:
             machine.left_out.append(node.lineno)
             forget(node, scope)
         else:
+            if isinstance(node, ast.If):
+                _take_branch(machine, node, scope)
             continue
         del machine.ran[ran:]
         if machine.modules:
             gc.collect()  # those that the line has made
     if first is not None and not machine.ran and not _has_class(scope):
         raise first
+
+
+def _take_branch(machine: Machine, node: ast.If, scope: Scope) -> None:
+    """Sets the numbers that only branches set that do not run, as the first of them does.
+
+    Which one runs depends on a choice that is not made, such as the name of a data set.
+    """
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Assign) or not isinstance(part.value, ast.Constant):
+            continue
+        value = part.value.value
+        for target in part.targets:
+            known = not isinstance(target, ast.Name) or target.id in scope.names
+            if not known and type(value) in (int, float):
+                scope.names[target.id] = value  # type: ignore[attr-defined]
+                machine.presumed[target.id] = repr(value)  # type: ignore[attr-defined]
 
 
 def lines_of(tree: ast.Module) -> Iterator[ast.stmt]:

@@ -25,6 +25,12 @@ def to_ntuple(n):
 
 _pair, _triple, _ntuple = to_2tuple, to_3tuple, to_ntuple
 
+def exists(value):
+    return value is not None
+
+def default(value, other):
+    return value if value is not None else other() if callable(other) else other
+
 def trunc_normal_(tensor, *args, **named):
     return tensor
 

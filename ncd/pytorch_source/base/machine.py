@@ -64,7 +64,10 @@ class Machine:
     failure: Raised | TextError | None = None  # with which a module stopped
     root: nn.Module | None = None  # the module that is drawn
     runner: Callable[[nn.Module, Any, Any], Any] | None = None  # of calls that are carried out
+    box: Callable[..., Any] | None = None  # makes one, see elsewhere.py
     taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # sizes that are assumed
+    presumed: dict[str, str] = field(default_factory=dict)  # other values that are, in words
+    assumed_at: dict[int, Unknown] = field(default_factory=dict)  # by ids of syntax nodes
     starred: str = ""  # a file of which everything is imported
     line_shapes: dict[int, tuple[tuple[int, ...], ...]] = field(
         default_factory=dict
@@ -201,6 +204,12 @@ class Machine:
         """Returns the error for the use of an unknown value."""
         fact = f"{value.name} is not known here: {value.why}"
         return error_at(self.node, fact, "code without it", NotKnown)
+
+    def boxed(self, value: Unknown, arrays: list[Any]) -> Any:
+        """Returns the array that an unknown value makes of others, like the first of them."""
+        if self.box is None:
+            raise self.unknown(value)
+        return self.box(self, value, arrays)
 
     def stop(self, fact: str, cure: str = "a smaller one") -> Exception:
         """Returns the error for a limit exceeded at the current node."""

@@ -55,15 +55,17 @@ COMPARED: Mapping[type[ast.cmpop], Binary] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
+EACH = (ast.Add, ast.Sub, ast.Mult, ast.Div)  # of one number each
 PLAIN = (bool, int, float, complex, str, list, tuple, dict, set, frozenset, range, type(None))
 DTYPES = (torch.dtype, torch.device)
 
 
 def combined(machine: Machine, kind: ast.operator, a: Any, b: Any, in_place: bool = False) -> Any:
     """Returns ``a + b`` and the like; ``in_place`` is for ``a += b``."""
-    for one in (a, b):
+    for one, other in ((a, b), (b, a)):
         if isinstance(one, Unknown):
-            return absorbed(machine, one)
+            array = machine.tracing and isinstance(other, Tensor)
+            return machine.boxed(one, [other]) if array and type(kind) in EACH else one
     if isinstance(kind, ast.BitOr) and _is_type(a) and _is_type(b):
         return Unknown("a union of types", "it is a type hint")
     if isinstance(a, nn.ModuleList | nn.ParameterList) and isinstance(kind, ast.Add):
@@ -106,7 +108,7 @@ def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
     if not isinstance(kind, ast.Is | ast.IsNot):
         for one in (a, b):
             if isinstance(one, Unknown):
-                return absorbed(machine, one)
+                return one
         if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, Tensor):
             raise machine.refuse("whether a tensor holds a number depends on the numbers")
         if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, range) and type(a) is not int:
@@ -117,16 +119,27 @@ def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
 def truth(machine: Machine, value: Any) -> bool:
     """Returns whether a value counts as true; tensors have no known numbers."""
     if isinstance(value, Unknown):
-        raise machine.unknown(value)
+        return _assumed_false(machine, value)
     if isinstance(value, Tensor) and (machine.tracing or value.numel() != 1):
         fact = "this condition depends on the numbers of a tensor, which are not known"
         raise machine.refuse(fact, "torch.where, or a condition on its shape")
     return bool(machine.attempt(bool, value))
 
 
+def _assumed_false(machine: Machine, value: Unknown) -> bool:
+    """Returns false for a condition on what stands in another file; notes that it is assumed."""
+    if not machine.strict:
+        raise machine.unknown(value)
+    machine.presumed[value.name] = "false"
+    return False
+
+
 def absorbed(machine: Machine, value: Unknown) -> Unknown:
-    """Returns the result of an operation on an unknown value; raises an error if one is needed."""
-    if machine.strict:
+    """Returns what a call gives of an unknown value, which is not known either.
+
+    Raises an error where a module runs: an array may depend on it.
+    """
+    if machine.tracing:
         raise machine.unknown(value)
     return value
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from ncd.importing.comparison import PARTLY_USED
 from ncd.importing.imported import Imported
 from ncd.importing.torch_export import quiet
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import Interpreted, own_names
 from ncd.pytorch_source.folding.folding import Folding
 
 PARTS = 40  # modules of a model that may be large
@@ -51,12 +53,46 @@ def drawn(
 def run(machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """Runs a module on arrays without numbers; of a large one the calls inside it are recorded."""
     machine.recorded = None
-    if sum(1 for _ in model.modules()) < PARTS:
-        return model(*inputs, **named)
-    folding = Folding(model)
-    found = folding.record(inputs, named)
-    machine.recorded = _call_of(model, inputs, named), folding
+    with _unchanged(model):
+        if not is_large(model):
+            return model(*inputs, **named)
+        folding = Folding(model)
+        found = folding.record(inputs, named)
+        machine.recorded = _call_of(model, inputs, named), folding
     return found
+
+
+def is_large(model: nn.Module) -> bool:
+    """Returns whether a run of a model is recorded, so that its modules can be folded.
+
+    An input of such a model is tried at once: to draw up to a failure takes seconds, and a run that
+    is recorded does not have to be repeated.
+    """
+    return sum(1 for _ in model.modules()) >= PARTS
+
+
+@contextmanager
+def _unchanged(model: nn.Module) -> Iterator[None]:
+    """Takes back what a run sets on the modules of a source, such as a mask that is made once.
+
+    The arrays of this run have no numbers.
+    """
+    parts = [part for part in model.modules() if isinstance(part, Interpreted)]
+    before = [[{**values} for values in _state(part)] for part in parts]
+    try:
+        yield
+    finally:
+        for part, kept in zip(parts, before, strict=True):
+            for values, old in zip(_state(part), kept, strict=True):
+                for name in [*values]:
+                    if name not in old:
+                        del values[name]
+                values.update(old)
+
+
+def _state(part: nn.Module) -> tuple[dict[str, Any], ...]:
+    """Returns where the attributes of a module of the source are stored."""
+    return part.__dict__, own_names(part), part._buffers
 
 
 def _call_of(model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:

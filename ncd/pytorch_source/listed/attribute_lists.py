@@ -44,6 +44,8 @@ TENSOR_VALUES: Mapping[str, Callable[[Tensor], Any]] = {
     "real": lambda x: x.real,
     "imag": lambda x: x.imag,
     "is_cuda": lambda x: False,
+    "is_mps": lambda x: False,
+    "is_xpu": lambda x: False,
     "is_sparse": lambda x: False,
     "requires_grad": lambda x: x.requires_grad,
     "grad": lambda x: None,

@@ -19,9 +19,19 @@ ARRAYS = 20  # that a box takes
 MOST = 60  # boxes of one source
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^0-9A-Za-z]+")
 KEEPS = re.compile(r"(Attention|Transformer)(Block|Layer)?$")  # whose second size is no width
+TABLE = re.compile(r"Embed(ding)?s?$")  # of a row for each whole number
 WIDTHS = (  # arguments for what a layer takes and gives, by their names
     ("in_channels", "in_features", "in_chs", "in_dim", "input_size", "in_chans", "dim"),
-    ("out_channels", "out_features", "out_chs", "out_dim", "hidden_size", "embed_dim", "dim_out"),
+    (
+        "out_channels",
+        "out_features",
+        "out_chs",
+        "out_dim",
+        "hidden_size",
+        "embed_dim",
+        "embedding_dim",
+        "dim_out",
+    ),
 )
 
 
@@ -100,10 +110,25 @@ def box(
         raise machine.unknown(value)
     machine.boxes.setdefault(value.name, (value, place or machine.node))
     keeps = KEEPS.search(value.name) is not None
-    shape = _shape(arrays, *(((), {}) if keeps else made))
+    shape = _looked_up(value, arrays, *made) or _shape(arrays, *(((), {}) if keeps else made))
     result = getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
     machine.box_results.append(result)
     return result
+
+
+def _looked_up(
+    value: Unknown, arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]
+) -> list[int] | None:
+    """Returns the shape of what a table gives for whole numbers; None for other layers.
+
+    >>> _looked_up(Unknown("TokenEmbedding", ""), [torch.zeros(2, 5).long()], (100, 8), {})
+    [2, 5, 8]
+    """
+    if not TABLE.search(value.name) or any(x.is_floating_point() for x in arrays):
+        return None
+    words = [named[n] for n in (*WIDTHS[1], *WIDTHS[0]) if type(named.get(n)) is int]
+    widths = [*[n for n in args if type(n) is int][1:2], *words]
+    return [*map(int, arrays[0].shape), widths[0]] if widths and widths[0] > 0 else None
 
 
 def _shape(arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]) -> list[int]:

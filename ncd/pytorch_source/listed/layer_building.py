@@ -18,6 +18,7 @@ from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import WrongArguments, error_at
 from ncd.pytorch_source.base.source_operators import is_placeholder
 from ncd.pytorch_source.base.source_values import Plain, Unknown
+from ncd.pytorch_source.base.unknown_sizes import of_layer
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 
 PLACES = ("device", "pin_memory", "out")  # arguments that say where numbers lie
@@ -48,6 +49,7 @@ def begin(
     machine.step(machine.node, 20)
     if issubclass(real, nn.Sequential | nn.ModuleList | nn.ModuleDict):
         args = tuple(as_parts(machine, one) for one in args)
+    args, named = of_layer(machine, real, args, named)
     if unknown := [one for one in (*args, *named.values()) if isinstance(one, Unknown)]:
         raise machine.unknown(unknown[0])
     if machine.first_layers and issubclass(real, STACKS):
@@ -150,8 +152,10 @@ def _misfit(machine: Machine, fact: str, cure: str) -> Exception:
     return machine.raised(error_at(machine.node, fact, cure, WrongArguments), machine.node)
 
 
-def parameter(machine: Machine, value: Any = None, requires_grad: bool = True) -> nn.Parameter:
-    """Returns a parameter; its numbers are not kept."""
+def parameter(machine: Machine, value: Any = None, requires_grad: bool = True) -> Any:
+    """Returns a parameter; its numbers are not kept. One of an unknown shape stays unknown."""
+    if isinstance(value, Unknown):
+        return value
     if value is None:
         value = torch.zeros(0)
     if not isinstance(value, Tensor):

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_values import Interpreted, Method, Unknown
+from ncd.pytorch_source.base.source_values import Interpreted, Method, Unknown, own_names
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
 from ncd.pytorch_source.listed.layer_building import as_parts, placeholder
 
@@ -104,6 +104,9 @@ def _buffer(
     machine: Machine, value: nn.Module, name: str, tensor: Any = None, persistent: bool = True
 ) -> None:
     """Registers a buffer; its numbers are constants of the diagram."""
+    if isinstance(tensor, Unknown):
+        own_names(value)[name] = tensor
+        return
     if tensor is not None and not isinstance(tensor, Tensor):
         raise machine.raised(TypeError(f"register_buffer: {name} is no tensor"), machine.node)
     if isinstance(value, Interpreted) and isinstance(tensor, nn.Parameter):

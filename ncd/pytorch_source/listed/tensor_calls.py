@@ -136,11 +136,11 @@ def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]
 
     def made(machine: Machine, *args: Any, **named: Any) -> Any:
         lead, rest = args[:first], args[first:]
-        shape = named.pop("size", None) if "size" in named else rest
+        shape = rest = (named.pop("size"),) if "size" in named else rest
         if len(rest) == 1 and isinstance(rest[0], tuple | list):
             shape = tuple(rest[0])
         if any(isinstance(n, Unknown) for n in _flat((shape,), 0)):
-            return torch_call(machine, function, args, named)
+            return torch_call(machine, function, (*lead, *rest), named)
         if not all(is_size(n) and n >= 0 for n in shape):
             return torch_call(machine, function, (*lead, *rest), named)
         few = NUMBERS if machine.tracing or function not in RANDOM else SMALL

@@ -11,6 +11,8 @@ import einops.layers.torch
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+from torch.nn.modules.conv import _ConvNd
 
 from ncd.pytorch_source.base.source_operators import truth
 from ncd.pytorch_source.base.source_values import Namespace, Native, Quiet, Unknown
@@ -125,6 +127,21 @@ NN_UTILS = Namespace(
     },
 )
 PARAMETER = Native("nn.Parameter", parameter)
+
+
+def _files() -> dict[str, Namespace]:
+    """Returns the files of torch's layers, in which their common bases stand too."""
+    bases: dict[str, dict[str, Any]] = {
+        "batchnorm": {"_BatchNorm": _BatchNorm, "_NormBase": _NormBase},
+        "conv": {"_ConvNd": _ConvNd},
+    }
+    names = "activation batchnorm container conv dropout linear loss normalization padding pooling"
+    return {
+        name: Namespace(f"torch.nn.modules.{name}", {**LAYERS, **bases.get(name, {})})
+        for name in (*names.split(), "module", "rnn", "sparse", "transformer", "upsampling")
+    }
+
+
 NN = Namespace(
     "torch.nn",
     {
@@ -135,7 +152,7 @@ NN = Namespace(
         "functional": FUNCTIONAL,
         "init": INIT,
         "utils": NN_UTILS,
-        "modules": Namespace("torch.nn.modules", LAYERS),
+        "modules": Namespace("torch.nn.modules", {**LAYERS, **_files()}),
     },
 )
 CUDA = Namespace(
@@ -195,6 +212,7 @@ TORCH = Namespace(
         **_chosen(torch, torch_lists.DTYPES),
         **_TENSORS,
         **QUIET,
+        "spmm": torch.mm,
         "tensor": torch.tensor,
         "as_tensor": torch.as_tensor,
         "empty_like": torch.zeros_like,

@@ -13,8 +13,12 @@ ACT2CLS = {
 ACT2FN = {name: kind() for name, kind in ACT2CLS.items()}
 ACT2FN["gelu_pytorch_tanh"] = nn.GELU(approximate="tanh")
 
+def activation_class(name):
+    kinds = {key.replace("_", ""): kind for key, kind in ACT2CLS.items()}
+    return kinds[name.lower().replace("_", "")]
+
 def get_activation(name):
-    return ACT2FN[name]
+    return activation_class(name)()
 """
 PARALLEL = """
 class ColumnParallelLinear(nn.Linear):

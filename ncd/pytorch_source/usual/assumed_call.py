@@ -13,10 +13,10 @@ from ncd.importing.imported import Imported
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised, told
 from ncd.pytorch_source.base.source_values import Assumed, Plain, Scope
+from ncd.pytorch_source.base.usual_sizes import PLAIN, written
 from ncd.pytorch_source.usual.assumptions import unfit
 from ncd.pytorch_source.usual.mode_words import in_training, mode_words
 from ncd.pytorch_source.usual.spelled_inputs import input_words
-from ncd.pytorch_source.usual.usual_sizes import PLAIN, written
 from ncd.text.call_form import BLANK, ModuleCall
 from ncd.text.text_errors import TextError
 

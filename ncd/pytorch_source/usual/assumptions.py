@@ -8,9 +8,9 @@ from typing import Any
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import LayerStops, Raised, told
+from ncd.pytorch_source.base.usual_sizes import written
 from ncd.pytorch_source.folding.large_models import folded_modules
 from ncd.pytorch_source.listed.elsewhere import assumed_boxes
-from ncd.pytorch_source.usual.usual_sizes import written
 from ncd.text.text_errors import TextError
 
 SHAPES = re.compile(r"[\dx#, ]+")  # of inputs, such as 1x3x64x64
@@ -37,6 +37,8 @@ def message(machine: Machine, inputs: str, call: str) -> str:
         if name in written_there:
             continue
         note += f" {written(name, given)} is taken, as not all sizes are given."
+    for name, value in machine.presumed.items():
+        note += f" {name} is taken as {value}, as it is not known."
     for name, count in machine.plain.items():
         lengths = f"{count:,} length{'s' * (count > 1)}"
         more = f", without the {lengths} that torch counts" if count else ""

@@ -9,7 +9,8 @@ from typing import Any
 from torch import nn
 
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.usual.several_inputs import FRAMES, of_pattern, settings_of
+from ncd.pytorch_source.listed.elsewhere import Elsewhere
+from ncd.pytorch_source.usual.several_inputs import FRAMES, TOKENS, of_pattern, settings_of
 
 SQUARE = re.compile(r"\b(\d{2,3})\s*(?:x|×|\*|by|\\times)\s*\1(?!\d)")  # 84 x 84
 WIDEST = 5000  # features of an input
@@ -41,6 +42,17 @@ def of_names(model: nn.Module, settings: dict[str, Any]) -> Iterator[str]:
 def _size(settings: dict[str, Any], names: tuple[str, ...]) -> int:
     """Returns the first of the settings with these names that is a whole number, or 0."""
     return next((n for name in names if type(n := settings.get(name)) is int), 0)
+
+
+def of_tokens(model: nn.Module, name: str) -> Iterator[str]:
+    """Yields a shape of whole numbers for an input of that name, where a first box may be a table.
+
+    >>> [*of_tokens(nn.Linear(2, 3), "input_ids")]
+    []
+    """
+    first = next((part for part in model.modules() if not [*part.children()]), None)
+    if isinstance(first, Elsewhere) and re.fullmatch(TOKENS, name):
+        yield "1x16#10"
 
 
 def of_settings(settings: dict[str, Any]) -> Iterator[str]:

@@ -11,14 +11,15 @@ from torch import nn
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised
 from ncd.pytorch_source.base.source_values import ClassValue, Function, Scope, Unknown
+from ncd.pytorch_source.base.usual_sizes import UNKNOWN, usual
 from ncd.pytorch_source.listed.elsewhere import Elsewhere, is_class_name
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
 from ncd.text.reader import TextError
 
 NAMES = re.compile(
     r"(.*_)?(net|network|model|module|encoder|decoder|backbone|transformer|layer|block|generator|"
     r"embed|embedding|trunk|body|head|neck|attention|attn|ff|feed_forward|fn|sublayer|vit|unet)"
 )
+NUMBERS = {"float": 0.1, "bool": False}  # by the type hint
 WHY = "it is a module that the source does not make"
 
 
@@ -27,7 +28,28 @@ def is_part(machine: Machine, first: Function, name: str, scope: Scope) -> bool:
     hint = _hint(machine, first, name, scope)
     if hint is not None:
         return _is_class(hint)
-    return usual(name) is UNKNOWN and NAMES.fullmatch(name.lower()) is not None
+    named = NAMES.fullmatch(name.lower()) is not None or _is_called(first, name)
+    return usual(name) is UNKNOWN and named
+
+
+def _is_called(first: Function, name: str) -> bool:
+    """Returns whether an object keeps an argument and a method of it calls what is kept."""
+    kept = {
+        ast.unparse(target)
+        for one in ast.walk(first.node)
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) and one.value.id == name
+        for target in one.targets
+    }
+    methods = first.owner.names.values() if first.owner else ()
+    nodes = [one.node for one in methods if isinstance(one, Function) and one is not first]
+    calls = (one.func for node in nodes for one in ast.walk(node) if isinstance(one, ast.Call))
+    return any(isinstance(f, ast.Attribute) and ast.unparse(f) in kept for f in calls)
+
+
+def of_hint(first: Function, name: str) -> Any:
+    """Returns a usual number for an argument of which only the type hint tells; else UNKNOWN."""
+    hint = _annotation(first, name)
+    return NUMBERS.get(hint.id, UNKNOWN) if isinstance(hint, ast.Name) else UNKNOWN
 
 
 def as_hinted(first: Function, name: str, value: Any) -> Any:

@@ -18,8 +18,10 @@ from ncd.importing.module_files import example_tensors
 from ncd.pytorch_source.base.source_values import SETTINGS, own_names
 
 ADJACENCY = r"adj|adj(acency)?_?mat(rix)?|adjacency"
+TOKENS = r"(input_|token_)?ids?|(src_|tgt_|trg_)?(tokens?|seq)|idx|indices|.*_(ids|tokens|indices)"
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names; {} is a size
     (r".*mask.*|.*padding", ("None", "mask")),
+    (TOKENS, ("{lead}#10", "{same}")),
     (r"mems?|memories|(kv_)?cache|past.*", ("None",)),
     (
         r"t|times?|timesteps?|time_?steps?|noise_(level|label|cond|variance)s?|sigmas?|log_snr|gamma",
@@ -95,7 +97,7 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
     """Returns the shapes that are tried for an input, the likeliest first."""
     own = name.rpartition(".")[2]
     found = next((ways for pattern, ways in KINDS if re.fullmatch(pattern, own)), ())
-    if not found or (first and own != "mask"):
+    if not found or (first and own != "mask" and "{lead}" not in found[0]):
         return [shape]
     dim = (
         _own_width(own, settings)
@@ -103,7 +105,8 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
         or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
     )
     n = int(re.split("[x#]", shape)[max(0, shape.count("x") - 1)])
-    ways = dict.fromkeys(way.format(same=shape, dim=dim, n=n) for way in found)
+    lead = "x".join(shape.partition("#")[0].split("x")[:2])
+    ways = dict.fromkeys(way.format(same=shape, dim=dim, n=n, lead=lead) for way in found)
     return [way for way in ways if way in ("None", "mask") or fits(way)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from ncd.pytorch_source.base.source_values import ClassValue, Function, Scope, parameters
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual
+from ncd.pytorch_source.base.usual_sizes import UNKNOWN, usual
 
 LOOPS, TURNS = "range", 2  # a number of turns
 LAYERS: dict[str, Any] = {"p": 0.0, "normalized_shape": 64, "groups": 1}  # arguments of torch.nn

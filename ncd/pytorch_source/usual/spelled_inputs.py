@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ncd.pytorch_source.base.source_values import Plain
-from ncd.pytorch_source.usual.usual_sizes import PLAIN
+from ncd.pytorch_source.base.usual_sizes import PLAIN
 
 
 def array_words(sizes: Sequence[str | int], below: str | int = "") -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 VISION = """
 def get_act_layer(name="relu"):
-    return ACT2CLS[name] if isinstance(name, str) else name
+    return activation_class(name) if isinstance(name, str) else name
 
 def create_act_layer(name, inplace=None, **named):
     return get_act_layer(name)()
@@ -249,7 +249,7 @@ def checkpoint_seq(functions, x, *args, **named):
 
 def build_model_with_cfg(model_cls, variant, pretrained=False, pretrained_cfg=None, model_cfg=None,
                          feature_cfg=None, pretrained_strict=True, pretrained_filter_fn=None,
-                         kwargs_filter=None, **named):
+                         kwargs_filter=None, features_only=False, **named):
     if model_cfg is not None:
         named["cfg"] = model_cfg
     try:

@@ -9,9 +9,9 @@ import pytest
 
 from ncd.pytorch_source import source_reader
 from ncd.pytorch_source.base.source_values import ClassValue, Function, Scope
+from ncd.pytorch_source.base.usual_sizes import UNKNOWN, usual, written
 from ncd.pytorch_source.model_arguments import changed_sizes, first_step
 from ncd.pytorch_source.usual.size_by_use import size_of
-from ncd.pytorch_source.usual.usual_sizes import UNKNOWN, usual, written
 
 
 @pytest.mark.parametrize(

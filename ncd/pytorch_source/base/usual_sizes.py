@@ -122,6 +122,10 @@ _LISTS: dict[str, Any] = {  # of names for sizes that come one after the other
     "input_nc": 3,
     "output_nc": 3,
     "frame_size": 16,
+    "linear_start": 1e-4,
+    "linear_end": 0.02,
+    "beta_start": 1e-4,
+    "beta_end": 0.02,
     "image_height": 64,
     "image_width": 64,
 }
