@@ -12,11 +12,13 @@ from torch import nn
 from ncd.pytorch_source import source_reader
 from ncd.pytorch_source.model_inputs import (
     _candidates,
-    _likely,
     given_inputs,
     in_format,
     in_range,
     steps_first,
+)
+from ncd.pytorch_source.usual.input_shapes import (
+    likely as is_likely,
 )
 from ncd.pytorch_source.usual.input_shapes import (
     of_last_dimension,
@@ -84,7 +86,7 @@ def every(pattern: str, sizes: str) -> list[str]:
 def test_the_shapes_that_a_module_may_take(text, model, likely, shapes) -> None:
     machine = source_reader.new_machine()
     machine.text = text
-    assert _likely(machine, model) is likely
+    assert is_likely(machine, model) is likely
     assert [*_candidates(machine, model)] == shapes
 
 

@@ -96,6 +96,6 @@ def test_an_argument_is_as_large_as_what_it_is_given_to(name: str, value: Any) -
 
 def test_assumed_sizes_may_be_one_for_each_stage_or_wide() -> None:
     given = {"depth": 2, "channels": 3, "in_channels": 64, "out_channels": 63, "dim": 5}
-    assert dict(changed_sizes(given, "several")) == {"depth": (2, 2, 2, 2)}
-    assert dict(changed_sizes(given, "wide")) == {"channels": 64, "out_channels": 64}
-    assert dict(changed_sizes(given, "")) == {}
+    assert changed_sizes(given, "several", {}) == {"depth": (2, 2, 2, 2)}
+    assert changed_sizes(given, "wide", {}) == {"channels": 64, "out_channels": 64}
+    assert changed_sizes(given, "", {}) == {}
