@@ -77,12 +77,12 @@ def _fault(source: Source, maker: Call, loss: str, takes: str) -> Fault:
     if loss == "nll_loss":
         text = source.source
         attempts = ()
-        if isinstance(place, ast.Call) and called_name(place) in ("softmax", "Softmax"):
-            name = "log_softmax" if called_name(place) == "softmax" else "LogSoftmax"
-            assert isinstance(place.func, ast.Attribute | ast.Name)
-            written = text.letters(place.func)
-            new = written[: -len(called_name(place))] + name
-            attempts = (Attempt(text.replaced(place.func, new)),)
+        made = source.machine.places.get(id(layer_of(maker)), maker.node)
+        if isinstance(made, ast.Call) and called_name(made) in ("softmax", "Softmax"):
+            name = "log_softmax" if called_name(made) == "softmax" else "LogSoftmax"
+            written = text.letters(made.func)
+            new = written[: -len(called_name(made))] + name
+            attempts = (Attempt(text.replaced(made.func, new)),)
     return Fault(line_of(place), maker.path, says, attempts)
 
 

@@ -21,7 +21,8 @@ def plain_lists(source: Source) -> Iterator[Fault]:
     known = {id(part) for part in source.model.modules()}
     weights = {id(one) for one in source.model.parameters()}
     for path, part in source.parts():
-        for name, value in own_names(part).items():
+        tuples = {name: value for name, value in vars(part).items() if isinstance(value, tuple)}
+        for name, value in {**tuples, **own_names(part)}.items():
             layers = [x for x in _inside(value) if isinstance(x, nn.Module)]
             layers = [x for x in layers if id(x) not in known and _matters(x)]
             loose = [x for x in _inside(value) if isinstance(x, nn.Parameter)]

@@ -15,7 +15,9 @@ from ncd.findings.silent.plain_lists import assignment
 from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import SourceText, called_name
 
-MEANT = re.compile(r"(?i)(?<![a-z])(shar|ti(e|es|ed|ing)\b|tie_|_tied|recur|siames|twin|reus|loop)")
+MEANT = re.compile(
+    r"(?i)(?<![a-z])(shar|ti(e|es|ed|ing)\b|tied?_|_tied|recur|siames|twin|reus|loop)"
+)
 
 
 def tied_layers(source: Source) -> Iterator[Fault]:
