@@ -97,6 +97,11 @@ WHOLE: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
         "~t:4 m:4",
     ),
     "columns by positions": (lambda x, e: x[:, e[0]], (drawn(3, 6), EDGES), "b:3 ~t:4"),
+    "real as another": (
+        lambda a: (a, torch.tensor([1, 2, 3]).type_as(a)),
+        (A,),
+        "b:2 ~t:3 m:4, n:3",
+    ),
     "time steps": (
         lambda t: torch.sin(t[:, None] * torch.arange(4).mul(-1.0).exp()),
         (torch.tensor([3, 999]),),
