@@ -76,6 +76,7 @@ def test_signs_are_kept() -> None:
 def test_text_that_is_no_formula_is_shown_as_it_is() -> None:
     assert read(mathml(r"\left(")).said == r"\left("
     assert read(mathml("a" * (LONGEST + 1))).said == "a" * LONGEST
+    assert "<mtext>" in mathml("a" * (LONGEST + 1)) and "<mtext>" not in mathml("a" * LONGEST)
 
 
 class Attributes(HTMLParser):

@@ -161,6 +161,7 @@ def test_likely_wrong_shapes() -> None:
         *((1, 4, 5, 6), (121,), (2, 4, 5, 6)),
     ]
     assert [*rearrange_demo._plausible((4,), (2, 3))][:2] == [(2, 3), ()]
+    assert [*rearrange_demo._plausible((4, 5), (2, 3))][:3] == [(5, 4), (5, 4), (2, 3)]
 
 
 def test_the_array_of_each_name() -> None:

@@ -243,6 +243,7 @@ def test_samples_are_small_pictures_of_which_one_is_pressed(
     assert len(buttons) == len(images.samples(SKETCH)) + bool(first)
     pressed = [own["data-pick"] for own in buttons if own["aria-pressed"] == "true"]
     assert pressed == [SAME if first else images.samples(SKETCH)[1]]
+    assert (buttons[0]["data-pick"] == SAME) == bool(first)  # what the first input has
     assert ("Picture for x" in text(html)) == bool(first)
     wall = len(buttons) > image_picker.IN_A_ROW
     assert show.call_args.kwargs["key"] == f"{key} {'wall' if wall else 'gallery'}"
