@@ -48,13 +48,21 @@ class EqualSizes:
         inputs = [s for s in tied if self.traced.is_input(s)]
         others = [s for s in tied if s not in (*own, *inputs)]
         others.sort(key=lambda s: (s not in self.names, self.traced.table.places[s]))
-        value = next((n for n in (now + 1, 2 * now) if others and self._runs(tied, n)), 0)
-        if not value or self._runs(own, value) or self._runs((*own, *inputs), value):
+        tries = (now + 1, 2 * now)
+        value = next((n for n in tries if others and self._runs(tied, n)), 0)
+        if not value or self._differs(own, inputs, tries):
             return None, 0
         for other in others:
             if self._runs((*own, other), value) or self._runs((*own, other, *inputs), value):
-                return other, value
+                divides = self._differs([other], inputs, tries)
+                return (None, 0) if divides else (other, value)
         return None, 0
+
+    def _differs(
+        self, some: list[sympy.Symbol], inputs: list[sympy.Symbol], values: tuple[int, ...]
+    ) -> bool:
+        """Returns whether numbers may have one of some values while all others are as they are."""
+        return any(self._runs(s, n) for s in (some, [*some, *inputs]) for n in values)
 
     def _runs(
         self, symbols: tuple[sympy.Symbol, ...] | list[sympy.Symbol], value: int

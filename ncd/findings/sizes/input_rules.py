@@ -45,7 +45,7 @@ class InputRules:
         rule = groups[0].range
         names = [*dict.fromkeys(a.plain if a.is_batch else a.name for a in axes)]
         words = listed(names)
-        source = None if rule.is_free else self._source(groups)
+        source = self._source(groups) if rule.high else None
         sides = len(axes) == 2 and axes[0].array == axes[1].array
         if source is not None and sides and (luck := self._square(axes, source)):
             return luck
@@ -59,12 +59,14 @@ class InputRules:
         return Finding("size", failure.line, failure.layer, f"{says[0].upper()}{says[1:]}.")
 
     def _source(self, groups: list[Group]) -> Parameter | None:
-        """Returns the parameter that sets a size: with twice of it, twice the size works."""
-        sizes = (groups[0].range.high, groups[0].axes[0].size)
+        """Returns the parameter that sets a largest size: twice of it lets twice the size work."""
+        largest = groups[0].range.high
+        sizes = (largest, groups[0].axes[0].size)
         axes = [axis for group in groups for axis in group.axes]
         for one in self.traced.parameters if self.traced else ():
             value = one.place.value
-            if value in sizes and self.probe.works(*self._doubled(one, axes)):
+            sets = value in sizes and 2 * value > largest  # which is too large as it is
+            if sets and self.probe.works(*self._doubled(one, axes)):
                 return one
         return None
 

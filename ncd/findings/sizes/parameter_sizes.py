@@ -39,9 +39,9 @@ class ParameterSizes:
         free = []
         for one in self.parameters:
             if self._runs({one: one.place.value + 1}):
-                if one.symbol not in self.bound and all(
-                    self._runs({one: n}) for n in (1, 2 * one.place.value, 8 * one.place.value)
-                ):
+                sizes = (1, 2 * one.place.value, 8 * one.place.value)
+                alone = one.symbol not in self.bound and self._works_alone(one)
+                if alone and all(self._runs({one: n}) for n in sizes):
                     free.append(f"`{one.name}`")
             elif found := self._divisible(one):
                 yield found
@@ -53,6 +53,16 @@ class ParameterSizes:
     def _runs(self, values: dict[Parameter, int]) -> bool | None:
         tied = {s: n for one, n in values.items() for s in self.traced.tied(one.symbol)}
         return self.probe.works(*self.traced.change(tied))
+
+    def _works_alone(self, one: Parameter) -> bool:
+        """Returns whether a parameter may change while those of other names are as they are."""
+        others = {each.symbol for each in self.traced.parameters if each.name != one.name}
+        tied = self.traced.tied(one.symbol)
+        own = [symbol for symbol in tied if symbol not in others]
+        size = one.place.value + 1
+        return len(own) == len(tied) or bool(
+            self.probe.works(*self.traced.change(dict.fromkeys(own, size)))
+        )
 
     def _divisible(self, one: Parameter) -> Finding | None:
         """Returns the law that a parameter is divisible by something; None without proof."""

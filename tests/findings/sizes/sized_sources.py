@@ -196,6 +196,25 @@ POSITIONS = """class Net(nn.Module):
 
 RIGHT_WIDTH = WRONG_WIDTH.replace("Linear(d_in, d_out)", "Linear(d_hidden, d_out)")
 
+INDEXED = """class Net(nn.Module):
+    def __init__(self, rows=4, width=5):
+        super().__init__()
+        self.fc1 = nn.Linear(3, width)
+        self.fc2 = nn.Linear(width, rows)
+    def forward(self, x):
+        return self.fc2(self.fc1(x[:, 2]))
+2x4x3"""
+
+SPLIT = """class Net(nn.Module):
+    def __init__(self, outs=2, parts=2):
+        super().__init__()
+        self.parts = parts
+        self.fc = nn.Linear(6, outs)
+    def forward(self, x):
+        y = rearrange(self.fc(x), "b (r s) -> b r s", s=self.parts)
+        return y.relu()
+3x6"""
+
 # What is said about each, in order: the line, and the sentence.
 SIZES: dict[str, tuple[str, list[tuple[int, str]]]] = {
     "patch embedding": (
@@ -267,6 +286,19 @@ SIZES: dict[str, tuple[str, list[tuple[int, str]]]] = {
             (4, "Features must be 64, as `d_in` is 64."),
             (0, "`d_in`, `d_hidden` and `d_out` are free."),
         ],
+    ),
+    "a least size of no parameter": (
+        INDEXED,
+        [
+            (0, "Axis 0 is free."),
+            (7, "Axis 1 must be at least 3."),
+            (4, "Axis 2 must be 3."),
+            (0, "`rows` and `width` are free."),
+        ],
+    ),
+    "a number that another divides": (
+        SPLIT,
+        [(0, "Batch is free."), (5, "Features must be 6.")],
     ),
     "a residual keeps its width": (
         RESIDUAL,
