@@ -232,7 +232,7 @@ SIZES: dict[str, tuple[str, list[tuple[int, str]]]] = {
         [
             (0, "Batch is free."),
             (4, "Channels must be 3."),
-            (26, "Height and width must be divisible by 4, from 4 up: 68 × 72 works."),
+            (25, "Height and width must be divisible by 4, from 4 up: 68 × 72 works."),
             (0, "`width` and `classes` are free."),
         ],
     ),
