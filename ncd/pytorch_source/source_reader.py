@@ -199,6 +199,8 @@ def _imported(
         found = _in_its_mode(machine, model, inputs, named)
         refusal = machine.failure
     except TextError as error:
+        if isinstance(error, NoInput) or not training:
+            raise
         found, refusal = None, error
     if not isinstance(refusal, TextError) or isinstance(refusal, NoInput) or not training:
         assert found is not None

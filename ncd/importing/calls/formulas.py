@@ -27,6 +27,8 @@ def number(value: float) -> str:
         return "(inf - inf)"
     if math.isinf(value):
         return "inf" if value > 0 else "(-inf)"
+    if abs(value) >= 2**53:  # too large for a whole number: with an exponent, or a point
+        return repr(float(value)) if value > 0 else f"({float(value)!r})"
     if abs(value) >= 1e15:
         return f"{value:.17g}" if value > 0 else f"(-{-value:.17g})"
     text = repr(int(value)) if float(value).is_integer() else repr(float(value))

@@ -18,7 +18,9 @@ SPACE = "elsewhere"  # of torch's functions, in which the boxes stand
 ARRAYS = 20  # that a box takes
 MOST = 60  # boxes of one source
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^0-9A-Za-z]+")
-KEEPS = re.compile(r"(Attention|Transformer)(Block|Layer)?$")  # whose second size is no width
+KEEPS = re.compile(  # whose second size is no width
+    r"((Attention|Transformer)(Block|Layer)?|(En|De)coderLayer|Feed_?Forward)$"
+)
 TABLE = re.compile(r"Embed(ding)?s?$")  # of a row for each whole number
 WIDTHS = (  # arguments for what a layer takes and gives, by their names
     ("in_channels", "in_features", "in_chs", "in_dim", "input_size", "in_chans", "dim"),

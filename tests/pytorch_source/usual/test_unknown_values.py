@@ -7,9 +7,11 @@ import math
 
 import pytest
 
+from ncd.pytorch_source import source_reader
 from ncd.pytorch_source.base.machine import STEPS
 from ncd.pytorch_source.base.source_values import Scope
 from ncd.pytorch_source.source_reader import new_machine, read_source
+from ncd.text.text_errors import TextError
 
 HEAD = "import torch\nimport torch.nn as nn\nimport math\nimport numpy as np\n"
 
@@ -93,6 +95,23 @@ CASES = {
         ((1, 16, 6),),
         "Embedding is of another file",
     ),
+    "the inner width of a layer is no width of its result": (
+        f"{HEAD}from layers import DecoderLayer\nfrom parts import FeedForward\n"
+        + net(
+            "self.a, self.b = DecoderLayer(6, 24, 2), FeedForward(6, 24)",
+            "return self.b(self.a(x))",
+        )
+        + "2x5x6",
+        ((2, 5, 6),),
+        "DecoderLayer, FeedForward are of other files",
+    ),
+    "a mask is filled with a number that is larger than whole ones": (
+        HEAD
+        + net("pass", "return torch.where(x > 0, x, -9e16 * torch.ones_like(x)).softmax(-1)")
+        + "2x3",
+        ((2, 3),),
+        "",
+    ),
     "a mask of a run that is only tried is not kept": (
         f"{HEAD}from parts import Encoder\n"
         + net(
@@ -174,6 +193,17 @@ def test_a_loop_over_what_is_not_known_is_refused() -> None:
     )
     with pytest.raises(Exception, match=r"line 9, .*: sizes\(…\) is not known here"):
         read_source(source + "2x2")
+
+
+def test_a_module_in_evaluation_that_cannot_be_drawn_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: object) -> None:
+        raise TextError("it is too large to be drawn", 3, 1)
+
+    monkeypatch.setattr(source_reader, "_in_its_mode", refused)
+    with pytest.raises(TextError, match="it is too large to be drawn"):
+        read_source("n = nn.Linear(2, 3)\nn.eval()\nn(torch.randn(4, 2))")
 
 
 def test_a_table_of_positions_is_that_of_python() -> None:
