@@ -34,8 +34,8 @@ from ncd.pytorch_source.listed.attribute_lists import (
 )
 from ncd.pytorch_source.listed.attribute_setting import DATA, MISSING, set_attribute
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
-from ncd.pytorch_source.listed.layer_building import begin, layer
-from ncd.pytorch_source.listed.module_methods import module_method
+from ncd.pytorch_source.listed.layer_building import begin
+from ncd.pytorch_source.listed.module_methods import class_method, module_method
 from ncd.pytorch_source.listed.plain_methods import plain_method
 from ncd.pytorch_source.listed.tensor_calls import tensor_method
 from ncd.pytorch_source.usual.assumed_attributes import (
@@ -81,8 +81,8 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
         return _of_module(machine, value, name)
     if isinstance(value, Tensor):
         return _of_tensor(machine, value, name)
-    if value is nn.Embedding and name == "from_pretrained":
-        return Method(name, lambda table, *_, **__: layer(machine, value, tuple(table.shape), {}))
+    if isinstance(value, type) and (found := class_method(machine, value, name)) is not None:
+        return found
     return plain_method(machine, value, name, MISSING)
 
 

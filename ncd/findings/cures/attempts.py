@@ -15,6 +15,7 @@ from ncd.findings.cures.argument_edits import (
 from ncd.findings.cures.axis_edits import axis_edits, call_edits
 from ncd.findings.cures.candidate import Candidate
 from ncd.findings.cures.layer_edits import mode_edits, projection_edits, shortcut_edits
+from ncd.findings.cures.mask_edits import mask_edits
 from ncd.findings.cures.number_edits import LEAST, number_edits
 from ncd.findings.cures.shape_edits import shape_edits
 from ncd.findings.cures.window_edits import padding_edits
@@ -26,6 +27,7 @@ SECONDS = 5.0  # of one reading
 SEARCHES = (
     *(argument_edits, swap_edits, parameter_edits, switch_edits, direction_edits, axis_edits),
     *(call_edits, shape_edits, shortcut_edits, projection_edits, padding_edits, mode_edits),
+    mask_edits,
 )
 
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.pooling import _AvgPoolNd, _MaxPoolNd
 from torch.nn.modules.rnn import RNNCellBase
 
 from ncd.findings.failures.failure import Failure, history
+from ncd.findings.failures.masks import mask_reason
 from ncd.findings.failures.size_words import AXES, features_words, shape_words, size_words
 from ncd.findings.reading.number_ranges import OutOfRange
 
+STACKS = (
+    *(nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder),
+    *(nn.TransformerEncoderLayer, nn.TransformerDecoderLayer),
+)
 Reason = Callable[[Failure, Any], str]
 
 
@@ -217,7 +222,7 @@ def _attention(failure: Failure, layer: Any) -> str:
         if failure.value(shape[-1]) != wanted:
             got = size_words(failure, shape[-1], "features")
             return f"gets a {name} of {got}; it takes {wanted}"
-    return _masks(failure, layer) or _batches(failure, layer)
+    return mask_reason(failure) or _batches(failure, layer)
 
 
 def _batches(failure: Failure, layer: Any) -> str:
@@ -235,30 +240,6 @@ def _batches(failure: Failure, layer: Any) -> str:
             f"; their other axis is {query[1 - axis]} in both: batch_first is the other way round"
         )
     return words
-
-
-def _masks(failure: Failure, layer: Any) -> str:
-    call = failure.call
-    if call is None:
-        return ""
-    batch, heads = int(call.takes[0].shape[1]) if call.takes[0].dim() == 3 else 1, layer.num_heads
-    length, source = (failure.value(call.shapes[i][0]) for i in (0, 1))
-    mask, padding = call.words.get("attn_mask"), call.words.get("key_padding_mask")
-    if isinstance(padding, Tensor):
-        shape = failure.trace.recorder.values(failure.trace.recorder.shape(padding))
-        if shape != (batch, source):
-            given, wanted = shape_words(shape), shape_words((batch, source))
-            return f"gets a key_padding_mask of {given}; it takes {wanted} (batch, keys)"
-    if isinstance(mask, Tensor):
-        shape = failure.trace.recorder.values(failure.trace.recorder.shape(mask))
-        if shape not in ((length, source), (batch * heads, length, source)):
-            return (
-                f"gets an attn_mask of {shape_words(shape)}; it takes "
-                f"{shape_words((length, source))} (queries, keys) for all, or "
-                f"{shape_words((batch * heads, length, source))} (batch {batch} · heads {heads}, "
-                f"queries, keys)"
-            )
-    return ""
 
 
 def _embedding(failure: Failure, layer: Any) -> str:
@@ -280,5 +261,6 @@ REASONS: tuple[tuple[Any, Reason], ...] = (
     (nn.GroupNorm, _group_norm),
     ((nn.RNNBase, RNNCellBase), _recurrent),
     (nn.MultiheadAttention, _attention),
+    (STACKS, lambda failure, _: mask_reason(failure)),
     ((nn.Embedding, nn.EmbeddingBag), _embedding),
 )

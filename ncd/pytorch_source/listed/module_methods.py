@@ -9,9 +9,11 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_operators import absorbed
 from ncd.pytorch_source.base.source_values import Interpreted, Method, Unknown, own_names
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
-from ncd.pytorch_source.listed.layer_building import as_parts, placeholder
+from ncd.pytorch_source.listed.layer_building import as_parts, layer, placeholder
+from ncd.pytorch_source.listed.tensor_calls import torch_call
 
 SAME = (  # they change numbers, or where they lie, and return the module
     *("cpu", "cuda", "float", "half", "bfloat16", "type", "requires_grad_"),
@@ -23,6 +25,7 @@ LISTED = (  # what they give is gone through
     *("children", "named_children", "items", "keys", "values"),
 )
 
+TABLES = (nn.Embedding, nn.EmbeddingBag)
 HOLDING = ("append", "extend", "insert", "add_module", "register_module", "update")  # of parts
 
 
@@ -34,6 +37,8 @@ def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
         return Method(name, lambda *args, **named: value)
     if name == "state_dict":
         return Method(name, lambda *args, **named: Unknown("state_dict()", "it holds numbers"))
+    if name == "generate_square_subsequent_mask":
+        return class_method(machine, type(value), name)
     if name in LISTED:
         return Method(name, lambda *args, **named: _listed(machine, value, name, args, named))
     if name == "apply":
@@ -50,6 +55,30 @@ def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
     return Method(
         name, lambda *args, **named: machine.attempt(getattr(value, name), *args, **named)
     )
+
+
+def class_method(machine: Machine, kind: type, name: str) -> Method | None:
+    """Returns a listed method of a class of torch, which needs no module; None for others."""
+    if name == "from_pretrained" and kind in TABLES:
+        return Method(name, lambda table, *_, **named: _table(machine, kind, table, named))
+    if name == "generate_square_subsequent_mask" and issubclass(kind, nn.Transformer):
+        return Method(name, lambda sz, *_, **named: _square_mask(machine, sz, named))
+    return None
+
+
+def _table(machine: Machine, kind: type, table: Any, named: dict[str, Any]) -> Any:
+    """Returns a layer with the sizes of a table of learned rows."""
+    if not isinstance(table, Tensor):
+        return absorbed(machine, table)
+    kept = {word: named[word] for word in ("padding_idx", "mode") if word in named}
+    return layer(machine, kind, tuple(table.shape), kept)
+
+
+def _square_mask(machine: Machine, size: Any, named: dict[str, Any]) -> Any:
+    """Returns the mask that hides later keys from a query."""
+    kind = {"dtype": named["dtype"]} if named.get("dtype") is not None else {}
+    full = machine.names["torch"].names["full"].run(machine, (size, size), float("-inf"), **kind)
+    return torch_call(machine, torch.triu, (full, 1), {})
 
 
 def _held(
