@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import islice
+from math import inf
 
 from ncd.findings.cures.attempts import candidates, read_again, works
 from ncd.findings.cures.candidate import Candidate
@@ -23,7 +24,11 @@ Cured = tuple[Candidate, str, Trace]
 
 
 def chain(
-    failure: Failure, before: Trace, failed: list[tuple[Candidate, Trace]], deadline: float
+    failure: Failure,
+    before: Trace,
+    failed: list[tuple[Candidate, Trace]],
+    deadline: float,
+    below: float = inf,
 ) -> Cured | None:
     """Returns a cure of several edits, with the edited text and its reading; None if none is found.
 
@@ -32,8 +37,9 @@ def chain(
         before: The reading of the text with plain numbers.
         failed: The single edits that did not cure it, with their readings.
         deadline: When it stops trying, in seconds of computing.
+        below: The rank of the best single edit; a chain that does not come before it is not tried.
     """
-    search = _Search(failure.trace, deadline)
+    search = _Search(failure.trace, deadline, below)
     begun = [(one, trace) for one, trace in failed if search.goes_on(one, before, trace)]
     for candidate, trace in sorted(begun, key=lambda pair: _order(before, *pair))[:FIRST]:
         search.most = len(search.tried) + TRIES
@@ -59,14 +65,16 @@ def _place(trace: Trace) -> tuple[int, str, str]:
 class _Search:
     """The search for chains: what was tried, and until when it goes on."""
 
-    def __init__(self, trace: Trace, deadline: float) -> None:
-        self.trace, self.deadline = trace, deadline
+    def __init__(self, trace: Trace, deadline: float, below: float) -> None:
+        self.trace, self.deadline, self.below = trace, deadline, below
         self.tried: set[str] = set()
         self.most = TRIES
 
     def goes_on(self, candidate: Candidate, before: Trace, after: Trace) -> bool:
         """Returns whether the reading got farther than before, or as far and stops otherwise."""
         if after.refusal is not None or after.unsure or candidate.kind in ALONE:
+            return False
+        if rank(candidate) >= self.below:
             return False
         if len(after.recorder.calls) < len(before.recorder.calls):
             return False
@@ -105,12 +113,19 @@ class _Search:
         if more.kind in ALONE or (first.kind == "number" and more.kind in ("axes", "shape")):
             return None
         both = joined(first, more)
-        return None if both is None or both.cost > DEAREST[both.changes] else both
+        dear = both is None or both.cost > DEAREST[both.changes] or rank(both) >= self.below
+        return None if dear else both
 
     @property
     def ended(self) -> bool:
         """Whether no more is tried."""
         return len(self.tried) >= self.most or time.process_time() > self.deadline
+
+
+def rank(candidate: Candidate) -> float:
+    """Returns where a cure stands among others: what it costs, a little more for each edit."""
+    meaning = 10 * (candidate.changes == "meaning")
+    return candidate.cost + 0.1 * len(candidate.edits) + meaning
 
 
 def joined(first: Candidate, second: Candidate) -> Candidate | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from math import inf
 
 from ncd.findings.cures.attempts import candidates, read_again, works
 from ncd.findings.cures.candidate import Candidate
-from ncd.findings.cures.chain import chain
+from ncd.findings.cures.chain import chain, rank
 from ncd.findings.failures.failure import Failure
 from ncd.findings.finding import Cure, edited
 from ncd.findings.reading.source_trace import Trace
@@ -15,6 +16,7 @@ MOST = 3  # cures of a failure
 TRIES = 45  # readings for them
 SINGLE = ("axes", "shape")  # searches of which one cure is shown
 CHEAP = 1.5  # a cure that is likely what was meant, so that none of several edits is looked for
+PATIENCE = 15  # readings behind such a cure that bring no other one
 MORE = 3.5  # dearer than the best cure, and not tried any more
 
 
@@ -30,10 +32,13 @@ def cures(failure: Failure, plain: Trace, deadline: float) -> tuple[Cure, ...]:
     tried: dict[str, Trace] = {}
     good: list[tuple[Candidate, Cure]] = []
     failed: list[tuple[Candidate, Trace]] = []
+    last = 0  # readings up to the last cure
     for candidate in candidates(failure):
         if len(tried) >= TRIES or time.process_time() > deadline:
             break
         if good and candidate.cost > good[0][0].cost + MORE:
+            break
+        if _has_cheap(good) and len(tried) >= last + PATIENCE:
             break
         text = edited(trace.text, candidate.edits)
         if text in tried:
@@ -41,15 +46,22 @@ def cures(failure: Failure, plain: Trace, deadline: float) -> tuple[Cure, ...]:
         again = tried[text] = read_again(text, trace, deadline)
         if works(again, trace, candidate.edits):
             good.append((candidate, _cure(candidate, text, again)))
+            last = len(tried)
             if (len({c.kind for c, _ in good}) > 1 and len(good) >= MOST) or len(good) > MOST:
                 break
         else:
             failed.append((candidate, again))
-    if not any(one.changes == "model" and one.cost <= CHEAP for one, _ in good):
-        found = chain(failure, plain, failed, deadline)
+    if not _has_cheap(good):
+        best = min((rank(one) for one, _ in good), default=inf)
+        found = chain(failure, plain, failed, deadline, best)
         if found is not None:
             good.append((found[0], _cure(*found)))
     return _chosen(failure, good)
+
+
+def _has_cheap(good: list[tuple[Candidate, Cure]]) -> bool:
+    """Returns whether one of the cures is likely what was meant."""
+    return any(one.changes == "model" and one.cost <= CHEAP for one, _ in good)
 
 
 def _chosen(failure: Failure, good: list[tuple[Candidate, Cure]]) -> tuple[Cure, ...]:
@@ -61,19 +73,19 @@ def _chosen(failure: Failure, good: list[tuple[Candidate, Cure]]) -> tuple[Cure,
         candidate, cure = pair
         moved = candidate.kind == "axes" and first is not None and cure.shapes
         lost = moved and cure.shapes[0][:1] != (first,)
-        edits = 0.1 * len(candidate.edits)
-        return candidate.cost + edits + 1.5 * bool(lost) + 10 * (candidate.changes == "meaning")
+        return rank(candidate) + 1.5 * bool(lost)
 
     ranked = sorted(good, key=order)
     moved = bool(ranked) and ranked[0][0].kind == "axes"
     counts: dict[object, int] = {}
-    found = []
+    found: list[Cure] = []
     for candidate, cure in ranked:
         place = (candidate.kind, candidate.edits[0].line, candidate.edits[0].start)
         key = candidate.kind if candidate.kind in SINGLE else place
         counts[key] = counts.get(key, 0) + 1
         lucky = moved and candidate.changes == "input" and candidate.kind == "number"
-        if counts[key] <= (1 if key in SINGLE else 2) and not lucky:
+        more = any({*one.edits} <= {*cure.edits} for one in found)  # with edits that nothing needs
+        if counts[key] <= (1 if key in SINGLE else 2) and not lucky and not more:
             found.append(cure)
     return tuple(found[:MOST])
 
