@@ -43,8 +43,8 @@ def explain(text: str) -> str | None:
     True
     """
     text = text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
-    said = _meaning(text)
-    return said and f"{said}{_place(text)} Try {CURE}."
+    fact, search = _meaning(text)
+    return f"{fact} {search}{_place(text)} Try {CURE}." if fact else None
 
 
 def first_words(message: str) -> str:
@@ -53,21 +53,21 @@ def first_words(message: str) -> str:
     >>> first_words("mat1 and mat2 shapes cannot be multiplied (64x9216 and 400x120)")
     'The layer takes 400 numbers and gives 120, but each of its 64 rows holds 9,216.'
     """
-    return (_meaning(message) or "").partition(" Look for ")[0]
+    return _meaning(message)[0]
 
 
-def _meaning(text: str) -> str | None:
-    """Returns the sentences about a message; None for one that is not known."""
+def _meaning(text: str) -> tuple[str, str]:
+    """Returns what a message means, and what to look for; empty for one that is not known."""
     flat = " ".join(text.split())
-    return _product(flat) or _listed(flat)
+    return _product(flat) or _listed(flat) or ("", "")
 
 
-def _listed(text: str) -> str | None:
+def _listed(text: str) -> tuple[str, str] | None:
     """Returns what the first known message in a text means; the table's order decides."""
-    for pattern, words in MESSAGES:
+    for pattern, fact, search in MESSAGES:
         if found := pattern.search(text):
             given = {name: _spelled(value or "") for name, value in found.groupdict().items()}
-            return words.format(**given)
+            return fact.format(**given), search.format(**given)
     return None
 
 
@@ -81,7 +81,7 @@ def _spelled(value: str) -> str:
     return NUMBER.sub(lambda digits: f"{int(digits[0]):,}", value)
 
 
-def _product(text: str) -> str | None:
+def _product(text: str) -> tuple[str, str] | None:
     """Returns what a product of matrices means whose sizes do not meet."""
     if (found := PRODUCT.search(text)) is None:
         return None
@@ -89,15 +89,22 @@ def _product(text: str) -> str | None:
     rows, width, takes, gives = given
     fact = (
         f"The layer takes {takes:,} numbers and gives {gives:,}, but each of its {rows:,} rows "
-        f"holds {width:,}. Look for nn.Linear({takes}, {gives}): "
+        f"holds {width:,}."
     )
+    search = f"Look for nn.Linear({takes}, {gives}): "
     whole = rows * width
     if takes > width and takes % width == 0 and whole % takes == 0:
         parts = f"{takes:,} = {takes // width:,} × {width:,}"
-        return f"{fact}{parts}, so a flatten(1) before it is probably missing."
+        return fact, f"{search}{parts}, so a flatten(1) before it is probably missing."
     if rows == takes:
-        return f"{fact}the array has {takes:,} as its first size, so it is probably transposed."
-    return f"{fact}either it becomes nn.Linear({width}, {gives}), or {_before(width, takes)}."
+        return (
+            fact,
+            f"{search}the array has {takes:,} as its first size, so it is probably transposed.",
+        )
+    return (
+        fact,
+        f"{search}either it becomes nn.Linear({width}, {gives}), or {_before(width, takes)}.",
+    )
 
 
 def _before(width: int, takes: int) -> str:

@@ -23,6 +23,8 @@ from ncd.pytorch_source.base.source_errors import Raised
 from ncd.pytorch_source.base.source_values import Function
 from ncd.pytorch_source.folding.large_models import is_large, run
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
+from ncd.pytorch_source.usual.first_layers import first_layers
+from ncd.pytorch_source.usual.input_formats import in_format
 from ncd.pytorch_source.usual.input_shapes import (
     LAYERS,
     LENGTHS,
@@ -81,37 +83,6 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
     return example_tensors(shapes)
 
 
-def in_range(model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Returns the input of an embedding as whole numbers of its range, where none is given.
-
-    >>> in_range(nn.Embedding(100, 8), (torch.ones(2, 5),))[0].dtype
-    torch.int64
-    """
-    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
-    real = len(given) == 1 and given[0].is_floating_point()
-    if not real or not isinstance(first, nn.Embedding):
-        return given
-    if not type(model).__module__.startswith("torch.nn."):  # it may take real numbers first
-        return given
-    return example_tensors(f"{'x'.join(map(str, given[0].shape))}#{first.num_embeddings}")
-
-
-def in_format(model: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns assumed inputs, of 64 bits where the weights of the module are."""
-    if not any(each.dtype == torch.float64 for each in model.parameters()):
-        return inputs
-    real = (isinstance(x, Tensor) and x.is_floating_point() for x in inputs)
-    return tuple(x.double() if is_real else x for x, is_real in zip(inputs, real, strict=True))
-
-
-def steps_first(model: nn.Module, inputs: tuple[Any, ...]) -> dict[str, str]:
-    """Returns the axes of the input of a recurrent layer that takes its steps before its batch."""
-    first = inputs[0] if inputs else None
-    if isinstance(model, nn.RNNBase) and isinstance(first, Tensor) and first.dim() == 3:
-        return {} if model.batch_first else {"input": "t b m"}
-    return {}
-
-
 def guessed(
     machine: Machine, model: nn.Module, failed: str = ""
 ) -> tuple[tuple[Any, ...], str] | None:
@@ -167,10 +138,30 @@ def _in_parts(
 ) -> Guess | None:
     """Returns a dictionary or a tuple for an input that a module takes apart; None for an array."""
     settings, node = settings_of(model), _forward(machine, model)
-    tried = (keyed(node, name, one, settings) or tupled(node, name, one) for one in shapes[:TRIED])
+    tried = (
+        keyed(node, name, one, settings, _of_uses(machine, model, [name], one))
+        or tupled(node, name, one)
+        for one in shapes[:TRIED]
+    )
     guesses = [guess for guess in tried if guess]
     fitting = (one for one in guesses if accepted(machine, model, one.inputs, {}))
     return next(fitting, guesses[0] if guesses else None)
+
+
+def _of_uses(machine: Machine, model: nn.Module, names: list[str], shape: str) -> dict[str, str]:
+    """Returns the shapes of inputs and their parts that the first layer fixes which takes them.
+
+    Their batch is that of the main shape.
+    """
+    found, (batch, *rest) = {}, shape.partition("#")[0].split("x")
+    for name, layer in first_layers(_forward(machine, model), names, model).items():
+        own = [*of_first(machine, model, layer)]
+        if isinstance(layer, nn.Linear):  # which is given rows here, and hardly a picture
+            own = [f"1x{layer.in_features}", f"1x16x{layer.in_features}"]
+        ranks = [one for one in own if one.count("x") == len(rest)]
+        for one in (*ranks, *own)[:1]:
+            found[name] = f"{batch}{one[1:]}"
+    return found
 
 
 def _no_array(node: ast.AST, kind: str, name: str, read: Sequence[str]) -> NoArray:
@@ -221,7 +212,8 @@ def _several(
     nodes = [f"10x{width_of(settings) or _width(model) or 16}"] if graph else []
     shapes = filter(fits, dict.fromkeys((*nodes, *_candidates(machine, model), *ANY)))
     for more, shape in product(([], *optional(model)), shapes):
-        for guess in combinations([*arrays, *more], shape, settings):
+        own = _of_uses(machine, model, names, shape)
+        for guess in combinations([*arrays, *more], shape, settings, own):
             inputs = (*gathered([*names, *more], attributes, guess.inputs),)
             if accepted(machine, model, inputs, {}):
                 return inputs, guess.words

@@ -32,9 +32,6 @@ from ncd.pytorch_source.model_inputs import (
     accepted,
     given_inputs,
     guessed,
-    in_format,
-    in_range,
-    steps_first,
 )
 from ncd.pytorch_source.one_line import check_line, take_shape
 from ncd.pytorch_source.python_names import NAMES
@@ -42,6 +39,7 @@ from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.top_lines import run_lines
 from ncd.pytorch_source.usual.assumed_call import blank_call, module_call
 from ncd.pytorch_source.usual.assumptions import message, reading_failure
+from ncd.pytorch_source.usual.input_formats import in_format, in_range, steps_first
 from ncd.pytorch_source.usual.mode_words import in_training
 from ncd.pytorch_source.usual.object_inputs import by_name, required, see_inside
 from ncd.pytorch_source.usual.plain_statements import as_class

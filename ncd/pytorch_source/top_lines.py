@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torch import nn
 
@@ -21,20 +21,18 @@ ASIDE = 100_000  # steps of a line that defines nothing
 def run_lines(machine: Machine, tree: ast.Module, scope: Scope) -> None:
     """Interprets the whole text; unsupported lines outside classes are skipped."""
     first: Exception | None = None
-    for node in lines_of(tree):
+    ran = 0
+
+    def run(node: ast.stmt) -> None:
+        nonlocal ran
         ran = len(machine.ran)
-        try:
-            _line(machine, node, scope)
-        except (Raised, TextError) as error:
-            if not stands_apart(node, error):
-                raise
-            first = first or error.with_traceback(None)  # else it would hold all values
-            machine.left_out.append(node.lineno)
-            forget(node, scope)
-        else:
-            if isinstance(node, ast.If):
-                _take_branch(machine, node, scope)
-            continue
+        _line(machine, node, scope)
+        if isinstance(node, ast.If):
+            _take_branch(machine, node, scope)
+
+    for node, error in skipped_lines(tree, scope, run):
+        first = first or error
+        machine.left_out.append(node.lineno)
         del machine.ran[ran:]
         if machine.modules:
             gc.collect()  # those that the line has made
@@ -56,6 +54,26 @@ def _take_branch(machine: Machine, node: ast.If, scope: Scope) -> None:
             if not known and type(value) in (int, float):
                 scope.names[target.id] = value  # type: ignore[attr-defined]
                 machine.presumed[target.id] = repr(value)  # type: ignore[attr-defined]
+
+
+def skipped_lines(
+    tree: ast.Module, scope: Scope, run: Callable[[ast.stmt], None]
+) -> Iterator[tuple[ast.stmt, Exception]]:
+    """Runs the lines of a text in order; yields those that fail and stand apart, with the error.
+
+    What such a line would set is unknown afterwards.
+    """
+    for node in lines_of(tree):
+        try:
+            run(node)
+        except (Raised, TextError) as error:
+            if not stands_apart(node, error):
+                raise
+            failed = error.with_traceback(None)  # else it would hold all values
+        else:
+            continue
+        forget(node, scope)
+        yield node, failed
 
 
 def lines_of(tree: ast.Module) -> Iterator[ast.stmt]:

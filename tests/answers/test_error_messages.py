@@ -10,7 +10,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ncd.answers.error_messages import CURE, explain
+from ncd.answers.error_messages import CURE, explain, first_words
+from ncd.answers.message_table import MESSAGES
 from ncd.view.session.pasted_source import reading
 
 R, L = torch.randn, torch.long
@@ -174,3 +175,12 @@ def test_the_page_explains_a_message_in_place_of_a_diagram() -> None:
         with pytest.raises(NCDError) as error:
             reading(text)
         assert str(error.value) == explain(text)
+
+
+def test_what_is_meant_and_what_to_look_for_are_two_parts() -> None:
+    for _, fact, search in MESSAGES:
+        assert fact.endswith(".") and search.startswith("Look for ") and search.endswith(".")
+    message = "forward() missing 1 required positional argument: 'a Look for b'"
+    said = "The call of the model lacks 1 of the inputs that forward takes: 'a Look for b'."
+    assert first_words(message) == said
+    assert str(explain(message)).startswith(f"{said} Look for the call, ")

@@ -290,7 +290,15 @@ def test_plain_numbers_are_computed_and_need_no_node() -> None:
     ):  # fmt: skip
         assert writer.read(expr) == Known(value)
     assert writer.read(two) is writer.read(ex.Const(2)) and nodes.nodes == []
-    assert [writer.tensor(x).kind for x in (two, ex.Const(0.5))] == ["whole", "real"]
+    numbers = (two, ex.Const(0.5), ex.Const(2.0), ex.Const(2), ex.Const(3.0), three)
+    assert [writer.tensor(x).kind for x in numbers] == [
+        "whole",
+        "real",
+        "real",
+        "whole",
+        "real",
+        "whole",
+    ]
     for expr, what in (
         (call("torch.fft"), "torch.fft"), (ex.Method(two, "cos"), "Tensor.cos"),
     ):  # fmt: skip

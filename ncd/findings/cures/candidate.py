@@ -12,6 +12,7 @@ from ncd.findings.finding import Edit
 
 SHAPED = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
 SIZED = (*SHAPED, "permute", "transpose")  # take sizes or places of axes
+LOOSE = (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.Lambda, ast.IfExp)
 SPACES = ("torch", "F", "nn", "np", "math", "einops")
 
 
@@ -51,7 +52,9 @@ def appended(text: str, node: ast.expr, move: str) -> tuple[Edit, ...]:
     [(2, '('), (7, ').long()')]
     """
     end = inserted(text, node.end_lineno or node.lineno, node.end_col_offset or 0, move)
-    if not isinstance(node, ast.BinOp | ast.BoolOp | ast.UnaryOp | ast.Compare | ast.Lambda | ast.IfExp):
+    if not isinstance(
+        node, ast.BinOp | ast.BoolOp | ast.UnaryOp | ast.Compare | ast.Lambda | ast.IfExp
+    ):
         return (end,)
     begin = inserted(text, node.lineno, node.col_offset, "(")
     return begin, Edit(end.line, end.start, end.end, f"){move}")

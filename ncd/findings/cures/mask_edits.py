@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from ncd.findings.cures.candidate import Candidate, appended, inserted, operands, replaced
+from ncd.findings.cures.candidate import Candidate, appended, inserted, operands
 from ncd.findings.failures.call_reasons import PAIRS
 from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.masks import (

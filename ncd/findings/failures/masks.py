@@ -85,7 +85,9 @@ def mask_reason(failure: Failure) -> str:
         )
     if wrong.is_padding:
         names = "batch, keys" if wrong.batch else "keys"
-        return f"gets a key_padding_mask of {given}; it takes {shape_words(wrong.padding)} ({names})"
+        return (
+            f"gets a key_padding_mask of {given}; it takes {shape_words(wrong.padding)} ({names})"
+        )
     return (
         f"gets an attn_mask of {given}; it takes {shape_words(wrong.all)} (queries, keys) for all, "
         f"or {shape_words(wrong.each)} (batch {wrong.batch or 1} · heads {wrong.heads}, queries, "

@@ -136,18 +136,19 @@ class Trace:
 
     def _lines(self, scope: Scope) -> None:
         """Interprets the text; lines that are not understood are left out, as the reader does."""
-        for node in top_lines.lines_of(self.tree):
+
+        def run(node: ast.stmt) -> None:
             self.machine.node = node
             try:
                 value = self._line(node, scope)
-                self.result = self.result if value is None else value
-            except (Raised, TextError) as error:
-                if isinstance(error, Raised) and self._counts(error):
-                    raise
-                if not top_lines.stands_apart(node, error):
-                    raise
-                top_lines.forget(node, scope)
-                self.left_out += range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            except Raised as error:
+                if self._counts(error):
+                    error.inside = True  # type: ignore[attr-defined]
+                raise
+            self.result = self.result if value is None else value
+
+        for node, _ in top_lines.skipped_lines(self.tree, scope, run):
+            self.left_out += range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
     def _line(self, node: ast.stmt, scope: Scope) -> Any:
         machine = self.machine

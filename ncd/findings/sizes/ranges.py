@@ -13,6 +13,7 @@ Works = Callable[[int], bool | None]
 FAR = (2, 8, 64)  # times the present size, that are tried
 STEPS = (2, 3, 4, 8, 16, 32, 64)  # that a size may have to be one more or less of
 LONGEST_STEP = 64
+HINTS = 8  # numbers of a text that are tried as sizes for which it may fail
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,23 @@ def _along(works: Works, now: int, step: int, hints: list[int]) -> Range | None:
         return None
     if step > 1 and works(first + step * low + 1):  # such as the divisors of a number
         return None
-    if not all(at(k) for k in ((low + place) // 2, (place + (high or place)) // 2)):
+    within = [(low + place) // 2, (place + (high or place)) // 2]
+    others = [place - 1, place + 1, *(k for n in hints[:HINTS] for k in _places(n, first, step))]
+    within += [k for k in others if low <= k <= (high or k)]
+    beyond = [k for k in (low - 2, high + 2 if high else -1) if k >= 0]
+    if not all(map(at, within)) or any(map(at, beyond)):  # a hole
         return None
     return Range(first + step * low, step, first + step * high if high else 0)
+
+
+def _places(size: int, first: int, step: int) -> range:
+    """Returns the place of a size in steps from the first one; none if it lies between two.
+
+    >>> [*_places(9, 1, 4)], [*_places(8, 1, 4)]
+    ([2], [])
+    """
+    place, rest = divmod(size - first, step)
+    return range(place, place if rest or place < 0 else place + 1)
 
 
 def _edge(at: Works, good: int, bad: int) -> int:

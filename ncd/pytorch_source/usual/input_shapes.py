@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.listed.elsewhere import Elsewhere
@@ -143,6 +144,9 @@ def of_first(machine: Machine, model: nn.Module, first: Any) -> Iterator[str]:
         yield f"1x{first.in_channels or 3}x16x224x224"
     elif isinstance(first, nn.Embedding):
         yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
+    elif isinstance(first, _BatchNorm):
+        along = {"2d": 2, "3d": 3}.get(type(first).__name__[-2:], 0)  # sides of its arrays
+        yield f"1x{first.num_features}{'x32' * along}"
     elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
         yield from of_last_dimension(model, first)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from torch import Tensor, nn
@@ -12,8 +13,16 @@ from ncd.importing.module_files import example_tensors
 from ncd.pytorch_source.usual.several_inputs import KEYS, LISTS, WIDTHS, Guess, fits
 
 
-def keyed(forward: ast.AST, name: str, shape: str, settings: dict[str, Any]) -> Guess | None:
+def keyed(
+    forward: ast.AST,
+    name: str,
+    shape: str,
+    settings: dict[str, Any],
+    own: Mapping[str, str] = MappingProxyType({}),
+) -> Guess | None:
     """Returns a dictionary for an input of which a ``forward`` reads keys; None if it reads none.
+
+    ``own`` are shapes of its arrays, by their names such as ``x.high``; others have the main one.
 
     >>> tree = ast.parse("def forward(self, x): return x['low'] + x['high']")
     >>> keyed(tree, "x", "1x8x4x4", {"low_channels": 3}).words
@@ -24,8 +33,9 @@ def keyed(forward: ast.AST, name: str, shape: str, settings: dict[str, Any]) -> 
     for key in (one for one in keys if isinstance(one, str)):
         width = settings.get(f"{key}_channels")
         first, _, *rest = shape.split("x")
-        own = "x".join((first, str(width), *rest))
-        shapes[key] = own if type(width) is int and fits(own) else shape
+        named = "x".join((first, str(width), *rest))
+        usual = named if type(width) is int and fits(named) else shape
+        shapes[key] = own.get(f"{name}.{key}", usual)
     if not 0 < len(shapes) <= KEYS:
         return None
     found = {key: example_tensors(each)[0] for key, each in shapes.items()}

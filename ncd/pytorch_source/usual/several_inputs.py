@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -70,18 +71,26 @@ def fits(shape: str) -> bool:
     return min(sizes) > 0 and prod(sizes) <= NUMBERS
 
 
-def combinations(names: list[str], shape: str, settings: dict[str, Any]) -> Iterator[Guess]:
+def combinations(
+    names: list[str],
+    shape: str,
+    settings: dict[str, Any],
+    own: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Guess]:
     """Yields inputs around one main shape, those of equal shapes after those by their names.
 
     Args:
         names: The names of the inputs.
         shape: The main shape, such as ``1x16x64``.
         settings: The arguments with which the module is made, of which the width is taken.
+        own: The shapes that the first layers fix, by the names of their inputs.
 
     >>> next(combinations(["x", "t", "mask"], "1x16x64", {})).words
     'x 1x16x64, t 1, no mask'
     """
     ways = [_ways(name, shape, settings, first=i == 0) for i, name in enumerate(names)]
+    for name, usual in zip(names, ways, strict=True):
+        usual[:0] = [own[name]] if own.get(name, usual[0]) not in usual else []
     for chosen in islice(product(*ways), TRIES):
         inputs = tuple(_input(way, shape) for way in chosen)
         named = [

@@ -33,7 +33,9 @@ USUAL = {
     "stride": ("s", "stride"),
 }
 PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
-SAID = re.compile(r"([^\W\d]\w*)\s*[=:\s]\s*(-?\d{1,3}(?:,\d{3})+(?!\d)|[^\s,;=:]+)")
+WORD = r"[^\W\d]\w*"
+BARE = rf"\s+(?!{WORD}(?:\s*[=:]|\s+-?\d))"  # a space that is no end of a word that stands alone
+SAID = re.compile(rf"({WORD})(?:\s*[=:]\s*|{BARE})(-?\d{{1,3}}(?:,\d{{3}})+(?!\d)|[^\s,;=:]+)")
 
 
 def settings(entry: Entry) -> dict[str, int]:

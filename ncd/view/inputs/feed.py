@@ -43,13 +43,19 @@ def defaults(entry: Entry, sketch: Term) -> dict[str, str]:
     return found
 
 
-def feed(entry: Entry, sketch: Term, settings: Mapping[str, int] | None = None) -> Feed:
+def feed(
+    entry: Entry,
+    sketch: Term,
+    settings: Mapping[str, int] | None = None,
+    seed: int | None = None,
+) -> Feed:
     """Returns the inputs from the session, before any widget is made.
 
-    ``settings`` are those of the session if none are given.
+    ``settings`` and ``seed`` are those of the session if none are given.
     """
     if entry.name in SEQUENCES:
-        return _sequence(entry, sketch)
+        own = knobs.settings(entry) if settings is None else settings
+        return _sequence(entry, sketch, own, knobs.seed() if seed is None else seed)
     every = choices(entry, sketch)
     way = st.session_state.get(INPUT, every[0])
     if way not in every or way == RANDOM:
@@ -83,9 +89,9 @@ def read_sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
     return Feed(fitting, held.get("positions", False) in (True, "1", "true"))
 
 
-def _sequence(entry: Entry, sketch: Term) -> Feed:
+def _sequence(entry: Entry, sketch: Term, settings: Mapping[str, int], seed: int) -> Feed:
     """Returns the symbols that a system reads, if they are few enough to be typed."""
-    found = symbols.read(entry.name, knobs.settings(entry), knobs.seed())
+    found = symbols.read(entry.name, settings, seed)
     if found is None:
         return Feed()
     return Feed({sketch.dom[0][0].name: found.words}, numbers=found.numbers)

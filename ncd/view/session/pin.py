@@ -12,10 +12,8 @@ import streamlit as st
 
 from ncd.inputs.run_inputs import Feed
 from ncd.models import Entry, Knob
-from ncd.train.symbol_sequences import SEQUENCES
 from ncd.view.base import knobs
 from ncd.view.inputs import feed as inputs
-from ncd.view.inputs import symbols
 from ncd.view.session import link_text, own_entry, trained_weights
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene, built
@@ -205,10 +203,4 @@ def seen(scene: Scene, pin: Pin) -> Scene | Refusal:
 def _feed(entry: Entry, pin: Pin) -> Feed:
     """Returns the inputs for a pinned setting: those of the page, where they fit."""
     sketch, _ = built(entry, entry.settings({}))
-    if sketch is None:
-        return Feed()
-    if entry.name not in SEQUENCES:
-        return inputs.feed(entry, sketch, pin.settings)
-    found = symbols.read(entry.name, pin.settings, pin.seed)
-    name = sketch.dom[0][0].name
-    return Feed({name: found.words}, numbers=found.numbers) if found else Feed()
+    return Feed() if sketch is None else inputs.feed(entry, sketch, pin.settings, pin.seed)

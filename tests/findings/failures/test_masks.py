@@ -16,10 +16,14 @@ from ncd.findings.search import findings
 LONG = 300.0  # on a busy machine
 ATTENTION = "a = nn.MultiheadAttention(8, 4, batch_first=True)\nx = torch.randn(2, 5, 8)\n"
 ENCODER = "a = nn.TransformerEncoderLayer(8, 4, batch_first=True)\nx = torch.randn(2, 5, 8)\n"
-DECODER = "a = nn.TransformerDecoderLayer(8, 4)\nx = torch.randn(3, 2, 8)\ny = torch.randn(5, 2, 8)\n"
+DECODER = (
+    "a = nn.TransformerDecoderLayer(8, 4)\nx = torch.randn(3, 2, 8)\ny = torch.randn(5, 2, 8)\n"
+)
 TABLE = "it takes 5 × 5 (queries, keys) for all, or 8 × 5 × 5 (batch 2 · heads 4, queries, keys)."
 KEYS = "it takes 2 × 5 (batch, keys)."
-WHOLE = "it takes bool, where True leaves a key out, or real numbers, which are added to the scores."
+WHOLE = (
+    "it takes bool, where True leaves a key out, or real numbers, which are added to the scores."
+)
 CASES = (
     (ATTENTION, "a(x, x, x, attn_mask=torch.zeros(2, 5).bool())",
      f"MultiheadAttention gets an attn_mask of 2 × 5; {TABLE}",
@@ -92,5 +96,7 @@ def test_a_wrong_mask_is_explained_and_cured(case: tuple[str, str, str, str]) ->
 
 
 def test_the_mask_of_later_keys_is_read_as_a_function_of_the_class() -> None:
-    text = f"{ATTENTION}m = nn.Transformer.generate_square_subsequent_mask(5)\na(x, x, x, attn_mask=m)"
+    text = (
+        f"{ATTENTION}m = nn.Transformer.generate_square_subsequent_mask(5)\na(x, x, x, attn_mask=m)"
+    )
     assert [found for found in findings(text, LONG) if found.kind == "failure"] == []

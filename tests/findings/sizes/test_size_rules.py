@@ -68,12 +68,23 @@ def test_a_rule_is_found_from_each_of_its_sizes(low: int, step: int, high: int) 
         (lambda n: n < 300, 40, Range(1, 1, 299)),
         (lambda n: n == 1 or n > 2, 5, Range(3)),
         (lambda n: n in (2, 3, 5, 7, 11, 13), 5, None),
+        (lambda n: n != 6, 5, None),  # a hole beside the present size
+        (lambda n: n != 4, 5, None),
+        (lambda n: n < 20 and n != 6, 5, None),
         (lambda n: n != 5 or None, 4, None),
         (lambda n: n != 3 or None, 4, None),
     ],
 )
 def test_rules_of_other_kinds(works: Any, now: int, found: Range | None) -> None:
     assert working_range(works, now) == found
+
+
+def test_a_single_size_that_fails_is_seen_where_the_text_names_it() -> None:
+    for hole in (3, 7, 40, 96):
+        assert working_range(lambda n, hole=hole: n != hole, 10, (hole, 12)) is None
+        assert working_range(lambda n: n > 0, 10, (hole, 12)) == Range(1)
+    assert working_range(lambda n: n % 4 == 0 and n != 32, 16, (32,)) is None
+    assert working_range(lambda n: n % 4 == 0, 16, (30, 32)) == Range(4, 4)
 
 
 @pytest.mark.parametrize(

@@ -60,3 +60,38 @@ def test_an_object_of_another_library_gets_a_sentence_with_what_to_write() -> No
         "Net()(torch.randn(…), torch.randn(…))."
     )
     assert caught.value.call is None  # no size would help
+
+
+SEVERAL = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(13, 8)
+        self.other = {layer}
+    def forward(self, {given}):
+        {body}
+"""
+CONV, ROWS = "nn.Conv2d(3, 8, 3)", "torch.randn(1, 13)"
+PICTURE = "torch.randn(1, 3, 32, 32)"
+
+
+@pytest.mark.parametrize(
+    ("given", "layer", "body", "call"),
+    [
+        ("b", CONV, "return self.other(b['p']).mean((2, 3)) + self.fc(b['t'])",
+         f"{{'t': {ROWS}, 'p': {PICTURE}}}"),
+        ("b", "nn.GRU(5, 8, batch_first=True)",
+         "s, t = b['s'], b.get('t')\n        return self.other(s)[0][:, -1] + self.fc(t.float())",
+         f"{{'s': torch.randn(1, 16, 5), 't': {ROWS}}}"),
+        ("b", "nn.Sequential(nn.BatchNorm1d(7), nn.Linear(7, 8))",
+         "return self.other(b['s']) + self.fc(b['t'])",
+         "{'s': torch.randn(2, 7), 't': torch.randn(2, 13)}"),
+        ("p, t", CONV, "return self.other(p).mean((2, 3)) + self.fc(t)", f"{PICTURE}, {ROWS}"),
+        ("p, t", "nn.Linear(7, 8)", "return self.other(p) + self.fc(t)",
+         f"torch.randn(1, 7), {ROWS}"),
+    ],
+)  # fmt: skip
+def test_the_first_layer_that_takes_a_part_fixes_its_width(
+    given: str, layer: str, body: str, call: str
+) -> None:
+    found = read_source(SEVERAL.format(layer=layer, given=given, body=body))
+    assert found.failure is None and found.call.line == f"Net()({call})"
