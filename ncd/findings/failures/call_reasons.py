@@ -14,6 +14,7 @@ from torch import Tensor
 from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.masks import mask_of, meets, scores_shape
 from ncd.findings.failures.size_words import (
+    equation,
     equation_words,
     features_words,
     part_words,
@@ -232,6 +233,16 @@ def _targets(failure: Failure, call: Any) -> str:
     return ""
 
 
+def _rows(failure: Failure, call: Any) -> str:
+    """Returns which row a table is asked for that it does not have."""
+    error, found = failure.trace.error, equation(failure)
+    if not isinstance(error, OutOfRange):
+        return ""
+    rows = size_words(failure, found[2]) if found is not None else str(error.rows)
+    axis = "rows" if call.name.startswith("embedding") else "places on this axis"
+    return f"there are {rows} {axis}, 0 to {error.rows - 1}, but {error.largest} is asked for"
+
+
 def _linear(failure: Failure, call: Any) -> str:
     if len(call.takes) < 2 or not call.shapes[0]:
         return ""
@@ -274,6 +285,7 @@ REASONS: dict[str, Callable[[Failure, Any], str]] = {
     **dict.fromkeys(LOSSES, _targets),
     **dict.fromkeys(("rearrange", "reduce", "repeat"), _rearranged),
     **dict.fromkeys(("split", "chunk", "unflatten", "split_with_sizes"), _split),
+    **dict.fromkeys(("embedding", "embedding_bag", "__getitem__", "index_select", "gather"), _rows),
     "einsum": _einsum,
     "linear": _linear,
     "scaled_dot_product_attention": _attention,

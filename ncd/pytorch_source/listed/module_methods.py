@@ -70,7 +70,8 @@ def _table(machine: Machine, kind: type, table: Any, named: dict[str, Any]) -> A
     """Returns a layer with the sizes of a table of learned rows."""
     if not isinstance(table, Tensor):
         return absorbed(machine, table)
-    kept = {word: named[word] for word in ("padding_idx", "mode") if word in named}
+    words = ("padding_idx", "mode")
+    kept: dict[str, Any] = {word: named[word] for word in words if word in named}
     return layer(machine, kind, tuple(table.shape), kept)
 
 
