@@ -78,8 +78,8 @@ def dimension_names(
     ('tokens', 'features')
     """
     image = {"h", "w"} <= {*array.names}
-    heads = "features" if array and array[-1].name == "h" else "heads"  # a layer's hidden ones
-    usual = {"h": "height", "w": "width"} if image else {"h": heads}
+    alone = bool(array) and array[-1].name == "h"  # heads have features; a source calls a width so
+    usual = {"h": "height", "w": "width"} if image else {"h": "features" if alone else "heads"}
     known = {**usual, **letters} if letters else {}
     left = [*_dimensions(array)]
     sides = len(shape) == 4 and shape[2:] == (1, 1)  # of an image that is one number

@@ -46,7 +46,7 @@ class Writer:
     ) -> None:
         self.nodes, self.args, self.sizes = nodes, args, sizes
         self.own, self.weights = own, weights
-        self.done: dict[ex.Expr, Result] = {}
+        self.done: dict[tuple[ex.Expr, str], Result] = {}
 
     def tensor(self, expr: ex.Expr) -> Tensor:
         """Returns an expression as a tensor."""
@@ -59,10 +59,11 @@ class Writer:
 
     def read(self, expr: ex.Expr) -> Result:
         """Returns an expression as a tensor, a plain number or a list; each is written once."""
-        if expr not in self.done:
+        key = expr, repr(expr)  # as 2 and 2.0 are equal
+        if key not in self.done:
             writer: Callable[[Any], Result] = getattr(self, f"_{type(expr).__name__.lower()}")
-            self.done[expr] = writer(expr)
-        return self.done[expr]
+            self.done[key] = writer(expr)
+        return self.done[key]
 
     def size(self, dim: ex.Dim) -> int:
         return self.sizes.get(dim.key, dim.size)

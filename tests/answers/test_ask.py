@@ -32,6 +32,15 @@ MERGED = """class Net(nn.Module):
 """
 LLAMA = """{"model_type": "llama", "num_hidden_layers": 1, "vocab_size": 50, "hidden_size": 32,
 "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64}"""
+RECURRENT_AUTOENCODER = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.LSTM(4, 6, batch_first=True)
+        self.decoder = nn.LSTM(6, 4, batch_first=True)
+    def forward(self, x):
+        code = self.encoder(x)[0]
+        return self.decoder(code)[0], code
+"""
 TEXTS = {  # a text: its kind, the shapes and the sentence of its answer
     HEAD + NET + "2x3x8x8": (
         "source",
@@ -43,6 +52,16 @@ TEXTS = {  # a text: its kind, the shapes and the sentence of its answer
         "line",
         ((3, 5, 6), (1, 3, 6), (1, 3, 6)),
         "out: 3 × 5 × 6 (batch, tokens, features)",
+    ),
+    "nn.GRU(4, 6, bidirectional=True)(torch.rand(5, 3, 4))": (
+        "line",
+        ((5, 3, 12), (2, 3, 6)),
+        "out: 5 × 3 × 12 (tokens, batch, features)",
+    ),
+    f"{RECURRENT_AUTOENCODER}2x5x4": (
+        "source",
+        ((2, 5, 4), (2, 5, 6)),
+        "out: 2 × 5 × 4 (batch, tokens, features) and 2 × 5 × 6 (batch, tokens, features)",
     ),
     "bhid,bhjd->bhij": ("einsum", ((8, 8, 8, 8),), "out: 8 × 8 × 8 × 8 (b, h, i, j)"),
     'rearrange(x, "b (h w) -> b h w", h=4)\n2x8': ("einops", ((2, 4, 2),), "out: 2 × 4 × 2"),
@@ -58,6 +77,12 @@ def test_the_kind_the_shapes_and_the_sentence(text: str) -> None:
     assert {each.kind for each in answer.findings} <= {"size"}
     assert answer.sentence.startswith(sentence)
     assert answer.term is not None
+
+
+def test_the_hidden_axis_of_a_recurrent_layer_has_a_name_that_heads_do_not_have() -> None:
+    for layer in ("LSTM", "GRU", "RNN"):
+        term = ncd.from_torch(getattr(nn, layer)(4, 6), torch.zeros(5, 3, 4)).term
+        assert "h" not in {axis.name for array in term.cod for axis in array}
 
 
 def test_the_shapes_are_torchs_own() -> None:

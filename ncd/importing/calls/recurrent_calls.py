@@ -135,7 +135,7 @@ def _layer(
     x = g.single(x, at)
     steps, before = leaves(x.dims[at]), x.dims[-1]
     rest = [dim for i, dim in enumerate(x.dims[:-1]) if i != at]
-    hidden = (Atom(weights[1].tensor.shape[1], "h", sealed=True),)
+    hidden = (Atom(weights[1].tensor.shape[1], "hidden", sealed=True),)
     states = [_matched(g, start, (*rest, hidden)) for start in starts]
     names = (parameter_name(weights[0].layer, g.path), parameter_name(weights[1].layer, g.path))
     order = [weights[0], *weights[2:3], weights[1], *weights[3:4]]

@@ -17,6 +17,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "bound": ("p", "o"),
     "c": ("c", "d", "e", "f", "g"),
     "heads": ("h", "g", "q"),
+    "hidden": ("d", "f", "k", "e", "g"),  # of a recurrent layer
     "m": ("m", "d", "e", "f", "g", "l"),
     "one": ("u", "w"),
     "out": ("d", "f", "k", "l", "n", "e", "g", "a", "q", "r"),

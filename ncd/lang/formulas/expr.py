@@ -57,21 +57,9 @@ class Arg(Expr):
 
 @dataclass(frozen=True)
 class Const(Expr):
-    """A number, a boolean, a text or None.
-
-    2, 2.0 and True are not the same, as torch computes whole and real numbers differently.
-
-    >>> Const(2) == Const(2), Const(2) == Const(2.0), Const(0.0) == Const(-0.0)
-    (True, False, False)
-    """
+    """A number, a boolean, a text or None."""
 
     value: int | float | bool | str | None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and repr(self.value) == repr(other.value)
-
-    def __hash__(self) -> int:
-        return hash(repr(self.value))
 
 
 @dataclass(frozen=True)

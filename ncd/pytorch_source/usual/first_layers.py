@@ -34,7 +34,8 @@ def first_layers(
     >>> {name: layer.in_features for name, layer in first_layers(tree, ["d", "y"], Net()).items()}
     {'d.x': 13, 'y': 7}
     """
-    known, found = {name: name for name in names}, {}
+    known = {name: name for name in names}
+    found: dict[str, nn.Module] = {}
     nodes = [one for one in ast.walk(forward) if isinstance(one, ast.Assign | ast.Call)]
     for node in sorted(nodes, key=_end):
         if isinstance(node, ast.Assign):
@@ -91,7 +92,7 @@ def _part(node: ast.expr, known: dict[str, str]) -> str:
 
 def _layer(node: ast.expr, model: nn.Module) -> nn.Module | None:
     """Returns the first layer in what ``self.encoder.first`` names; None where that is none."""
-    path = []
+    path: list[str] = []
     while isinstance(node, ast.Attribute):
         path.insert(0, node.attr)
         node = node.value
