@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ncd.findings.failures.failure import Failure
-from ncd.findings.failures.masks import mask_of, meets, scores_shape
+from ncd.findings.failures.masks import SCORES, mask_of, meets, scores_shape
 from ncd.findings.failures.size_words import (
     equation,
     equation_words,
@@ -262,11 +262,8 @@ def _attention(failure: Failure, call: Any) -> str:
     shapes = [shape_words(tuple(map(failure.value, one))) for one in call.shapes[:3]]
     words, mask, scores = equation_words(failure), mask_of(call), scores_shape(failure)
     if mask is not None and not meets(shape := _shape(failure, mask), scores):
-        axes = ", ".join(("batch", "heads", "queries", "keys")[-len(scores) :])
-        if len(scores) == 3:
-            axes = "batch, queries, keys"
         words = f"the mask is {shape_words(shape)}, and does not meet the scores of "
-        words += f"{shape_words(scores)} ({axes})"
+        words += f"{shape_words(scores)} ({SCORES.get(len(scores), 'queries, keys last')})"
     return f"query, key and value are {', '.join(shapes)}" + (f"; {words}" if words else "")
 
 

@@ -12,6 +12,7 @@ from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.size_words import shape_words
 
 Shape = tuple[int, ...]
+SCORES = {2: "queries, keys", 3: "batch, queries, keys", 4: "batch, heads, queries, keys"}
 WHOLE = re.compile(r"only bool and floating types of (\w+) are supported")
 
 
