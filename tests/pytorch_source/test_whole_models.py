@@ -142,6 +142,17 @@ def test_a_part_that_is_drawn_says_which_whole_is_not(text: str, note: str) -> N
     assert note in found.note
 
 
+SETTINGS = """
+from configs import BaseConfigs
+class Configs(BaseConfigs):
+    model: Layer
+"""
+
+
+def test_settings_that_name_a_module_are_no_whole() -> None:
+    assert "Configs" not in read_source(HEAD + LAYER + SETTINGS).note
+
+
 def test_a_part_without_weights_is_not_drawn_instead_of_the_whole() -> None:
     whole = NET.replace("x)", "x, pos)", 1).replace("(x)", "(x).reshape(7, 11) + pos")
     with pytest.raises(TextError) as error:

@@ -80,7 +80,7 @@ def _reached(tree: ast.Module) -> dict[str, set[str]]:
 
 
 def left_to_others(machine: Machine, tree: ast.Module, scope: Scope) -> list[str]:
-    """Returns the names of classes that use a module of the source, and run by another file's code.
+    """Returns the names of classes that make a module of the source, and run another file's code.
 
     Such a class has no ``forward`` of its own, and a base that is not known.
     """
@@ -90,8 +90,19 @@ def left_to_others(machine: Machine, tree: ast.Module, scope: Scope) -> list[str
         for name, value in scope.names.items()
         if isinstance(value, ClassValue) and not value.is_module
     }
-    reached = _reached(tree)
-    return [name for name in bases if bases[name] and reached.get(name, set()) & modules]
+    making = {
+        name
+        for name in bases
+        for node in ast.walk(place_of(tree, name) if bases[name] else ast.Pass())
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        if any(isinstance(x, ast.Call) and _called(x) in modules for x in ast.walk(node))
+    }
+    return [name for name in bases if name in making]
+
+
+def _called(call: ast.Call) -> str:
+    """Returns the name of what is called; empty for what has none."""
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def _forward(value: ClassValue) -> bool:
