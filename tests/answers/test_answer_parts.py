@@ -176,8 +176,8 @@ def test_a_product_that_does_not_meet(a: int, b: int, c: int, d: int, said: str)
         f"a and b must have same reduction dim, but got [{a}, {b}] X [{c}, {d}]",
         f"size mismatch, m1: [{a} x {b}], m2: [{c} x {d}]",
     ):
-        words = _product(text)
-        assert words and said in words
+        words = " ".join(_product(text) or ())
+        assert said in words
         assert words.startswith(
             f"The layer takes {c:,} numbers and gives {d:,}, but each of its {a:,} rows holds "
             f"{b:,}. Look for nn.Linear({c}, {d}): "
