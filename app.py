@@ -3,14 +3,15 @@
 import streamlit as st
 from starlette.middleware import Middleware
 
-from ncd.view.page import navigation, not_found
-from ncd.view.runtime import scheduler
-from ncd.view.server import health, serve
-from ncd.view.server.http import Site
+from ncd.app.host import health, serve
+from ncd.app.host.http import Site
+from ncd.app.page import navigation
+from ncd.app.page.navigation import with_not_found
+from ncd.app.runtime import scheduler
 
 if __name__ == "__main__":
     with scheduler.turn():
-        page = st.navigation(not_found.with_not_found(navigation.pages()), position="top")
+        page = st.navigation(with_not_found(navigation.pages()), position="top")
         st.set_page_config(page_title=navigation.heading(page.title), layout="wide")
         page.run()
 else:  # the server's import, before the first visitor comes

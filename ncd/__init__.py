@@ -13,27 +13,20 @@ from typing import TYPE_CHECKING, Any
 from ncd import quiet_interrupt  # before all that takes time
 
 # isort: split
-from ncd import notebook, ops
-from ncd.extras import needed_by
-from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, Value
-from ncd.lang.circuits.definition import define
-from ncd.lang.circuits.elaborate import Axes, elaborate
-from ncd.lang.errors import (
-    LimitError,
-    MismatchError,
-    NCDError,
-    ParseError,
-    SizeError,
-    UnknownNameError,
-)
-from ncd.lang.formats import Formats
-from ncd.lang.terms.blocks import Block, Equation, abreast
-from ncd.lang.terms.loops import Repeat, Scan
-from ncd.lang.terms.op import Op, Sample, Site
-from ncd.lang.terms.terms import Beside, Id, Term, Then
-from ncd.lang.types.axes import Array, Axis, Signature, Type
-from ncd.lang.types.axis_kinds import plain, seq, space
-from ncd.notebook import load_ipython_extension as load_ipython_extension
+from ncd import ops
+from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, Value
+from ncd.circuit.definition import define
+from ncd.circuit.elaborate import Axes, elaborate
+from ncd.errors import LimitError, MismatchError, NCDError, ParseError, SizeError, UnknownNameError
+from ncd.installation import needed_by
+from ncd.language.axes import Array, Axis, Signature, Type, plain, seq, space
+from ncd.language.blocks import Block, Equation, abreast
+from ncd.language.loops import Repeat, Scan
+from ncd.language.number_formats import Formats
+from ncd.language.op import Op, Sample, Site
+from ncd.language.terms import Beside, Id, Term, Then
+from ncd.site import notebook
+from ncd.site.notebook import load_ipython_extension as load_ipython_extension
 from ncd.version import VERSION as __version__
 
 globals().update((op.__name__, op) for op in ops.CATALOGUE)
@@ -41,66 +34,69 @@ globals().update((op.__name__, op) for op in ops.CATALOGUE)
 if TYPE_CHECKING:
     from ncd.answers.answer import Answer
     from ncd.answers.ask import ask
-    from ncd.code import source
-    from ncd.costs import Cost, cost
-    from ncd.derivatives import gradient
-    from ncd.drawing import Drawing, draw
-    from ncd.export import html
-    from ncd.findings.module_findings import module_findings
-    from ncd.graph import Dag, autograd
-    from ncd.importing import Box, Imported, ImportFailed, from_torch
-    from ncd.models import CATALOGUE as catalogue
-    from ncd.models import Entry, Knob
-    from ncd.onnx_model import onnx
+    from ncd.circuit.costs import Cost, cost
+    from ncd.drawing.backends.drawing import Drawing
+    from ncd.drawing.pipeline import draw
+    from ncd.explain.autograd_dag import Dag, autograd
+    from ncd.explain.equation_proof import prove
+    from ncd.explain.shape_tracker import track
+    from ncd.findings.search import module_findings
+    from ncd.notation.term_reader import TextError, parse
+    from ncd.notation.term_text import spell
     from ncd.ops import *
-    from ncd.run import (
-        Checkpoints,
-        Limits,
-        Saved,
-        SavedArray,
-        Trace,
-        checkpoints,
-        devices,
-        example_inputs,
-        prove,
-        saved,
-        trace,
-        track,
-    )
-    from ncd.run import compile as compile
-    from ncd.serial import from_json, to_json
-    from ncd.streaming import Stream, stream
-    from ncd.streaming.loop import Result, run_stream
-    from ncd.text import TextError, parse, spell
-    from ncd.widget import Explorer, explore
+    from ncd.read.torch_calls.import_recorder import ImportFailed
+    from ncd.read.torch_module.from_torch import Box, Imported, from_torch
+    from ncd.rewrite.gradient import gradient
+    from ncd.rewrite.tile_loop import Result, run_stream
+    from ncd.rewrite.tile_schedule import Stream, stream
+    from ncd.run.checkpointing import Checkpoints, Saved, SavedArray, checkpoints, saved
+    from ncd.run.device import devices
+    from ncd.run.guard import compile as compile
+    from ncd.run.limits import Limits
+    from ncd.run.module import Trace, trace
+    from ncd.run.seeding import example_inputs
+    from ncd.site.document import html
+    from ncd.site.widget import Explorer, explore
+    from ncd.systems.catalogue import CATALOGUE as catalogue
+    from ncd.systems.catalogue_entry import Entry, Knob
+    from ncd.write.onnx.onnx_model import onnx
+    from ncd.write.term_json import from_json, to_json
+    from ncd.write.torch_source.source_file import source
 
 # The names of the modules besides the language itself: each is imported when it is used.
 _LATE = {
     "answers.answer": ("Answer",),
-    "code": ("source",),
-    "costs": ("Cost", "cost"),
-    "derivatives": ("gradient",),
-    "drawing": ("Drawing", "draw"),
-    "export": ("html",),
-    "models": ("catalogue", "Entry", "Knob"),
-    "serial": ("from_json", "to_json"),
-    "streaming": ("Stream", "stream"),
-    "text": ("TextError", "parse", "spell"),
+    "write.torch_source.source_file": ("source",),
+    "circuit.costs": ("Cost", "cost"),
+    "rewrite.gradient": ("gradient",),
+    "drawing.backends.drawing": ("Drawing",),
+    "drawing.pipeline": ("draw",),
+    "site.document": ("html",),
+    "systems.catalogue": ("catalogue", "Entry", "Knob"),
+    "write.term_json": ("from_json", "to_json"),
+    "rewrite.tile_schedule": ("Stream", "stream"),
+    "notation.term_reader": ("TextError", "parse"),
+    "notation.term_text": ("spell",),
 }
 # Those of modules that import torch; without it they are no part of a star import.
 _RUN = {
     "answers.ask": ("ask",),
-    "findings.module_findings": ("module_findings",),
-    "graph": ("Dag", "autograd"),
-    "importing": ("Box", "Imported", "ImportFailed", "from_torch"),
-    "streaming.loop": ("Result", "run_stream"),
-    "run": (
-        *("Limits", "Trace", "compile", "devices", "example_inputs", "prove", "trace", "track"),
-        *("Saved", "SavedArray", "saved", "Checkpoints", "checkpoints"),
-    ),
+    "findings.search": ("module_findings",),
+    "explain.autograd_dag": ("Dag", "autograd"),
+    "explain.equation_proof": ("prove",),
+    "explain.shape_tracker": ("track",),
+    "read.torch_calls.import_recorder": ("ImportFailed",),
+    "read.torch_module.from_torch": ("Box", "Imported", "from_torch"),
+    "rewrite.tile_loop": ("Result", "run_stream"),
+    "run.checkpointing": ("Saved", "SavedArray", "saved", "Checkpoints", "checkpoints"),
+    "run.device": ("devices",),
+    "run.guard": ("compile",),
+    "run.limits": ("Limits",),
+    "run.module": ("Trace", "trace"),
+    "run.seeding": ("example_inputs",),
 }
 # Those of modules that import one more library each.
-_ALSO = {"onnx_model": ("onnx",), "widget": ("Explorer", "explore")}
+_ALSO = {"write.onnx.onnx_model": ("onnx",), "site.widget": ("Explorer", "explore")}
 _RENAMED = {"catalogue": "CATALOGUE"}
 
 Term._repr_mimebundle_ = notebook.bundle  # type: ignore[attr-defined]  # lang knows no drawing
@@ -228,8 +224,8 @@ __all__ = [
 # A star import leaves out what needs a library that is not installed.
 _NEEDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_RUN, ("torch",)),
-    "onnx_model": ("torch", "onnx"),
-    "widget": ("torch", "anywidget"),
+    "write.onnx.onnx_model": ("torch", "onnx"),
+    "site.widget": ("torch", "anywidget"),
 }
 _MISSING = {
     name

@@ -14,14 +14,24 @@ from typing import NoReturn, get_args
 
 import ncd
 from ncd.cli.ask_command import ask
-from ncd.cli.commands import check, crowd, list_, render, run, serve, show, site, source, train
-from ncd.cli.import_command import import_
-from ncd.cli.output import check_output, discard_output, replace_unprintable
-from ncd.cli.picture_files import FILES
-from ncd.extras import COMMANDS, MissingExtra, needed_by
-from ncd.lang.errors import NCDError
-from ncd.lang.formats import BITS, PLAIN
-from ncd.lang.label_choice import Labels
+from ncd.cli.commands import (
+    check,
+    crowd,
+    import_,
+    list_,
+    render,
+    run,
+    serve,
+    show,
+    site,
+    source,
+    train,
+)
+from ncd.cli.output import FILES, check_output, discard_output, replace_unprintable
+from ncd.errors import NCDError
+from ncd.installation import COMMANDS, MissingExtra, needed_by
+from ncd.language.arguments import Labels
+from ncd.language.number_formats import BITS, PLAIN_FORMATS
 
 Options = Callable[["Parser"], None]
 Command = Callable[[argparse.Namespace], int]
@@ -104,7 +114,7 @@ def _formats(command: Parser) -> None:
         "cache": "number format of what a cache keeps",
     }
     for kind, help in said.items():
-        command.add_argument(f"--{kind}", choices=list(BITS), default=PLAIN, help=help)
+        command.add_argument(f"--{kind}", choices=list(BITS), default=PLAIN_FORMATS, help=help)
 
 
 def _asked(command: Parser) -> None:

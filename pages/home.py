@@ -1,5 +1,5 @@
 """The first page: all systems."""
 
-from ncd.view.page.gallery import show
+from ncd.app.page.gallery import show
 
 show()

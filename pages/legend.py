@@ -1,5 +1,5 @@
 """The legend: every sign of the notation."""
 
-from ncd.view.diagram.legend import show
+from ncd.app.figure.legend_page import show
 
 show()

@@ -1,5 +1,5 @@
 """Yours: the diagram of what a visitor types."""
 
-from ncd.view.page import own_page
+from ncd.app.page import own_page
 
 own_page.show()

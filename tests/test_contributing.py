@@ -65,10 +65,10 @@ def test_an_op_and_a_system_are_a_file_and_a_line_each() -> None:
     changed = [path for path in added() if (ROOT / path).exists()]
     assert [path.split("/")[:2] for path in new] == [
         ["ncd", "ops"],
-        ["ncd", "models"],
+        ["ncd", "systems"],
         ["pages", "normalisation"],
     ]
-    assert changed == ["ncd/ops/__init__.py", "ncd/models/__init__.py"]
+    assert changed == ["ncd/ops/__init__.py", "ncd/systems/catalogue.py"]
     for path in changed:
         before, after = (ROOT / path).read_text().splitlines(), added()[path].splitlines()
         assert len(after) == len(before) + 1 and set(before) < set(after)

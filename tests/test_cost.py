@@ -9,10 +9,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
 from ncd import Einsum, Entry, Id, Linear, Term
+from ncd.circuit.costs import remarks
 from ncd.cli.check import settings as ends
-from ncd.costs import remarks
-from ncd.lang.formulas.prefixed_amounts import amount
-from ncd.run.limits.run_memory import Storages
+from ncd.formulas.prefixed_amounts import amount
+from ncd.run.run_memory import Storages
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 

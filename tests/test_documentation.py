@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import ncd
-from ncd.bundled_files import ROOT
+from ncd.installation import ROOT
 from tools import live_diagrams, reference_examples
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))

@@ -10,9 +10,9 @@ from PIL import Image
 
 import ncd
 from ncd.__main__ import main
-from ncd.cli.picture_files import FILES
-from ncd.file_facts import facts_of_file, onnx_with_facts, png_with_facts, tex_with_facts
-from ncd.lang.errors import shown
+from ncd.cli.output import FILES
+from ncd.errors import shown
+from ncd.write.file_facts import facts_of_file, onnx_with_facts, png_with_facts, tex_with_facts
 
 ENTRY = ncd.catalogue["multi-head-attention"]
 NASTY = {
@@ -71,7 +71,7 @@ def test_a_file_leads_back_to_its_page(kind: str, tmp_path: Path) -> None:
 
 def test_facts_of_any_text_are_read_back(tmp_path: Path) -> None:
     picture = ncd.draw(TERM)
-    svg = ncd.serial.svg_with_term(picture.svg(), TERM, NASTY)
+    svg = ncd.write.term_json.svg_with_term(picture.svg(), TERM, NASTY)
     tex, png = tex_with_facts(picture.tex(), NASTY), png_with_facts(picture.png(), NASTY)
     for text in (svg, tex, ncd.html(TERM, about=NASTY)):
         assert facts_of_file(text.encode()) == NASTY

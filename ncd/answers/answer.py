@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ncd.findings.finding import Finding
-from ncd.lang.terms.terms import Term
+from ncd.findings.reading.finding import Finding
+from ncd.language.terms import Term
 
 Kind = Literal["source", "line", "einsum", "einops", "config", "term", "traceback"]
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ncd.answers.answer import Answer
-from ncd.answers.joined_files import File, joined, of_text
+from ncd.answers.opened_files import File, joined, of_text
 from ncd.answers.plain_answer import answer_of, completed, config_answer, reading_of, refused
-from ncd.findings.finding import LATE, LATE_SIZES, Finding
+from ncd.errors import NCDError
+from ncd.findings.reading.finding import LATE, LATE_SIZES, Finding
 from ncd.jobs.source_reading import reader
-from ncd.lang.errors import NCDError
-from ncd.lang.terms.arguments import check_text
-from ncd.models.configs.config_reader import is_config
-from ncd.text import is_source
-from ncd.text.recognise import has_calls
-from ncd.text.unindented import unindented
+from ncd.language.arguments import check_text
+from ncd.read.configs.config_reader import is_config
+from ncd.read.recognise import has_calls, is_source, unindented
 
 
 def ask(text: str, files: Sequence[File] = ()) -> Answer:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from ncd.costs import cost_of, in_bytes
-from ncd.lang.circuits.circuit import Cell, Circuit
-from ncd.lang.formats import Formats, is_cached
-from ncd.lang.types.axes import Array
-from ncd.models.language_models.model_parts import window_size
+from ncd.circuit.circuit import Cell, Circuit
+from ncd.circuit.costs import cost_of, in_bytes
+from ncd.language.axes import Array
+from ncd.language.number_formats import Formats, is_cached
 from ncd.ops import Pad
+from ncd.systems.language_models.model_parts import window_size
 
 WEIGHTS = ("float32", "bfloat16", "int8", "int4")  # the formats that are compared
 USUAL = "bfloat16"  # of weights, arrays and the cache

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ncd.answers.answer import Answer
+from ncd.answers.answer_sentences import shape_words
 from ncd.answers.plain_answer import sentence_of
-from ncd.answers.result_sentence import shape_words
-from ncd.findings.finding import Cure, Finding, edited
+from ncd.findings.reading.finding import Cure, Finding, edited
 
 KINDS = {"failure": "fails", "silent": "hardly meant"}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import ncd
 from ncd.cli.output import STDOUT, print_json
-from ncd.lang.errors import ParseError
-from ncd.text.unindented import unindented
+from ncd.errors import ParseError
+from ncd.read.recognise import unindented
 
 
 def ask(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The commands; each prints its result and returns the exit code."""
+"""The commands; each prints its result."""
 
 from __future__ import annotations
 
@@ -9,25 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import ncd
-from ncd.cli.address import check_address
-from ncd.cli.json_data import circuit_data, cost_data, entry_data, peak_bytes
+from ncd.circuit.circuit import Circuit, Loop
+from ncd.circuit.costs import COUNTED, Cost, OpCost, remarks
+from ncd.cli.crowd import check_address
 from ncd.cli.output import (
+    FILES,
     STDOUT,
     Progress,
+    circuit_data,
+    cost_data,
+    entry_data,
+    entry_facts,
     file_kind,
+    package_facts,
+    peak_bytes,
     print_json,
     print_table,
     report_beside,
     sizes_text,
+    term_data,
     worded,
     write,
 )
-from ncd.cli.picture_files import FILES, entry_facts
-from ncd.costs import COUNTED, Cost, OpCost, remarks
-from ncd.lang.circuits.circuit import Circuit, Loop
-from ncd.lang.errors import ParseError
-from ncd.lang.terms.terms import Term
-from ncd.models import Entry
+from ncd.errors import ParseError
+from ncd.language.terms import Term
+from ncd.read.configs.config_reader import READERS, read_config
+from ncd.systems.catalogue_entry import Entry
 
 
 def list_(args: argparse.Namespace) -> int:
@@ -110,8 +117,8 @@ def source(args: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ncd.run.base.device import exact
-    from ncd.run.limits.measurement import one_run
+    from ncd.run.device import exact
+    from ncd.run.measurement import one_run
 
     exact()
     entry, knobs, term = _chosen(args)
@@ -144,7 +151,7 @@ def _print_run(entry: Entry, data: Mapping[str, Any]) -> None:
 
 def check(args: argparse.Namespace) -> int:
     from ncd.cli.check import check as check_all
-    from ncd.run.base.device import device, exact
+    from ncd.run.device import device, exact
 
     exact()
     device(args.device)
@@ -176,7 +183,8 @@ def train(args: argparse.Namespace) -> int:
         file_kind(args.output, (".safetensors",))
     import torch
 
-    from ncd.train import Fit, written
+    from ncd.systems.training.trained_weights import written
+    from ncd.systems.training.training_loop import Fit
 
     torch.set_num_threads(1)  # so that the numbers are those of the page
     fit = Fit(args.name, _settings(ncd.catalogue[args.name], args), args.seed, args.steps)
@@ -211,9 +219,9 @@ def _trained(data: Mapping[str, Any], args: argparse.Namespace) -> int:
 
 def serve(args: argparse.Namespace) -> int:
     check_address(args.host, args.port)
-    from ncd.importing import imported_file
-    from ncd.view.server.serve import serve as serve_app
-    from ncd.view.session import own_entry
+    from ncd.app.host.serve import serve as serve_app
+    from ncd.app.scene import own_entry
+    from ncd.read.torch_module.from_torch import imported_file
 
     for place in args.modules:
         found = imported_file(place, args.inputs)
@@ -223,7 +231,7 @@ def serve(args: argparse.Namespace) -> int:
 
 
 def site(args: argparse.Namespace) -> int:
-    from ncd.static_site.site_files import chosen, write_site
+    from ncd.site.site_files import chosen, write_site
 
     entries = chosen(args.names)
     try:
@@ -292,3 +300,65 @@ def _counts(cost: Cost | OpCost) -> tuple[str, str, str]:
 
 def _shape(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape)) or "()"
+
+
+CONFIG = "hf:"  # before the file of a published configuration
+
+
+def import_(args: argparse.Namespace) -> int:
+    if args.module.startswith(CONFIG) and not args.inputs and (text := _known(args.module)):
+        model = read_config(text)
+        term = model.system(**model.sizes)
+        _write(term, model.title, args)
+        _report(term, term_data(term), args)
+        return 0
+    from ncd.cli.answer_text import finding_lines
+    from ncd.cli.import_data import import_data
+    from ncd.cli.import_findings import import_findings
+    from ncd.read.torch_module.from_torch import imported_file
+
+    found = imported_file(args.module, args.inputs)
+    _write(found.term, args.module, args)
+    findings = import_findings(args.module, args.inputs, found)
+    _report(found.term, import_data(found, findings), args)
+    if findings and not args.json:
+        text = Path(args.module.rpartition(":")[0]).read_text(encoding="utf-8")
+        with report_beside(args.output):
+            for each in findings:
+                print("\n".join(finding_lines(each, text)))
+    return 1 if found.failure else 0
+
+
+def _known(place: str) -> str:
+    """Returns the text of a configuration whose model has a term here, or an empty text."""
+    try:
+        text = Path(place.removeprefix(CONFIG)).read_text()
+        kind = str(json.loads(text).get("model_type", ""))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return ""
+    return text if kind in READERS else ""
+
+
+def _write(term: Term, title: str, args: argparse.Namespace) -> None:
+    if not args.output:
+        return
+    kind = file_kind(args.output, (".json", *FILES), args.to)
+    args.notes, args.bands, args.cells, args.title = {}, False, False, title
+    args.facts = {"system": args.module, "inputs": args.inputs, **package_facts()}
+    made = ncd.to_json(term).encode() if kind == ".json" else FILES[kind](term, args)
+    write(args.output, made)
+
+
+def _report(term: Term, data: Mapping[str, Any], args: argparse.Namespace) -> None:
+    if args.json:
+        print_json(data)
+        return
+    with report_beside(args.output):
+        print(f"{term.dom.spec} -> {term.cod.spec}")
+        rows: list[tuple[object, ...]] = [(name, worded(value)) for name, value in data.items()]
+        hidden = ("dom", "cod", "boxes", "notes", "findings")
+        print_table([row for row in rows if row[0] not in hidden])
+        if boxes := data.get("boxes"):
+            print_table([("box", box["function"], box["why"]) for box in boxes])
+        for note in data.get("notes", ()):
+            print(note)

@@ -3,12 +3,13 @@
 A cookie keeps each visitor on the process that has their session. A process that ends is started
 again within a second or two, as all are forked from this one, which has imported everything; its
 visitors come back with the settings in their links. If it stays away they go to another process,
-which lets some of them go once it is there again (``ncd/view/server/health.py``). Caddy is the
+which lets some of them go once it is there again (``ncd/app/host/health.py``). Caddy is the
 proxy in front, and balances the load otherwise.
 """
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import re
@@ -29,8 +30,43 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
-from ncd.cli.address import check_address
-from ncd.lang.errors import NCDError
+from ncd.errors import NCDError
+
+PORTS = 65535
+
+
+class AddressError(NCDError):
+    """Nothing can be served at this address."""
+
+
+def check_address(host: str, port: int) -> None:
+    """Raises AddressError, with a cure, if a server cannot listen at this address.
+
+    >>> check_address("127.0.0.1", 99999)
+    Traceback (most recent call last):
+        ...
+    ncd.cli.crowd.AddressError: 99999 is no port: those go from 1 to 65535. Try --port 8501.
+    >>> check_address("nowhere.invalid", 8501)
+    Traceback (most recent call last):
+        ...
+    ncd.cli.crowd.AddressError: no host is called 'nowhere.invalid'. Try --host 127.0.0.1.
+    """
+    if not 1 <= port <= PORTS:
+        raise AddressError(f"{port} is no port: those go from 1 to {PORTS}", cure="--port 8501")
+    try:
+        family, kind, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError):
+        raise AddressError(f"no host is called {host!r}", cure="--host 127.0.0.1") from None
+    with socket.socket(family, kind) as asked:
+        asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            asked.bind(place)
+        except OSError as error:
+            reason = error.strerror or error
+            used = error.errno != errno.EADDRNOTAVAIL
+            cure = "another port" if used else "--host 0.0.0.0, for every address of this machine"
+            raise AddressError(f"{host}:{port}: {reason}", cure=cure) from None
+
 
 CADDY = "caddy"
 RULES = Path(__file__).with_name("Caddyfile")
@@ -43,7 +79,7 @@ SHORT, TRIES = 20.0, 3  # give up after so many lives of at most so many seconds
 LOOK = 0.2  # seconds between checks of the processes
 # Torch looks for a GPU without starting CUDA, which could not be used after a fork.
 GPU_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK", "1"
-SHARE = getattr(signal, "SIGUSR1", None)  # see ncd/view/server/health.py; not on every system
+SHARE = getattr(signal, "SIGUSR1", None)  # see ncd/app/host/health.py; not on every system
 AWAY = -1  # the count of visitors of a process that is not ready
 # Other systems cannot safely fork a process that has used their libraries.
 FORK = sys.platform == "linux"
@@ -92,7 +128,7 @@ def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], n
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the handlers of the parent
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(around)
-    from ncd.view.server import health, serve
+    from ncd.app.host import health, serve
 
     health.join(counts, number)
     with suppress(KeyboardInterrupt):
@@ -139,7 +175,7 @@ def settings(count: int) -> dict[str, str]:
 def _prepare() -> None:
     """Imports and computes everything that the processes share."""
     os.environ.setdefault(*GPU_CHECK)
-    from ncd.view.server import serve
+    from ncd.app.host import serve
 
     serve.prepare()
     gc.collect()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ncd.cli.json_data import term_data
-from ncd.findings.finding import Finding
-from ncd.importing import Imported
+from ncd.cli.output import term_data
+from ncd.findings.reading.finding import Finding
+from ncd.read.torch_module.from_torch import Imported
 
 
 def import_data(found: Imported, findings: Sequence[Finding] = ()) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from ncd.findings.finding import Finding
-from ncd.findings.module_findings import call_findings
-from ncd.importing import Imported
-from ncd.pytorch_source.usual.spelled_inputs import array_words
+from ncd.findings.reading.finding import Finding
+from ncd.findings.search import call_findings
+from ncd.read.python_source.model_inputs import array_words
+from ncd.read.torch_module.from_torch import Imported
 
 MAKERS = (ast.ClassDef, ast.FunctionDef)  # of what makes a module
 

@@ -1,18 +1,86 @@
-"""Output of the commands: tables, JSON, a progress bar."""
+"""Tables, JSON, progress, and written files."""
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
-from typing import TextIO
+from typing import Any, Literal, TextIO
+from urllib.parse import urlencode
 
-from ncd.lang.errors import ParseError
+import ncd
+from ncd.circuit.circuit import Circuit, State, Value
+from ncd.circuit.costs import Cost, cost
+from ncd.errors import ParseError, unknown
+from ncd.installation import needed_by
+from ncd.language.terms import Term
+from ncd.systems.catalogue_entry import Entry
+from ncd.write.file_facts import LICENCE, onnx_with_facts, png_with_facts, tex_with_facts
+from ncd.write.term_json import svg_with_term
+
+
+def entry_data(entry: Entry) -> dict[str, Any]:
+    """Returns an entry with its knobs and presets."""
+    names = ("name", "title", "source", "section", "type")
+    own = {name: getattr(entry, name) for name in names}
+    knobs = [{**vars(knob), "limits": knob.limits} for knob in entry.knobs]
+    return {**own, "knobs": knobs, "presets": [vars(preset) for preset in entry.presets]}
+
+
+def circuit_data(circuit: Circuit) -> dict[str, Any]:
+    """Returns the states of a circuit, and of the first body of each of its loops."""
+    loops = [
+        {"id": loop.id, "kind": loop.kind, "states": _states_data(loop.bodies[0].states)}
+        for loop in circuit.loops
+    ]
+    return {"states": _states_data(circuit.states), "loops": loops}
+
+
+def _states_data(states: Sequence[State]) -> list[list[dict[str, Any]]]:
+    return [[_value_data(value) for value in state] for state in states]
+
+
+def _value_data(value: Value) -> dict[str, Any]:
+    array = value.array
+    axes = [{"name": a.name, "size": a.size, "sequence": a.sequence} for a in array]
+    below = None if array.below is None else array.below.size
+    return {"id": value.id, "axes": axes, "shape": array.shape, "below": below}
+
+
+def cost_data(circuit: Circuit, cost: Cost) -> dict[str, Any]:
+    """Returns the costs of each op, in total, and the memory of a run."""
+    ops = []
+    for op in cost.ops:
+        cell = circuit.cell(op.node)
+        ends = {"ins": [v.id for v in cell.inputs], "outs": [v.id for v in cell.outputs]}
+        ops.append({**vars(op), "module": cell.path, **ends})
+    names = ("parameters", "flops", "bytes", "weight_bytes", "cache_bytes")
+    total = {name: getattr(cost, name) for name in names}
+    return {"ops": ops, "total": {**total, "peak": peak_bytes(circuit)}}
+
+
+def peak_bytes(circuit: Circuit) -> int | None:
+    """Returns the memory of a run in bytes, which torch is asked for; None where it is missing."""
+    if not find_spec("torch"):
+        return None
+    from ncd.run.guard import peak
+
+    return peak(circuit)
+
+
+def term_data(term: Term) -> dict[str, Any]:
+    """Returns the types and the costs of a term."""
+    total = cost(term)
+    types = {"dom": term.dom.spec, "cod": term.cod.spec}
+    return {**types, "parameters": total.parameters, "flops": total.flops}
+
 
 STDOUT = "-"  # the file that stands for standard output
 
@@ -138,3 +206,68 @@ def discard_output(*streams: TextIO) -> None:
     """Discards all further output of these streams, so that no error appears at the end."""
     for stream in streams:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+# By file suffix; ``args.facts`` are the facts of the file's origin.
+FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
+    ".svg": lambda term, args: svg_with_term(_drawing(term, args).svg(), term, args.facts).encode(),
+    ".png": lambda term, args: png_with_facts(_drawing(term, args).png(args.scale), args.facts),
+    ".pdf": lambda term, args: _drawing(term, args).pdf(args.facts),
+    ".tex": lambda term, args: tex_with_facts(
+        _drawing(term, args).tex(not args.picture), args.facts
+    ).encode(),
+    ".html": lambda term, args: _html(term, args).encode(),
+    ".onnx": lambda term, args: _onnx(term, args.facts),
+}
+
+
+LOOK = ("labels", "title", "dark", "notes", "bands", "cells")
+
+
+def _html(term: Term, args: argparse.Namespace) -> str:
+    from ncd.site.document import document  # takes a second, and `ncd list` needs none
+    from ncd.site.entry_page import of_entry
+
+    facts = args.facts
+    entry = ncd.catalogue.get(facts.get("system", ""))
+    system = of_entry(entry, facts["settings"]) if entry else None
+    return document(term, args.labels, args.title, facts, system)
+
+
+def _onnx(term: Term, facts: Mapping[str, Any]) -> bytes:
+    with needed_by("ncd render -o FILE.onnx"):
+        model = ncd.onnx(term)
+    return onnx_with_facts(model.SerializeToString(), facts)
+
+
+def entry_facts(entry: Entry, settings: Mapping[str, int]) -> dict[str, Any]:
+    """Returns the origin of a picture of the catalogue; its link opens the same page of the app."""
+    turned = {k.name: settings[k.name] for k in entry.knobs if settings[k.name] != k.default}
+    return {
+        "system": entry.name,
+        "title": entry.title,
+        "source": entry.source,
+        "settings": dict(settings),
+        "seed": 0,  # that of the page; a picture does not depend on it
+        "link": f"/{entry.name}{'?' if turned else ''}{urlencode(turned)}",
+        **package_facts(),
+    }
+
+
+def package_facts() -> dict[str, Any]:
+    """Returns the version and the licence of the package."""
+    return {"version": ncd.__version__, "licence": LICENCE}
+
+
+def _drawing(term: Term, args: argparse.Namespace) -> ncd.Drawing:
+    look = {name: getattr(args, name) for name in LOOK}
+    return ncd.draw(term, folded=_folded(term, args), width=args.width or None, **look)
+
+
+def _folded(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["auto"]:
+    """Returns the titles of the blocks to collapse."""
+    titles = dict.fromkeys(fence.title for fence in ncd.elaborate(term).fences if fence.title)
+    for name in args.folded:
+        if name not in titles:
+            raise unknown("block", name, titles)
+    return args.folded or (() if args.open else "auto")

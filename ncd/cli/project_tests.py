@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
-from ncd.bundled_files import ROOT
+from ncd.installation import ROOT
 
 DONE = re.compile(r"\[ *(\d+)%\]")
 COUNT = re.compile(r"(\d+) (?:passed|failed|error)")

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ncd.circuit.circuit import Circuit, State
+from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.base import style
-from ncd.drawing.base.label import math, roman, wrap
-from ncd.drawing.base.primitives import Box, Extra, Outline, Point, Text, polygon
-from ncd.drawing.base.transform import moved, together
-from ncd.lang.circuits.circuit import Circuit, State
-from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.terms.blocks import Equation
-from ncd.lang.terms.terms import Term
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import math, roman, wrap
+from ncd.drawing.elements.primitives import (
+    Box,
+    Extra,
+    Outline,
+    Point,
+    Text,
+    moved,
+    polygon,
+    together,
+)
+from ncd.language.blocks import Equation
+from ncd.language.terms import Term
 
 
 def sides(circuit: Circuit) -> tuple[Circuit, ...]:

@@ -15,20 +15,19 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from ncd.drawing.backends.svg_template import Pattern, Place, Spot, Way, with_words
-from ncd.drawing.base.alt_text import describe
-from ncd.drawing.base.primitives import DrawnGlyph, DrawnWire, Picture
-from ncd.drawing.collapse import shown
-from ncd.drawing.collapse.repeated_layers import stacked
+from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State, Value, called
+from ncd.drawing.alt_text import describe
+from ncd.drawing.backends.svg import Pattern, Place, Spot, Way, with_words
+from ncd.drawing.elements.primitives import DrawnGlyph, DrawnWire, Picture
 from ncd.drawing.equation import sides
 from ncd.drawing.placement.layout import wire_words
-from ncd.lang.circuits.array_names import called
-from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
-from ncd.lang.once import Key
-from ncd.lang.terms.field_spelling import field_names
-from ncd.lang.terms.op import Op
-from ncd.lang.terms.terms import Term
-from ncd.lang.types.axes import Array
+from ncd.drawing.plan.abbreviation import shown
+from ncd.drawing.plan.repeated_layers import stacked
+from ncd.language.axes import Array
+from ncd.language.cached_property import Key
+from ncd.language.fields import field_names
+from ncd.language.op import Op
+from ncd.language.terms import Term
 
 Plain = str | int | float
 PARTS = 6_000  # wires and ops of the drawings that are kept, at 5 kB each

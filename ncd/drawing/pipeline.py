@@ -1,4 +1,4 @@
-"""The way from a term to its drawing: collapse, plan, row breaks, placement, overlays."""
+"""From a term, or one block of it, to its drawing, through all stages."""
 
 from __future__ import annotations
 
@@ -9,34 +9,28 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, called, casts
+from ncd.circuit.elaborate import elaborate
+from ncd.drawing.alt_text import describe
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.base import style
-from ncd.drawing.base.alt_text import describe
-from ncd.drawing.base.plan_types import Plan
-from ncd.drawing.base.transform import changed
-from ncd.drawing.collapse import shown
-from ncd.drawing.collapse.collapsed_blocks import Box
-from ncd.drawing.collapse.repeated_layers import stacked
-from ncd.drawing.collapse.saved_arrays import Note, original
+from ncd.drawing.callouts import noted
+from ncd.drawing.cell_grids import celled, lifting
+from ncd.drawing.elements import style
+from ncd.drawing.elements.plan_columns import Plan
+from ncd.drawing.elements.primitives import changed
 from ncd.drawing.equation import equated, sides
-from ncd.drawing.fit.auto_expand import Opener, Plans, Room, Sized, wanted
-from ncd.drawing.fit.paper_width import drawing_units, fitted
-from ncd.drawing.fit.row_breaks import rows_of
+from ncd.drawing.fit import Opener, Plans, Room, Sized, drawing_units, fitted, rows_of, wanted
 from ncd.drawing.layout_cache import cached
-from ncd.drawing.overlays.callouts import noted
-from ncd.drawing.overlays.cell_grids import celled, lifting
-from ncd.drawing.placement.axis_labels import Labels
-from ncd.drawing.placement.layout import lay
-from ncd.drawing.placement.row_stitching import joined
+from ncd.drawing.placement.layout import joined, lay
+from ncd.drawing.plan.abbreviation import shown
 from ncd.drawing.plan.build_plan import first_bodies, plan
-from ncd.lang.circuits.array_formats import casts
-from ncd.lang.circuits.array_names import called
-from ncd.lang.circuits.circuit import Cell, Circuit, Loop
-from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.errors import SizeError
-from ncd.lang.errors import shown as quoted
-from ncd.lang.formats import Formats
-from ncd.lang.terms.arguments import (
+from ncd.drawing.plan.collapse import Box
+from ncd.drawing.plan.memory_notes import Note, original
+from ncd.drawing.plan.repeated_layers import stacked
+from ncd.errors import SizeError, UnknownNameError
+from ncd.errors import shown as quoted
+from ncd.language.arguments import (
+    Labels,
     check_choice,
     check_flag,
     check_formats,
@@ -46,8 +40,9 @@ from ncd.lang.terms.arguments import (
     check_texts,
     positive,
 )
-from ncd.lang.terms.blocks import Equation
-from ncd.lang.terms.terms import Term
+from ncd.language.blocks import Equation
+from ncd.language.number_formats import Formats
+from ncd.language.terms import Term
 
 Folded = Literal["auto"] | Collection[str]
 Shut = Literal["auto"] | frozenset[str]
@@ -115,7 +110,7 @@ def draw(
     Source: V. Abbott, *Neural Circuit Diagrams* (2024); placement after Gansner et al. 1993,
     *A Technique for Drawing Directed Graphs*.
 
-    >>> from ncd.lang.terms.terms import Id
+    >>> from ncd import Id
     >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]
     '<svg'
     """
@@ -151,8 +146,8 @@ def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
 
     Later bodies of a repetition, and all but the first of a stack of equal layers, are left out.
 
-    >>> from ncd.lang.terms.loops import Repeat
-    >>> from ncd.lang.terms.wire import Wire
+    >>> from ncd import Repeat
+    >>> from ncd.language.wire import Wire
     >>> circuit = elaborate(Repeat((Wire("a:2 -> a"),) * 3))
     >>> len(circuit.cells), len(drawn_cells(circuit))
     (3, 1)
@@ -163,7 +158,7 @@ def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
 def drawn_wires(circuit: Circuit) -> int:
     """Returns how many wires a drawing of everything has, those of each column counted anew.
 
-    >>> from ncd.lang.terms.terms import Id
+    >>> from ncd import Id
     >>> from ncd.ops import Softmax
     >>> drawn_wires(elaborate(Id("y:2 m:3") >> Softmax("m")))
     4
@@ -244,3 +239,70 @@ def _laid(rows: list[Plan], options: Options) -> Drawing:
         glyphs = tuple(replace(glyph, cells=hidden.get(glyph.node, ())) for glyph in whole.glyphs)
         whole = replace(whole, glyphs=glyphs)
     return whole
+
+
+def draw_part(
+    term: Term, id: str, labels: Labels = "names", *, width: float = 1280.0, dark: bool = False
+) -> Drawing:
+    """Draws the inside of one block of a term.
+
+    >>> from ncd import Block
+    >>> from ncd.ops import Linear, Softmax
+    >>> term = Linear("m:2 -> k:3") >> Block(Softmax("k"), "Weights")
+    >>> [glyph.node for glyph in draw_part(term, "f0").glyphs]
+    ['n1']
+    """
+    inside = part(elaborate(term), id)
+    options = Options(labels, "auto", width, (), False, False, dark, "", ())
+    return cached(inside, options, labels != "names", lambda: drawn(inside, options))
+
+
+def part(circuit: Circuit, id: str) -> Circuit:
+    """Returns the inside of a block as a circuit; of a repetition or a stack, the first body.
+
+    Raises UnknownNameError if neither the circuit nor its drawing has such a block.
+
+    >>> from ncd import Block
+    >>> from ncd.ops import Linear, Softmax
+    >>> whole = elaborate(Linear("m:2 -> k:3") >> Block(Softmax("k"), "Weights"))
+    >>> inside = part(whole, "f0")
+    >>> [cell.id for cell in inside.cells], [value.id for value in inside.inputs]
+    (['n1'], ['v1'])
+    """
+    parts = sides(circuit)
+    for whole in (*parts, *map(stacked, parts)):
+        if (found := _in(whole, id)) is not None:
+            return found
+    raise UnknownNameError(f"there is no block {id!r}", cure="an id such as f0")
+
+
+def _in(circuit: Circuit, id: str) -> Circuit | None:
+    for loop in circuit.loops:
+        if loop.id == id:
+            return loop.bodies[0]
+    for inner in (circuit, *(body for loop in circuit.loops for body in loop.bodies)):
+        for fence in inner.own_fences:
+            if fence.id == id:
+                return _cut(inner, fence)
+    return None
+
+
+def _cut(circuit: Circuit, fence: Fence) -> Circuit:
+    """Returns the columns of a circuit that lie inside one of its fences."""
+    steps = tuple(
+        tuple(_within(unit, fence.id) for unit in step if fence.id in unit.fences)
+        for step in circuit.steps[fence.first : fence.last]
+    )
+    known = {fence.id}
+    inner: list[Fence] = []
+    for other in circuit.own_fences:  # the outer before the inner
+        if other.parent in known:
+            known.add(other.id)
+            parent = "" if other.parent == fence.id else other.parent
+            inner.append(replace(other, first=other.first - fence.first, parent=parent))
+    return Circuit(fence.term or circuit.term, fence.states, steps, tuple(inner))
+
+
+def _within(unit: Cell | Loop, id: str) -> Cell | Loop:
+    """Returns a unit without the fences around the part."""
+    return replace(unit, fences=unit.fences[unit.fences.index(id) + 1 :])

@@ -1,20 +1,117 @@
-"""Finds what is wrong with a source, where, why, and the edits that cure it."""
+"""Finds what is wrong with a source or a module, where, why, and the edits that cure it."""
 
 from __future__ import annotations
 
+import inspect
 import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from ncd.findings.assumed_inputs import plain_reading, with_assumption
-from ncd.findings.cures.trying import cures
+import sympy
+from torch import nn
+from torch.utils._pytree import tree_leaves
+
+from ncd.errors import ParseError, shown
+from ncd.findings.cures.cure_search import cures
+from ncd.findings.cures.number_edits import near_sizes, solutions
 from ncd.findings.cures.working_sizes import working_sizes
 from ncd.findings.failures.explanation import explanation
 from ncd.findings.failures.failure import Failure, failure_of
-from ncd.findings.finding import LATE, Finding
+from ncd.findings.reading.finding import LATE, Finding
 from ncd.findings.reading.source_trace import Trace
-from ncd.findings.silent.silent import silent
-from ncd.findings.sizes.sizes import sizes
-from ncd.pytorch_source.base.source_tree import deep
-from ncd.text.unindented import unindented
+from ncd.findings.silent.silent_search import silent
+from ncd.findings.sizes.size_search import sizes
+from ncd.read.python_source.assumptions import OTHER, unfit
+from ncd.read.python_source.model_inputs import input_words
+from ncd.read.python_source.source_tree import deep
+from ncd.read.python_source.usual_sizes import PLAIN
+from ncd.read.recognise import unindented
+from ncd.read.torch_module.from_torch import Imported
+
+TOKENS = "1x16"  # a batch and its length
+TURNS = 3  # sizes that are fitted
+RANK = 3  # of inputs whose sizes are fitted; for a picture the reader tries the usual ones
+
+
+def plain_reading(text: str, deadline: float) -> Trace:
+    """Returns a reading with plain numbers, whose failure is not that of an assumed input.
+
+    Args:
+        text: The source.
+        deadline: When it gives up, in seconds of computing.
+    """
+    trace = Trace(text, False, deadline).read()
+    failure = failure_of(trace) if trace.assumed else None
+    if failure is not None and failure.call is not None and failure.call.name == "embedding":
+        rows = failure.value(failure.call.shapes[-1][0])
+        trace = Trace(text, False, deadline, f"{TOKENS}#{rows}").read()
+    for _ in range(TURNS):
+        shapes = trace.assumed or trace.shapes
+        if trace.error is None or not shapes or "," in shapes or shapes.count("x") >= RANK:
+            break
+        again = _fitted(text, shapes, deadline)
+        if again is None or again.message == trace.message:
+            break
+        trace = again
+    return trace
+
+
+def with_assumption(failure: Failure, plain: Trace, reason: str) -> str:
+    """Returns the reason of a failure; first that what is assumed does not fit, if it rests on it.
+
+    Args:
+        failure: The failure.
+        plain: The reading with plain numbers, which knows what is assumed.
+        reason: Why it fails.
+    """
+    taken, table = plain.machine.taken, failure.trace.table
+    if not (plain.assumed or taken):
+        return reason
+    sure = failure.trace.symbolic and failure.test is not None
+    inputs, sizes = plain.assumed, taken
+    if sure and failure.test is not None:
+        of_input = [table.places.get(one) for one in table.numbers(failure.test.expr)]
+        inputs = inputs if any(one and not one.line for one in of_input) else ""
+        plainly = {int(one) for one in failure.test.expr.atoms(sympy.Integer)}
+        sizes = {name: given for name, given in taken.items() if plainly & {*_numbers(given)}}
+    words = unfit(inputs, sizes, sure)
+    return f"{words[:1].upper()}{words[1:]}: {reason} Try {OTHER}." if words else reason
+
+
+def _numbers(given: Mapping[str, Any]) -> Iterator[int]:
+    """Yields the whole numbers among some values, and those in their lists."""
+    for value in given.values():
+        yield from (n for n in tree_leaves(value) if type(n) is int)
+
+
+def _fitted(text: str, shapes: str, deadline: float) -> Trace | None:
+    """Returns a reading with another size of the assumed input, if one may fit."""
+    failure = failure_of(Trace(text, True, deadline, shapes).read())
+    if failure is None or failure.test is None:
+        return None
+    table = failure.trace.table
+    for symbol in sorted(table.numbers(failure.test.expr), key=str):
+        place = table.places.get(symbol)
+        if place is None or place.line:
+            continue
+        for value in solutions(failure, (symbol,), near_sizes(failure))[:1]:
+            return Trace(text, False, deadline, _with(shapes, place.start, value)).read()
+    return None
+
+
+def _with(shapes: str, index: int, value: int) -> str:
+    """Returns a shape with another size at a place.
+
+    >>> _with("1x16#50", 1, 12)
+    '1x12#50'
+    """
+    sizes, hash_sign, rows = shapes.partition("#")
+    numbers = sizes.split("x")
+    numbers[index] = str(value)
+    return "x".join(numbers) + hash_sign + rows
+
 
 SECONDS = 9.0  # of computing, for everything; the process has 16
 SYMBOLS = 0.6  # of it for the reading with symbols
@@ -90,3 +187,80 @@ def _failure(plain: Trace, deadline: float) -> tuple[Failure | None, bool]:
     in_time = time.process_time() < end
     same = symbolic is not None and symbolic.line == found.line
     return symbolic if same else found, in_time
+
+
+def module_findings(found: Imported) -> tuple[Finding, ...]:
+    """Returns what is found in the source of a module that has been imported.
+
+    Its file is read, and nothing in it is run again. The module is made anew from the arguments
+    that it keeps under their own names, or has by default.
+
+    Args:
+        found: What ``ncd.from_torch`` returned.
+
+    Returns:
+        The findings, whose lines are those of the file of the module's class; none where that has
+        no file, or where it cannot be told how the module was made.
+
+    Raises:
+        ParseError: For something that ``from_torch`` did not return.
+
+    Source: this project's own.
+
+    >>> import ncd, torch
+    >>> ncd.module_findings(ncd.from_torch(nn.Linear(8, 3), torch.ones(2, 8)))
+    ()
+    """
+    if not isinstance(found, Imported):
+        raise ParseError(f"{shown(found)} is no module that was imported", cure="ncd.from_torch")
+    module, kind = found.exported.module, type(found.exported.module)
+    if kind.__module__.startswith("torch.") or "." in kind.__qualname__:
+        return ()
+    settings = _settings(module)
+    inputs = _spelled(found.exported.args, found.exported.named)
+    try:
+        text = Path(inspect.getsourcefile(kind.forward) or "").read_text(encoding="utf-8")
+    except (OSError, TypeError, ValueError):
+        return ()
+    if settings is None or inputs is None:
+        return ()
+    return call_findings(text, f"{kind.__name__}({settings})({inputs})", bool(found.failure))
+
+
+def call_findings(text: str, call: str, fails: bool) -> tuple[Finding, ...]:
+    """Returns what is found in a text on a call in its last line.
+
+    A failure is one of the module only if that ``fails`` as well.
+    """
+    line = text.count("\n") + 2  # of the call
+    known = (each for each in findings(f"{text}\n{call}") if each.line < line)
+    return tuple(
+        replace(each, cures=tuple(c for c in each.cures if all(e.line < line for e in c.edits)))
+        for each in known
+        if each.kind != "failure" or fails
+    )
+
+
+def _settings(module: nn.Module) -> str | None:
+    """Returns the arguments with which a module was made; None if one is not known."""
+    found = []
+    given = list(inspect.signature(type(module).__init__).parameters.values())[1:]
+    for each in given:
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            continue
+        value = vars(module).get(each.name, each.default)
+        if type(value) not in PLAIN or (value is None and each.default is not None):
+            if each.default is each.empty:
+                return None
+            continue
+        found.append(f"{each.name}={value!r}")
+    return ", ".join(found)
+
+
+def _spelled(args: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+    """Returns the inputs of a module as a source writes them; None if it cannot."""
+    pairs = [*(("", x) for x in args), *((f"{name}=", x) for name, x in named.items())]
+    words = [(name, input_words(x)) for name, x in pairs]
+    if any(each is None for _, each in words):
+        return None
+    return ", ".join(f"{name}{each}" for name, each in words)

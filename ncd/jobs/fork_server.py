@@ -1,4 +1,4 @@
-"""The process that workers are forked from; it has imported torch and knows no visitor.
+"""The process that workers are forked from, and their work.
 
 ``python -m ncd.jobs.fork_server KIND`` receives the sockets of jobs over its standard input, a Unix
 socket. It ends when the process that started it does.
@@ -7,16 +7,65 @@ socket. It ends when the process that started it does.
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import select
 import socket
 import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from threading import Thread
 
-from ncd.jobs.local_workers import WANT
-from ncd.jobs.worker import lower_priority, make_ready, work
-from ncd.jobs.worker_channel import Line, Message
+import torch
+
+from ncd.jobs.local_workers import WANT, Line, Message
+from ncd.jobs.pool_jobs import forward, train
+from ncd.jobs.source_job import findings, sizes, source, warm_up
+from ncd.run.device import exact
+
+AFTER = 10  # added niceness of workers, so that pages come first; at most 19
+FIRST = 500  # of 1000: if memory runs out, the kernel kills a worker, not the server
+KINDS: Mapping[str, Callable[..., None]] = {
+    "findings": findings,
+    "sizes": sizes,
+    "forward": forward,
+    "source": source,
+    "train": train,
+}
+
+
+def make_ready(kind: str) -> None:
+    """Prepares for a kind of job: imports data sets, or warms torch up."""
+    torch.set_num_threads(1)  # a process that is forked has no others
+    exact()
+    if kind == "source":
+        warm_up()
+        return
+    for name in ("sklearn.datasets", "torch._dynamo"):
+        importlib.import_module(name)
+
+
+def lower_priority() -> None:
+    """Gives this process the lowest priority, also when the system runs out of memory."""
+    os.nice(max(0, AFTER - os.nice(0)))
+    score = Path("/proc/self/oom_score_adj")
+    if score.exists():
+        score.write_text(str(FIRST))
+
+
+def work(text: str, line: Line) -> None:
+    """Does a job; an error is reported in one line.
+
+    It uses one thread, so that the numbers are the same on all machines of one kind.
+    """
+    question = json.loads(text)
+    torch.set_num_threads(1)
+    try:
+        KINDS[question["kind"]](line, **question["given"])
+    except Exception as error:  # reported to the visitor
+        line.fail(f"{type(error).__name__}: {error}".partition("\n")[0])
+
 
 LOOK = 0.1  # seconds between checks for workers that have ended
 

@@ -1,4 +1,4 @@
-"""The pool of workers with its queue; equal questions share one job.
+"""The pool of workers with its queue, and turns that are shared out fairly.
 
 Each visitor who waits has a :class:`Ticket`. A job runs as long as somebody waits for it. A job
 whose worker is lost starts again once. Results are cached.
@@ -8,18 +8,108 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from threading import Condition, Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from cachetools import LRUCache
 
-from ncd.jobs.local_workers import Local
-from ncd.jobs.worker_channel import LONGEST, Message, question
-from ncd.jobs.worker_interface import Backend, Worker
+from ncd.jobs.local_workers import LONGEST, Local, Message, question
+
+
+class Worker(Protocol):
+    """A worker at one job."""
+
+    def news(self) -> Iterator[Message]: ...
+    def want(self) -> None: ...
+    def end(self) -> None: ...
+
+
+class Backend(Protocol):
+    """A source of workers."""
+
+    slots: int  # the most workers at once
+
+    def prepare(self) -> None: ...
+    def start(self, text: str) -> Worker: ...
+
+
+class Turns:
+    """A few turns at once; who had one longest ago, or has fewest now, is next.
+
+    However many a visitor asks for, another one waits for no more than one of them to end.
+
+    Args:
+        count: How many there are at once.
+
+    >>> turns = Turns(1)
+    >>> with turns.taken("a", seconds=0) as first, turns.taken("b", seconds=0) as second:
+    ...     first, second
+    (True, False)
+    """
+
+    def __init__(self, count: int) -> None:
+        self._news = Condition()  # guards all fields below
+        self.count = self._free = count
+        self._running: list[str] = []  # by visitor
+        self._waiting: list[tuple[str, object]] = []  # in the order in which they came
+        self._last: dict[str, int] = {}  # by a visitor who waits or runs: which turn it had
+        self._given = 0
+
+    @property
+    def waiting(self) -> int:
+        """The number of those who wait for a turn."""
+        with self._news:
+            return len(self._waiting)
+
+    @contextmanager
+    def taken(self, visitor: str, seconds: float) -> Iterator[bool]:
+        """Waits for a turn; yields whether it came in time, and gives it back at the end."""
+        came = self._wait(visitor, seconds)
+        try:
+            yield came
+        finally:
+            if came:
+                self._give_back(visitor)
+
+    def _wait(self, visitor: str, seconds: float) -> bool:
+        own = visitor, object()
+        with self._news:
+            self._waiting.append(own)
+            try:
+                came = self._news.wait_for(lambda: self._free > 0 and self._next() is own, seconds)
+            finally:
+                self._waiting.remove(own)
+            if came:
+                self._free -= 1
+                self._given += 1
+                self._running.append(visitor)
+                self._last[visitor] = self._given
+            self._tidy()
+            return came
+
+    def _next(self) -> tuple[str, object]:
+        def rank(one: tuple[str, object]) -> tuple[int, int]:
+            return self._running.count(one[0]), self._last.get(one[0], 0)
+
+        return min(self._waiting, key=rank)  # the first of those that are alike
+
+    def _give_back(self, visitor: str) -> None:
+        with self._news:
+            self._free += 1
+            self._running.remove(visitor)
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Forgets visitors who have left, and lets those who wait look again."""
+        here = {*self._running, *(visitor for visitor, _ in self._waiting)}
+        self._last = {visitor: turn for visitor, turn in self._last.items() if visitor in here}
+        self._news.notify_all()
+
 
 ADDRESS = "NCD_RAY"  # the environment variable with the address of a cluster
 GONE = 90.0  # seconds until a ticket expires; a hidden page renews its own each minute
@@ -121,7 +211,7 @@ class Pool:
         self._watched = False
 
     def ask(self, kind: str, given: Mapping[str, Any]) -> Ticket:
-        """Returns a ticket for a job of a kind in ``ncd.jobs.worker.KINDS``; equal jobs share."""
+        """Returns a ticket for a job of one of the workers' kinds; equal jobs share it."""
         return Ticket(self, kind, given)
 
     def join(self, ticket: Ticket, text: str, heavy: bool) -> Job:

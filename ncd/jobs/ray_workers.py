@@ -13,9 +13,8 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread, Timer
 from typing import Any
 
-from ncd.jobs.local_workers import ROOT, slots
-from ncd.jobs.worker import lower_priority, make_ready, work
-from ncd.jobs.worker_channel import Line, Message
+from ncd.jobs.fork_server import lower_priority, make_ready, work
+from ncd.jobs.local_workers import ROOT, Line, Message, slots
 
 LISTEN = 5.0  # seconds of one call that waits for news
 CALLS = 2  # calls of an actor at once: one waits for news, one makes requests

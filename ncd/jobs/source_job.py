@@ -1,21 +1,44 @@
-"""The job that reads PyTorch source, under time and memory limits of the operating system."""
+"""The job that reads a source, and the one that searches its findings, as data."""
 
 from __future__ import annotations
 
 import json
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from ncd.errors import NCDError
+from ncd.findings.reading.finding import Cure, Edit, Finding
 from ncd.findings.search import findings as found_in
 from ncd.findings.search import size_findings
-from ncd.jobs import finding_data
-from ncd.jobs.worker_channel import Line
-from ncd.lang.errors import NCDError
-from ncd.pytorch_source.source_reader import read_source
-from ncd.serial import LONGEST, to_json
-from ncd.text.reader import TextError
+from ncd.jobs.local_workers import Line
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source.source_reader import read_source
+from ncd.write.term_json import LONGEST_JSON, to_json
+
+
+def written(findings: Sequence[Finding]) -> bytes:
+    """Returns findings as JSON.
+
+    >>> read(written([Finding("silent", 3, "a", "b")]))
+    (Finding(kind='silent', line=3, layer='a', says='b', cures=()),)
+    """
+    return json.dumps([asdict(each) for each in findings]).encode()
+
+
+def read(data: bytes) -> tuple[Finding, ...]:
+    """Returns findings that were written as JSON."""
+    return tuple(
+        Finding(**{**each, "cures": tuple(_cure(**cure) for cure in each["cures"])})
+        for each in json.loads(data)
+    )
+
+
+def _cure(edits: list[dict[str, object]], shapes: list[list[int]], **same: object) -> Cure:
+    places = tuple(Edit(**edit) for edit in edits)  # type: ignore[arg-type]
+    return Cure(edits=places, shapes=tuple(map(tuple, shapes)), **same)  # type: ignore[arg-type]
+
 
 BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
 FINDING = 16  # seconds of computing at most for findings; the search itself ends sooner
@@ -87,14 +110,14 @@ def findings(line: Line, text: str) -> None:
     """Finds what is wrong with a source, and sends the findings as JSON."""
     _limit_memory()
     _limit_time(FINDING)
-    line.give(finding_data.written(found_in(text)))
+    line.give(written(found_in(text)))
 
 
 def sizes(line: Line, text: str) -> None:
     """Finds for which sizes a source works, and sends the findings as JSON."""
     _limit_memory()
     _limit_time(FINDING)
-    line.give(finding_data.written(size_findings(text)))
+    line.give(written(size_findings(text)))
 
 
 def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
@@ -106,7 +129,7 @@ def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
     try:
         found = read_source(text, made)
         term = to_json(found.term, indent=None)
-        if len(term) > LONGEST:
+        if len(term) > LONGEST_JSON:
             raise TextError("its term is too large to be drawn", 1, 1, cure="fewer layers")
     except TextError as error:
         return {"error": _spelled(error)}

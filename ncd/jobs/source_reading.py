@@ -13,17 +13,15 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from ncd.findings.finding import Finding
-from ncd.jobs import finding_data
-from ncd.jobs.local_workers import Local
-from ncd.jobs.source_job import FINDING, SECONDS
-from ncd.jobs.turns import Turns
-from ncd.jobs.worker_channel import question
-from ncd.lang.errors import NCDError
-from ncd.serial import from_json
-from ncd.text.call_form import call_of
-from ncd.text.reading import Reading
-from ncd.text.text_errors import TextError
+from ncd.errors import NCDError
+from ncd.findings.reading.finding import Finding
+from ncd.jobs.job_pool import Turns
+from ncd.jobs.local_workers import Local, question
+from ncd.jobs.source_job import FINDING, SECONDS, read
+from ncd.notation.call_form import call_of
+from ncd.notation.term_reader import TextError
+from ncd.read.recognise import Reading
+from ncd.write.term_json import from_json
 
 PATIENCE = 60.0  # seconds until the first process is ready, and an answer has come
 QUEUE = 20.0  # seconds that a text waits for others
@@ -100,7 +98,7 @@ class Reader:
             seconds = SECONDS if kind == "source" else FINDING
             fact = f"it takes more than {seconds} seconds of computing, or 200 MB"
             return TextError(fact, 1, 1, cure="fewer layers, or smaller sizes")
-        return _read(result) if kind == "source" else finding_data.read(result)
+        return _read(result) if kind == "source" else read(result)
 
     def _result(self, kind: str, text: str) -> bytes | None:
         """Returns the result for a text; None if the operating system ended the process."""

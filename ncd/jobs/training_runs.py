@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from ncd.jobs import job_pool
 from ncd.jobs.job_pool import Pool, Ticket
-from ncd.jobs.worker_channel import Message
-from ncd.train import Progress
+from ncd.jobs.local_workers import Message
+from ncd.systems.training.training_loop import Progress
 
 
 class Run(Ticket):
     """A visitor's training run, requested when it is created.
 
     :meth:`look` must be called at least once a minute, else the run stops. ``loop`` is one of
-    ``ncd.jobs.training_job.LOOPS``, and ``given`` its arguments beside those of every loop.
+    ``ncd.jobs.pool_jobs.LOOPS``, and ``given`` its arguments beside those of every loop.
 
     >>> run = Run("image-recogniser", {"x": 8, "n": 8}, steps=2)
     >>> while not run.over:

@@ -1,11 +1,11 @@
 """Multi-head attention: figure 21 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.common.paper_equation import Paper
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.walk.source import Paper
 
 LEAD = """
 Every position of *y*, such as a word, looks at every position of *x* in *h* ways at once, and takes

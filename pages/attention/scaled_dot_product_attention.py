@@ -1,11 +1,11 @@
 """Scaled dot-product attention: figure 20 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.common.paper_equation import Paper
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.walk.source import Paper
 
 LEAD = """
 Each query in *Q* is compared with every key in *K*, and takes a mixture of the values *V* of those

@@ -1,10 +1,10 @@
 """The delta rule: a state that is corrected instead of filled up."""
 
 from ncd import catalogue
-from ncd.models.components.matrix_states import delta_rule
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components.state_pictures import StatePictures
+from ncd.app.page.page import page
+from ncd.app.panels.language_models.recurrent_states import StatePictures
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.systems.recurrent.linear_attention import delta_rule
 
 LEAD = """
 A matrix is the memory: each token asks it its own key, and writes only what the answer lacks.

@@ -1,11 +1,11 @@
 """Grouped queries: several query heads share one head of keys and values."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components.cache_size import CacheSize
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps
+from ncd.app.panels.attention.cache_size import CacheSize
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Attention with many heads of queries, and fewer heads of keys and values, which groups of them

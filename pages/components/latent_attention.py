@@ -1,11 +1,11 @@
 """Latent attention: all keys and values come from a few features that are kept."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components.cache_size import CacheSize
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps
+from ncd.app.panels.attention.cache_size import CacheSize
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Attention that keeps only a few compressed features of each token, from which the keys and values of

@@ -1,10 +1,10 @@
 """Linear attention: a softmax less, and the past fits into a matrix."""
 
 from ncd import catalogue
-from ncd.models.components.matrix_states import linear_attention
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components.state_pictures import StatePictures
+from ncd.app.page.page import page
+from ncd.app.panels.language_models.recurrent_states import StatePictures
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.systems.recurrent.linear_attention import linear_attention
 
 LEAD = """
 Attention without the softmax, so that all keys and values so far can be added up in one matrix: the

@@ -1,9 +1,9 @@
 """LoRA: a trained map stays, and a small update beside it learns."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components import merged_weights
+from ncd.app.page.page import page
+from ncd.app.panels.language_models import merged_weights
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A trained map stays as it is; beside it two thin maps learn, and afterwards all three are one map

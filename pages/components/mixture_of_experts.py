@@ -1,9 +1,9 @@
 """A mixture of experts: many feed-forwards, a few of which work on each position."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import expert_routing
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.app.page.page import page
+from ncd.app.panels.attention import expert_routing
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A router gives each position a score for every expert, and only the best few compute: parameters

@@ -1,11 +1,10 @@
 """Sliding window: every layer sees a few positions back, and many layers see far."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components import token_reach
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps, token_reach
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Layers of attention in which a position sees only itself and the few before it; what is further away

@@ -1,9 +1,9 @@
 """SwiGLU: a feed-forward with a gate."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components import gate_map
+from ncd.app.page.page import page
+from ncd.app.panels.language_models import gate_map
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A feed-forward with two maps side by side: one makes values, and the other decides how much of each

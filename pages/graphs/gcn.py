@@ -1,9 +1,9 @@
 """Graph convolution: a node becomes a weighted sum of its neighbours."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.graphs import neighbours
+from ncd.app.page.page import page
+from ncd.app.panels.attention import neighbours
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Each node adds up its neighbours and itself, each with a weight of its own, and then comes a linear

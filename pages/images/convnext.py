@@ -1,9 +1,9 @@
 """ConvNeXt: a convolutional network with the sizes and the habits of a transformer."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.images import convolution_blocks
+from ncd.app.page.page import page
+from ncd.app.panels.images import convolution_blocks
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A convolution that mixes places but no channels, then two maps that mix channels but no places: a

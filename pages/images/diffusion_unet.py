@@ -1,11 +1,11 @@
 """The U-Net of a diffusion model: it finds the noise in a picture, knowing how noisy it is."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.images import noise_steps
-from ncd.view.panels.learning import training
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.images import noise_steps
+from ncd.app.panels.learning import training
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A network that has learned to find the noise in a picture can begin with noise alone: it takes a

@@ -1,11 +1,11 @@
 """DiT: a transformer that finds the noise in a picture, with norms that the time step sets."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.images import step_modulation
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps
+from ncd.app.panels.images import step_modulation
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A vision transformer that finds the noise in a picture. How noisy the picture is, and what it shows,

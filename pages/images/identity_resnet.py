@@ -1,10 +1,10 @@
 """The identity residual network: figure 26 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.images import one_block
-from ncd.view.panels.learning import classification, feature_maps, training
+from ncd.app.page.page import page
+from ncd.app.panels.images import classification, feature_maps, one_block
+from ncd.app.panels.learning import training
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Images pass through three blocks of residual components, become smaller and deeper, and end as

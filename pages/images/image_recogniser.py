@@ -1,9 +1,10 @@
 """A recogniser of handwritten digits: figure 19 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, code_lines, cost_table, shapes, source, values
-from ncd.view.panels.learning import classification, training
+from ncd.app.page.page import page
+from ncd.app.panels.images import classification
+from ncd.app.panels.learning import training
+from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
 
 LEAD = """
 An image becomes a row of numbers, and three learned maps turn that into how likely each digit is.

@@ -1,9 +1,10 @@
 """LeNet: the model with Rearrange of the second document."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, code_lines, cost_table, shapes, source, values
-from ncd.view.panels.learning import classification, feature_maps, training
+from ncd.app.page.page import page
+from ncd.app.panels.images import classification, feature_maps
+from ncd.app.panels.learning import training
+from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
 
 LEAD = """
 Two convolutions look for small shapes everywhere in a picture, and one line of einops passes what

@@ -1,8 +1,8 @@
 """A residual block: the first of a stage in figure 26 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.app.page.page import page
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 An image takes two paths at once, through three convolutions and through one, and the results are

@@ -1,9 +1,9 @@
 """Swin: attention in windows, which every other layer shifts."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.images import windows
+from ncd.app.page.page import page
+from ncd.app.panels.attention import windows
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Patches look only at the patches of their window, and every other layer moves the windows by half

@@ -1,9 +1,10 @@
 """A U-Net: figure 27 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.learning import feature_maps, segmentation, training
+from ncd.app.page.page import page
+from ncd.app.panels.images import feature_maps, segmentation
+from ncd.app.panels.learning import training
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 An image becomes smaller level by level, and then larger again; each level on the way up also

@@ -1,10 +1,10 @@
 """The variational autoencoder: a picture as a point with a spread, and a picture of each point."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.images import latent_plane
-from ncd.view.panels.learning import training
+from ncd.app.page.page import page
+from ncd.app.panels.images import latent_plane
+from ncd.app.panels.learning import training
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Each picture becomes a point with a spread, and each point a picture again: so the points between

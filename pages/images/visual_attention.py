@@ -1,10 +1,10 @@
 """Visual attention: figure 28 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps, image_patches
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps, image_patches
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Every patch of one picture looks at all patches of another, and takes from each what it finds there.

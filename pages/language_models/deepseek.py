@@ -1,12 +1,12 @@
 """DeepSeek-V2: latent attention and small experts."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps, expert_routing
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components.cache_size import CacheSize
-from ncd.view.panels.language_models import model_size
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps, expert_routing
+from ncd.app.panels.attention.cache_size import CacheSize
+from ncd.app.panels.language_models import model_size
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Keys and values are kept as a few numbers for all heads together, and each word is sent to a few of

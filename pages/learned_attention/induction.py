@@ -1,11 +1,11 @@
 """Induction: two layers of attention that go on with what has been said before."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps, sequence_reading
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.learning import training
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps, sequence_reading
+from ncd.app.panels.learning import training
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A random word is repeated again and again; each text has another word, of another length. The

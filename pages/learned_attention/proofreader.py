@@ -1,11 +1,11 @@
 """Proofreader: one layer of multi-head attention that corrects sentences."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps, sequence_reading
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.learning import training
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps, sequence_reading
+from ncd.app.panels.learning import training
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Four heads have learned to correct sentences: *the keys by the door **is** old* becomes *are*. Each

@@ -1,8 +1,8 @@
 """Autograd: the graph of a loss, walked from its end to its start."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.app.page.page import page
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 While torch computes a loss, it notes each operation. Walked backwards, these notes give the

@@ -1,9 +1,9 @@
 """What the layers of a perceptron do to the plane: the notes on interpreting MLPs."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.learning import geometry
+from ncd.app.page.page import page
+from ncd.app.panels.learning import geometry
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 One layer turns, stretches, shifts and bends the plane; then a single straight cut is to part the

@@ -1,9 +1,9 @@
 """One network as a module and as a function: the second part of the autograd notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.learning import module_vs_function, per_sample_gradients, training_code
+from ncd.app.page.page import page
+from ncd.app.panels.learning import module_vs_function, per_sample_gradients, training_code
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A network can hold its weights, or be given them. Trained alike, both learn the same, to the last

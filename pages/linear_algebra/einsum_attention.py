@@ -1,9 +1,9 @@
 """Attention's scores by einsum, in steps and at once: figure 17 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, code_lines, cost_table, shapes, source, values
-from ncd.view.panels.tensors import equation_sides
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import equation_sides
+from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
 
 LEAD = """
 How well each query matches each key: worked out in four small steps, or in one line of code. Both

@@ -1,9 +1,9 @@
 """Linear algebra by bending and shifting wires: figure 18 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import cost_table, shapes, source, values
-from ncd.view.panels.tensors import equation_sides, equation_walk
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import equation_sides, equation_walk
+from ncd.app.panels.walk import cost_table, shapes, source, values
 
 LEAD = """
 Linear maps can be turned and moved along their wires without changing what comes out. Seven steps

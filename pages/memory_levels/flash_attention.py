@@ -1,10 +1,10 @@
 """Flash attention: attention as one loop over tiles of the keys."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import cost_table, shapes, source, values
-from ncd.view.panels.memory import tile_walk
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import tile_walk
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import cost_table, shapes, source, values
 
 LEAD = """
 Attention makes a score of every query and every key. Flash attention gives the same result without

@@ -1,9 +1,9 @@
 """A feed-forward as one loop over its inner features."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import cost_table, shapes, source, values
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import cost_table, shapes, source, values
 
 LEAD = """
 The wide layer between two linear maps is made tile by tile, used at once, and never stored.

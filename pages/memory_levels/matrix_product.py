@@ -1,9 +1,9 @@
 """A matrix product in tiles."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import cost_table, shapes, source, values
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import cost_table, shapes, source, values
 
 LEAD = """
 A product of two matrices, done in squares of the result: how large they are decides how often *A*

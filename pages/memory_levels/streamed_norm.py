@@ -1,9 +1,9 @@
 """A norm and a linear map in one pass."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import cost_table, shapes, source, values
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import cost_table, shapes, source, values
 
 LEAD = """
 A norm divides by a number that depends on all features. In front of a linear map one pass over

@@ -1,9 +1,9 @@
 """Batch norm beside layer norm: the notes on normalisation."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.learning import norm_statistics
+from ncd.app.page.page import page
+from ncd.app.panels.learning import norm_statistics
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Two norms of one array: batch norm compares a channel with itself in all images, layer norm the

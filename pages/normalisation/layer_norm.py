@@ -1,10 +1,10 @@
 """Layer norm by hand: the notebook that unit-tests a transformer."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.learning import norm_by_hand
-from ncd.view.panels.tensors import equation_sides
+from ncd.app.page.page import page
+from ncd.app.panels.learning import norm_by_hand
+from ncd.app.panels.tensors import equation_sides
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Each position is moved to mean 0 and stretched to variance 1, by its own *m* numbers alone.

@@ -1,9 +1,9 @@
 """The gated recurrent unit: one state, two gates."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import gates
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.app.page.page import page
+from ncd.app.panels.language_models import gates
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 One state and two gates: at each word, they say how much of every feature stays as it was, and how

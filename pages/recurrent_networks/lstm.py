@@ -1,9 +1,9 @@
 """The long short-term memory: a state that is kept unless a gate closes."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import gates
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.app.page.page import page
+from ncd.app.panels.language_models import gates
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A network that reads word after word, with a memory that it changes only as far as its gates let it.

@@ -1,9 +1,9 @@
 """Mamba: a recurrence whose steps depend on what is read."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.components import selective_states
+from ncd.app.page.page import page
+from ncd.app.panels.language_models import selective_states
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A language model without attention: each word itself decides how much of the past is forgotten, and

@@ -1,9 +1,9 @@
 """Broadcasting: figure 10 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.tensors import cells, equation_sides, three_ways
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import cells, equation_sides, three_ways
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 An operation on a row is an operation on every row of a table, and the wire of the rows passes

@@ -1,9 +1,9 @@
 """einops: the second document's tutorial on rearrange, reduce and repeat."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.tensors import einops_pattern
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import einops_pattern
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 One line says what happens to every axis of an array: what it is called, where it goes, and what is

@@ -1,9 +1,9 @@
 """Elementwise operations: figure 12 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.tensors import cells, equation_sides, three_ways
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import cells, equation_sides, three_ways
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A function of one number becomes a function of every number in a table: all wires pass over it.

@@ -1,9 +1,9 @@
 """Indexes: figure 8 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.tensors import cells
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import cells
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 An index takes one place along an axis: the wire ends in it, and what is left is a smaller tensor.

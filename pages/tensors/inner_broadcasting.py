@@ -1,9 +1,9 @@
 """Inner broadcasting: figure 11 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.tensors import cells, equation_sides, three_ways
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import cells, equation_sides, three_ways
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Of several arrays one alone can have rows: the operation then meets each row with the same other

@@ -1,9 +1,9 @@
 """Permute and reshape: the notes on permutations."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.tensors import memory_order, patch_raster, permutation_puzzle
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import memory_order, patch_raster, permutation_puzzle
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 Memory is one long line of numbers: the shape of an array says how the line is read, and permuting

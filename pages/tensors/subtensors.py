@@ -1,9 +1,9 @@
 """Subtensors: figure 9 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source
-from ncd.view.panels.tensors import cells, equation_sides, index_pairs
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import cells, equation_sides, index_pairs
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source
 
 LEAD = """
 A number in a table has two indexes, and it is the same number whichever of them is taken first.

@@ -1,9 +1,9 @@
 """Tensors: section 2.3 of the notebook."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values, wire_styles
-from ncd.view.panels.tensors import cells
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import cells
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values, wire_styles
 
 LEAD = """
 A tensor is an array of numbers along some axes, and each axis is a wire: two wires side by side are

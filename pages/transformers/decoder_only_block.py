@@ -1,10 +1,10 @@
 """A decoder without an encoder, as in GPT: architecture 2 of the tutorial."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps, kv_cache
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps, kv_cache
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 A language model's layer: every position looks only back, so that all of them can learn at once to

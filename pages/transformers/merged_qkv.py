@@ -1,10 +1,10 @@
 """Queries, keys and values out of one map: the exercise in the notes on permutations."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.attention import attention_maps, merged_heads
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.memory.what_moves import WhatMoves
+from ncd.app.page.page import page
+from ncd.app.panels.attention import attention_maps, merged_heads
+from ncd.app.panels.tensors.memory_bound import WhatMoves
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 One large map makes queries, keys and values at once; how its output is cut decides which number

@@ -1,9 +1,9 @@
 """The feed-forward of a transformer: the notebook that unit-tests one."""
 
 from ncd import catalogue
-from ncd.view.page.page import page
-from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.panels.tensors import pointwise
+from ncd.app.page.page import page
+from ncd.app.panels.tensors import pointwise
+from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
 The same two maps at every position: whether they are written as linear maps or as convolutions of

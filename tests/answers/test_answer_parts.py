@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from ncd.answers.answer import Answer
-from ncd.answers.default_sizes import LONG, USUAL, with_usual_sizes
+from ncd.answers.answer_sentences import LETTERS, dimension_names, result_sentence
 from ncd.answers.error_messages import CODE, _before, _picture, _product, _spelled, explain
-from ncd.answers.joined_files import joined, of_text
 from ncd.answers.model_memory import MOST, ModelMemory, _largest
-from ncd.answers.result_sentence import LETTERS, dimension_names, result_sentence
-from ncd.findings.finding import Cure, Edit, Finding
-from ncd.lang.errors import ParseError
-from ncd.lang.types.axes import Array, Type
-from ncd.text import parse
+from ncd.answers.opened_files import joined, of_text
+from ncd.answers.plain_answer import LONG, USUAL, with_usual_sizes
+from ncd.errors import ParseError
+from ncd.findings.reading.finding import Cure, Edit, Finding
+from ncd.language.axes import Array, Type
+from ncd.notation.term_reader import parse
 
 
 @pytest.mark.parametrize(

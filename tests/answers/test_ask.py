@@ -11,10 +11,10 @@ from torch import nn
 
 import ncd
 from ncd.answers.plain_answer import answer_of, completed, sentence_of
-from ncd.findings.finding import LATE, Cure, Edit, Finding
+from ncd.findings.reading.finding import LATE, Cure, Edit, Finding
 from ncd.jobs.source_reading import reader
-from ncd.text.reading import Reading
-from ncd.text.text_errors import TextError
+from ncd.notation.term_reader import TextError
+from ncd.read.recognise import Reading
 
 HEAD = "import torch\nfrom torch import nn\n"
 NET = """class Net(nn.Module):

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 import ncd
-from ncd.answers.cost_sentence import GIGA, _fits, memory_sentences
+from ncd.answers.answer_sentences import GIGA, _fits, memory_sentences
 from ncd.answers.model_memory import ModelMemory, model_memory
-from ncd.models.configs.config_reader import read_config
-from tests.models.configs.decoder_models import DECODERS, decoder
-from tests.models.configs.published_counts import COUNTS
-from tests.models.configs.test_published_sizes import LLAMA, SIZES
+from ncd.read.configs.config_reader import read_config
+from tests.read.configs.decoder_models import DECODERS, decoder
+from tests.read.configs.published_counts import COUNTS
+from tests.read.configs.test_published_sizes import LLAMA, SIZES
 
 NET = """class Net(nn.Module):
     def __init__(self):

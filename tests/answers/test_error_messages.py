@@ -10,9 +10,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ncd.answers.error_messages import CURE, explain, first_words
-from ncd.answers.message_table import MESSAGES
-from ncd.view.session.pasted_source import reading
+from ncd.answers.error_messages import CURE, MESSAGES, explain, first_words
+from ncd.app.scene.own_entry import reading
 
 R, L = torch.randn, torch.long
 Failing = Callable[[], object]
@@ -168,7 +167,7 @@ def test_a_long_hostile_message_is_looked_through_quickly() -> None:
 
 
 def test_the_page_explains_a_message_in_place_of_a_diagram() -> None:
-    from ncd.lang.errors import NCDError
+    from ncd.errors import NCDError
 
     message = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x9216 and 400x120)"
     for text in (message, message.partition(": ")[2]):

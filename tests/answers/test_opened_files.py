@@ -10,9 +10,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from ncd.answers.opened_files import BYTES, notebook_code, opened
-from ncd.lang.errors import LimitError, ParseError
-from ncd.pytorch_source.source_reader import read_source
-from ncd.view.page.own_page import edited
+from ncd.app.page.own_page import edited
+from ncd.errors import LimitError, ParseError
+from ncd.read.python_source.source_reader import read_source
 
 PARTS = """
 import torch.nn as nn

@@ -18,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 import ncd
-from ncd.static_site import page_prose
+from ncd.site.entry_page import file
 from tests.browser.page.test_own_answer import OUT, SIZES, WRONG
 from tests.browser.page.test_own_page import READY, write
 from tests.browser.waits import quiet, turn_to
@@ -141,7 +141,7 @@ def states() -> Iterator[State]:
 
 def panels(entry: ncd.Entry) -> list[str]:
     """Returns the panels of a page in the order of its tabs."""
-    found = re.search(r"panels=\((.*?)\)", Path(page_prose.file(entry)).read_text(), re.DOTALL)
+    found = re.search(r"panels=\((.*?)\)", Path(file(entry)).read_text(), re.DOTALL)
     assert found
     return [*re.findall(r"\w+", found[1]), "step", "compare"]
 

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import ncd
-from ncd.export.page.document import document
-from ncd.static_site.runs.entry_sizes import of_entry
+from ncd.site.document import document
+from ncd.site.entry_page import of_entry
 from tests.support.sampling import sample
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

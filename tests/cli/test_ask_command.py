@@ -13,7 +13,7 @@ import ncd
 from ncd.__main__ import main
 from ncd.answers.answer import Answer
 from ncd.cli.answer_text import answer_data, answer_lines
-from ncd.findings.finding import Cure, Edit, Finding
+from ncd.findings.reading.finding import Cure, Edit, Finding
 from tests.cli.test_commands import Capture, output
 
 RIGHT = "nn.Linear(8, 3)(torch.randn(2, 8))"

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 import ncd
-from ncd.cli import check, project_tests, stored_checks, term_checks
-from ncd.cli.term_checks import Case
-from ncd.lang.terms.op import Site
-from ncd.models import Entry, Knob
+from ncd.cli import check, project_tests
+from ncd.cli.check import Case
+from ncd.language.op import Site
 from ncd.ops import Elementwise
+from ncd.systems.catalogue_entry import Entry, Knob
 from tests.cli.test_commands import MHA, Capture, data, output
 
 
 def test_check_of_one_system_is_clean(capsys: Capture) -> None:
     text = output(capsys, "check", MHA, "--set", "h=2")
-    views = len(term_checks.STATIC) + len(term_checks.RUNNING)
+    views = len(check.STATIC) + len(check.RUNNING)
     assert text == (
         f"1 systems, 0 ops, 1 settings, {views} views, 0 tests: 0 settings refused by the guard, "
         "0 failures\n"
@@ -45,13 +45,13 @@ def test_check_goes_to_the_ends_of_every_knob() -> None:
 def test_check_lists_what_fails_and_exits_1(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(case: term_checks.Case) -> str:
+    def broken(case: check.Case) -> str:
         return "it is broken"
 
-    def raising(case: term_checks.Case) -> str:
+    def raising(case: check.Case) -> str:
         raise KeyError("lost\nand gone")
 
-    monkeypatch.setattr(check, "STATIC", (term_checks.types,))
+    monkeypatch.setattr(check, "STATIC", (check.types,))
     monkeypatch.setattr(check, "RUNNING", (broken, raising))
     text = output(capsys, "check", MHA, "--set", "k=1", code=1)
     at = f"{MHA} at h = 4, k = 1, m = 128, y = 20, x = 22, causal = 0"
@@ -69,22 +69,22 @@ def test_check_counts_what_the_guard_refuses(
     monkeypatch.setenv("NCD_MAX_BYTES", "1000")
     found = data(capsys, "check", MHA, "--set", "h=2")
     assert (len(found["refused"]), found["failures"]) == (1, [])
-    assert found["views"] == len(term_checks.STATIC)
+    assert found["views"] == len(check.STATIC)
     assert "NCD_MAX_BYTES is 1,000" in found["refused"][0]
 
 
-def views_that_fail(case: term_checks.Case) -> list[str]:
-    return [view.__name__ for view in (*term_checks.STATIC, *term_checks.RUNNING) if view(case)]
+def views_that_fail(case: check.Case) -> list[str]:
+    return [view.__name__ for view in (*check.STATIC, *check.RUNNING) if view(case)]
 
 
 def test_the_views_see_what_is_wrong() -> None:
     """A module whose weights went bad fails just the views that look at numbers."""
-    case = term_checks.Case(ncd.catalogue[MHA].build())
+    case = check.Case(ncd.catalogue[MHA].build())
     assert views_that_fail(case) == []
-    case = term_checks.Case(ncd.catalogue[MHA].build())
+    case = check.Case(ncd.catalogue[MHA].build())
     case.module.O.weight.data.fill_(float("nan"))
     assert {"forward", "backward"} <= set(views_that_fail(case))
-    case = term_checks.Case(ncd.catalogue[MHA].build())
+    case = check.Case(ncd.catalogue[MHA].build())
     softmax = next(c for c in case.circuit.cells if c.op.role == "softmax")
     case.trace.values[softmax.outputs[0].id].data.mul_(1.1)
     assert views_that_fail(case) == ["attention"]
@@ -95,19 +95,19 @@ def test_the_flops_are_compared_where_no_size_is_1(
     size: int, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case(ncd.Id(f"y:{size} m:3") >> ncd.Linear("m -> k:2", "L"))
-    assert term_checks.cost(case) is None
+    assert check.cost(case) is None
     stated = ncd.cost(case.term)
-    monkeypatch.setattr(term_checks, "count", lambda term: replace(stated, flops=7))
+    monkeypatch.setattr(check, "cost", lambda term: replace(stated, flops=7))
     said = f"7 flops stated, torch counts {2 * size * 3 * 2}"
-    assert term_checks.cost(case) == (said if told else None)
-    monkeypatch.setattr(term_checks, "count", lambda term: replace(stated, parameters=7))
-    assert term_checks.cost(case) == "7 parameters stated, the module has 6"
+    assert check.cost(case) == (said if told else None)
+    monkeypatch.setattr(check, "cost", lambda term: replace(stated, parameters=7))
+    assert check.cost(case) == "7 parameters stated, the module has 6"
 
 
 def test_an_equation_that_does_not_hold_fails() -> None:
     one, two = ncd.Linear("m:3 -> k:2", "L"), ncd.Linear("m:3 -> k:2", "M")
-    assert views_that_fail(term_checks.Case(ncd.Equation(one, one))) == []
-    (failing,) = views_that_fail(term_checks.Case(ncd.Equation(one, two)))
+    assert views_that_fail(check.Case(ncd.Equation(one, one))) == []
+    (failing,) = views_that_fail(check.Case(ncd.Equation(one, two)))
     assert failing == "equation"
 
 
@@ -117,7 +117,7 @@ def test_an_equation_that_does_not_hold_fails() -> None:
 def test_an_op_is_checked_at_its_samples(capsys: Capture) -> None:
     text = output(capsys, "check", "Softmax", "Add", "--fast")
     count = len(ncd.Softmax.samples()) + len(ncd.Add.samples())
-    views = count * len((*term_checks.STATIC, *term_checks.SAMPLED))
+    views = count * len((*check.STATIC, *check.SAMPLED))
     assert text == (
         f"0 systems, 2 ops, {count} settings, {views} views, 0 tests: 0 settings refused by the "
         "guard, 0 failures\n"
@@ -134,7 +134,7 @@ class Silent(Elementwise):
 def test_an_op_has_words() -> None:
     case = Case(ncd.Id("m:3") >> Silent("relu"))
     said = r"Elementwise relu has the words '' and the formula 'z = \\max(a, 0)'"
-    assert term_checks.texts(case) == said
+    assert check.texts(case) == said
 
 
 # --- the page and the picture of a system ---------------------------------------------------------
@@ -147,13 +147,13 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for file in files:
         path = tmp_path / file
         path.parent.mkdir(parents=True)
-        path.write_bytes(stored_checks.bundled(file).read_bytes())
-    monkeypatch.setattr(stored_checks, "bundled", tmp_path.joinpath)
+        path.write_bytes(check.bundled(file).read_bytes())
+    monkeypatch.setattr(check, "bundled", tmp_path.joinpath)
     return tmp_path
 
 
 def faults(case: Case) -> list[str]:
-    return [fault for view in stored_checks.STORED if (fault := view(case))]
+    return [fault for view in check.STORED if (fault := view(case))]
 
 
 def test_a_system_has_a_page_and_a_picture(copy: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_knob_that_adds_ops_has_a_largest_value(most: int | None) -> None:
     knobs = (Knob("m", 1, 8, 4), Knob("n", 1, 4, 2, most=most))
     entry = Entry("layers", "Layers", "none", knobs, layers)
     said = "knob n adds ops, but has no largest value: say most=48 in it"
-    assert stored_checks.knobs(Case(entry.build(), entry=entry)) == (None if most else said)
+    assert check.knobs(Case(entry.build(), entry=entry)) == (None if most else said)
 
 
 # --- the tests -----------------------------------------------------------------------------------

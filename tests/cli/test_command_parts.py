@@ -11,8 +11,9 @@ from unittest.mock import patch
 import pytest
 
 import ncd
-from ncd.cli import commands, term_checks
-from ncd.lang.errors import ParseError
+from ncd.cli import commands
+from ncd.cli.check import _disorder
+from ncd.errors import ParseError
 
 Capture = pytest.CaptureFixture[str]
 
@@ -25,9 +26,9 @@ def test_serve_opens_a_page_for_each_module() -> None:
     module = object()
     found = SimpleNamespace(term=ncd.Id("m:3"), failure="wrong", module=lambda: module)
     with (
-        patch("ncd.importing.imported_file", return_value=found) as read,
-        patch("ncd.view.session.own_entry.serve") as page,
-        patch("ncd.view.server.serve.serve") as app,
+        patch("ncd.read.torch_module.from_torch.imported_file", return_value=found) as read,
+        patch("ncd.app.scene.own_entry.serve") as page,
+        patch("ncd.app.host.serve.serve") as app,
         patch.object(commands, "check_address"),
     ):
         own = args(host="h", port=80, modules=["a/b.py:net", "c.py"], inputs="5x3")
@@ -46,7 +47,7 @@ def test_crowd_hands_the_address_on() -> None:
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_site_says_what_it_has_written(as_json: bool, capsys: Capture) -> None:
-    with patch("ncd.static_site.site_files.write_site", return_value=1234567):
+    with patch("ncd.site.site_files.write_site", return_value=1234567):
         assert commands.site(args(names=["lora"], output="out", json=as_json)) == 0
     out = capsys.readouterr().out
     if as_json:
@@ -60,7 +61,7 @@ def test_site_says_what_it_has_written(as_json: bool, capsys: Capture) -> None:
 )
 def test_a_site_that_cannot_be_written_is_told(error: OSError, reason: str) -> None:
     with (
-        patch("ncd.static_site.site_files.write_site", side_effect=error),
+        patch("ncd.site.site_files.write_site", side_effect=error),
         pytest.raises(ParseError) as found,
     ):
         commands.site(args(names=["lora"], output="out", json=False))
@@ -96,10 +97,10 @@ def test_the_body_of_a_scan_knows_its_own_inputs_and_that_of_a_repetition_does_n
     for name in ("lstm", "encoder-block"):
         circuit = ncd.elaborate(ncd.catalogue[name].build())
         given = {value.id for value in circuit.inputs}
-        assert [*term_checks._disorder(circuit, given)] == []
+        assert [*_disorder(circuit, given)] == []
     scan = ncd.elaborate(ncd.catalogue["lstm"].build())
-    found = [*term_checks._disorder(scan, set())]
+    found = [*_disorder(scan, set())]
     assert found and all("before they are made" in fault for fault in found)
     chain = ncd.elaborate(ncd.Id("m:3") >> ncd.Softmax("m") >> ncd.Elementwise("relu"))
     every = set(chain.values)
-    assert all("again" in fault for fault in term_checks._disorder(chain, every))
+    assert all("again" in fault for fault in _disorder(chain, every))

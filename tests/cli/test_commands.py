@@ -19,9 +19,11 @@ import pytest
 
 import ncd
 from ncd.__main__ import main
-from ncd.cli import commands, json_data, term_checks
+from ncd.cli import commands
 from ncd.cli import output as terminal
-from ncd.run import peak
+from ncd.cli.check import LABELS
+from ncd.cli.output import circuit_data
+from ncd.run.guard import peak
 from tests.support.polling import until
 from tests.support.sampling import sample
 
@@ -92,7 +94,7 @@ def test_show_shows_the_first_body_of_a_loop(capsys: Capture) -> None:
     term = ncd.Axes(n=3)(ncd.Id("n") >> ncd.Repeat((body,) * 4))
     circuit = ncd.elaborate(term)
     (loop,) = circuit.loops
-    found = json_data.circuit_data(circuit)
+    found = circuit_data(circuit)
     assert [[v["id"] for v in s] for s in found["loops"][0]["states"]] == [
         [v.id for v in s] for s in loop.bodies[0].states
     ]
@@ -124,7 +126,7 @@ def drawn(path: Path) -> str:
     return re.sub(r"<metadata.*</metadata>", "", path.read_text())
 
 
-@pytest.mark.parametrize(("name", "labels"), sample(product(ncd.catalogue, term_checks.LABELS), 12))
+@pytest.mark.parametrize(("name", "labels"), sample(product(ncd.catalogue, LABELS), 12))
 def test_render_writes_an_svg(name: str, labels: str, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "drawing.svg"
     text = output(capsys, "render", name, "-o", str(path), "--labels", labels, "--dark")
@@ -387,7 +389,7 @@ def test_help_of_a_command(capsys: Capture) -> None:
 
 
 def test_serve_hands_the_address_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ncd.view.server import serve
+    from ncd.app.host import serve
 
     given: list[tuple[str, int]] = []
     monkeypatch.setattr(serve, "serve", lambda host, port: given.append((host, port)))

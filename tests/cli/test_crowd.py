@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from starlette.types import Message, Send
 
+from ncd.app.host import health
 from ncd.cli import crowd
 from ncd.cli.crowd import AWAY, CONTEXT, FORK, CrowdError, Process
-from ncd.view.server import health
 
 # What a process does that is forked from one that is prepared: it draws, and computes in threads.
 FORKED = """
@@ -27,7 +27,7 @@ assert threading.active_count() == 1
 child = os.fork()
 if not child:
     import ncd
-    from ncd.models import CATALOGUE
+    from ncd.systems.catalogue import CATALOGUE
     term = CATALOGUE["residual-block"].build()
     ncd.draw(term, dark=True, width=700).svg()
     torch.set_num_threads(4)

@@ -4,7 +4,7 @@ import pytest
 
 import ncd
 from ncd import Einsum, Id, Linear
-from ncd.drawing import Drawing
+from ncd.drawing.backends.drawing import Drawing
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,8 @@ from ncd import (
     seq,
     space,
 )
-from ncd.models.transformers.encoder_decoder import decoder_layer, encoder_layer
-from tests.systems.vision import unet
+from ncd.systems.transformers.encoder_decoder import decoder_layer, encoder_layer
+from tests.each_system.vision import unet
 
 LAYERS = 12
 

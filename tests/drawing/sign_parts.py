@@ -1,6 +1,6 @@
 """The parts of one sign, for tests."""
 
-from ncd.drawing.base.primitives import Box, Outline, Text
+from ncd.drawing.elements.primitives import Box, Outline, Text
 
 
 def only(drawing):

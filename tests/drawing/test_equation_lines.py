@@ -8,10 +8,10 @@ from math import inf
 import pytest
 
 from ncd import Block, Linear
-from ncd.drawing import draw
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Box, Outline, Text
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import Box, Outline, Text
 from ncd.drawing.equation import _arrow, _at, _is_folded, _level, _lines, _sign
+from ncd.drawing.pipeline import draw
 
 ONE = draw(Linear("m:3 -> k:2", "L"))
 TWO = draw(Linear("m:3 -> k:2 h:2 j:2", "K"))

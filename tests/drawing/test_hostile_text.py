@@ -23,11 +23,11 @@ def term() -> ncd.Term:
 
 
 @pytest.fixture(scope="module")
-def drawing(term: ncd.Term) -> ncd.drawing.Drawing:
+def drawing(term: ncd.Term) -> ncd.Drawing:
     return ncd.draw(term, notes={EVIL: f"{EVIL} \x00\x1b\u2028"})
 
 
-def test_the_svg_is_sound_and_has_no_element_of_theirs(drawing: ncd.drawing.Drawing) -> None:
+def test_the_svg_is_sound_and_has_no_element_of_theirs(drawing: ncd.Drawing) -> None:
     text = drawing.svg()
     tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(text).iter()}
     assert not tags & {"script", "b", "foreignObject"}
@@ -53,7 +53,7 @@ def test_so_has_the_html(term: ncd.Term) -> None:
     assert found.scripts == 5 and "onload" not in found.names
 
 
-def test_the_tex_has_no_command_of_theirs(drawing: ncd.drawing.Drawing) -> None:
+def test_the_tex_has_no_command_of_theirs(drawing: ncd.Drawing) -> None:
     text = drawing.tex()
     assert "\\undefined" not in text and "undefined" in text
     for line in text.splitlines():
@@ -61,9 +61,9 @@ def test_the_tex_has_no_command_of_theirs(drawing: ncd.drawing.Drawing) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no pdflatex")
-def test_the_tex_compiles(drawing: ncd.drawing.Drawing, tmp_path: Path) -> None:
+def test_the_tex_compiles(drawing: ncd.Drawing, tmp_path: Path) -> None:
     assert compiled(drawing.tex(), tmp_path).startswith(b"%PDF")
 
 
-def test_pdf_and_png_are_written(drawing: ncd.drawing.Drawing) -> None:
+def test_pdf_and_png_are_written(drawing: ncd.Drawing) -> None:
     assert drawing.pdf().startswith(b"%PDF") and drawing.png(1.0).startswith(b"\x89PNG")

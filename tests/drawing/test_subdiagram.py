@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 import ncd
-from ncd.drawing.collapse.repeated_layers import stacked
-from ncd.drawing.subdiagram import draw_part, part
-from ncd.export.op_facts import inside
-from ncd.lang.errors import UnknownNameError
-from tests.systems import SYSTEMS, System
+from ncd.drawing.pipeline import draw_part, part
+from ncd.drawing.plan.repeated_layers import stacked
+from ncd.errors import UnknownNameError
+from ncd.site.op_cards import inside
+from tests.each_system import SYSTEMS
+from tests.each_system.system import System
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)

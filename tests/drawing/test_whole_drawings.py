@@ -8,13 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 import ncd
-from ncd.bundled_files import bundled
-from ncd.cli.stored_checks import APART, picture
-from ncd.cli.term_checks import Case
-from ncd.drawing import Drawing
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import DrawnWire
-from ncd.drawing.lint import lint
+from ncd.cli.check import APART, Case, picture
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import DrawnWire
+from ncd.drawing.lint.lint import lint
+from ncd.installation import bundled
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ncd
 from ncd import Equation, Term
-from ncd.models.linear_algebra import graphical_algebra
+from ncd.systems.tensors import graphical_algebra
 from tests.figures.figure import Figure
 
 LINES = ncd.catalogue["linear-algebra"]

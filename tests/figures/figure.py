@@ -7,10 +7,10 @@ from typing import Any
 
 import ncd
 from ncd import Term
+from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.callouts import noted
 from ncd.drawing.equation import equated
-from ncd.drawing.overlays.callouts import noted
-from ncd.lang.circuits.elaborate import elaborate
 
 
 @dataclass(frozen=True)

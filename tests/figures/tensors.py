@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import ncd
 from ncd import Block
-from ncd.models.tensors import indexing
+from ncd.systems.tensors.array_indexing import (
+    arrays,
+    pair,
+    pairs,
+    row,
+    rows,
+    tensors,
+    value,
+    values,
+)
 from tests.figures.figure import Figure
 
 
@@ -19,7 +28,7 @@ def _entry(name: str, signs: str, names: str) -> Figure:
 def rediagram() -> Figure:
     """An array as one wire, and as its axes."""
     return Figure(
-        (indexing.arrays(), indexing.tensors()),
+        (arrays(), tensors()),
         ("=",),
         {
             "bands": True,
@@ -47,7 +56,7 @@ def broadcasting0() -> Figure:
         "by broadcasting. This lifts an operation $G : ℝ^3 → ℝ^2$ to $ℝ^{4×3} → ℝ^{4×2}$."
     )
     return Figure(
-        (indexing.row(), indexing.rows()),
+        (row(), rows()),
         ("×4 Broadcasting ↦",),
         {"bands": True, "cells": True, "notes": {"": note}},
         signs="G ×4 Broadcasting G",
@@ -69,7 +78,7 @@ def inner_broadcasting0() -> Figure:
         "$ℝ^{4×3} × ℝ^4 → ℝ^{4×2}$ by inner broadcasting."
     )
     return Figure(
-        (indexing.pair(), indexing.pairs()),
+        (pair(), pairs()),
         ("×4 Inner Broadcasting ↦",),
         {"bands": True, "cells": True, "notes": {"": note}},
         signs="H ×4 Inner Broadcasting H",
@@ -91,8 +100,8 @@ def elementwise0() -> Figure:
     )
     return Figure(
         (
-            Block(indexing.value(), "Operation on a Value $f : ℝ → ℝ$", "transpose"),
-            Block(indexing.values(), "Element-wise $f$", "transpose"),
+            Block(value(), "Operation on a Value $f : ℝ → ℝ$", "transpose"),
+            Block(values(), "Element-wise $f$", "transpose"),
         ),
         ("×4 × 3 Broadcasting ↦",),
         {"bands": True, "notes": {"f": note}},

@@ -9,8 +9,8 @@ import pytest
 
 import ncd
 from ncd import Equation
-from ncd.drawing.base.primitives import Picture, Text
-from ncd.drawing.lint import lint
+from ncd.drawing.elements.primitives import Picture, Text
+from ncd.drawing.lint.lint import lint
 from tests.figures import algebra, attention, tensors, vision
 from tests.figures.figure import Figure
 

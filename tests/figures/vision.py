@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import ncd
-from ncd import (
-    Axes,
-    Block,
-    Equation,
-    Repeat,
-    space,
-)
-from ncd.models import IMAGE_RECOGNISER, UNET
-from ncd.models.images.residual_block import again, first
+from ncd import Axes, Block, Equation, Repeat, space
+from ncd.systems.images.resnet import again, first
+from ncd.systems.images.small_recognisers import IMAGE_RECOGNISER
+from ncd.systems.images.unet import UNET
 from tests.figures.figure import Figure
 
 

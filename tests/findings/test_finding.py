@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncd.findings.finding import Edit, edited
+from ncd.findings.reading.finding import Edit, edited
 
 
 def test_places_are_those_of_the_text_before() -> None:

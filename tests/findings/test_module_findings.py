@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd.cli.import_findings import import_findings
-from ncd.lang.errors import ParseError
+from ncd.errors import ParseError
 
 SOURCE = '''import torch
 from torch import nn

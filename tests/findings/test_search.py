@@ -14,10 +14,10 @@ from torch.utils._pytree import tree_iter
 
 import ncd
 from ncd.findings.cures import working_sizes
-from ncd.findings.finding import LATE, Finding
+from ncd.findings.reading.finding import LATE, Finding
 from ncd.findings.search import findings
-from ncd.importing.module_files import example_tensors
-from ncd.text.shape_lines import shape_line
+from ncd.notation.call_form import shape_line
+from ncd.read.torch_module.from_torch import example_tensors
 from tests.findings.asked_questions import QUESTIONS, RIGHT
 from tests.findings.failing_sources import CASES
 from tests.findings.more_failing_sources import MORE
@@ -68,7 +68,7 @@ def test_a_failure_has_its_place_its_reason_and_a_cure_that_runs(case: Any) -> N
         return
     first = found.cures[0]
     assert cured in [row.strip() for row in first.text.split("\n")]
-    assert ncd.findings.finding.edited(text, first.edits) == first.text
+    assert ncd.findings.reading.finding.edited(text, first.edits) == first.text
     assert failures(first.text) == []
     assert ran(first.text) == first.shapes
 

@@ -8,13 +8,14 @@ import pytest
 import torch
 
 import ncd
-from ncd.lang.formats import BITS, PLAIN
-from ncd.models import Entry
-from ncd.run.base.device import exact
-from ncd.run.limits.guard import peak
-from ncd.view.base.cache import SHELF
-from ncd.view.runtime import garbage, torch_threads
-from tests.view.page.test_pages import attention, fine
+from ncd.app.host import garbage
+from ncd.app.runtime import torch_threads
+from ncd.app.state.cache import SHELF
+from ncd.language.number_formats import BITS, PLAIN_FORMATS
+from ncd.run.device import exact
+from ncd.run.guard import peak
+from ncd.systems.catalogue_entry import Entry
+from tests.app.page.test_pages import attention, fine
 from tools.gpu import formats
 from tools.gpu.agreement import CLOSE, Setting, array_difference, gradient_difference, gradients
 
@@ -105,7 +106,7 @@ def test_a_full_gpu_is_a_refusal() -> None:
     assert left() <= before
 
 
-@pytest.mark.parametrize("name", [name for name in BITS if name != PLAIN])
+@pytest.mark.parametrize("name", [name for name in BITS if name != PLAIN_FORMATS])
 def test_numbers_are_rounded_as_on_the_cpu(name: str) -> None:
     assert formats._rounding(name, Setting(GPU)).fault == ""
 

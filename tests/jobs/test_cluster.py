@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ncd.jobs.forward_job import Forward, read
 from ncd.jobs.job_pool import Pool
 from ncd.jobs.local_workers import Local
+from ncd.jobs.pool_jobs import Forward, read
 from ncd.jobs.ray_workers import Cluster
 from ncd.jobs.training_runs import Run
 from tests.browser.server import free_port

@@ -6,14 +6,13 @@ import pytest
 import torch
 
 import ncd
-from ncd.jobs import forward_job as forwards
-from ncd.jobs.forward_job import Forward, first, read
-from ncd.jobs.pool_limits import fits
-from ncd.jobs.worker import work
-from ncd.jobs.worker_channel import Line, Message, question
-from ncd.models import Entry
-from ncd.run.limits.guard import peak
-from ncd.run.limits.run_memory import stated_forward
+from ncd.jobs import pool_jobs as forwards
+from ncd.jobs.fork_server import work
+from ncd.jobs.local_workers import Line, Message, question
+from ncd.jobs.pool_jobs import Forward, first, fits, read
+from ncd.run.guard import peak
+from ncd.run.run_memory import stated_forward
+from ncd.systems.catalogue_entry import Entry
 
 ENTRIES = list(ncd.catalogue.values())
 

@@ -10,7 +10,7 @@ import pytest
 
 from ncd.jobs import job_pool as pools
 from ncd.jobs.job_pool import LATE, LEFT, LOST, STOPPED, Pool, Ticket
-from ncd.jobs.worker_channel import Line, Message
+from ncd.jobs.local_workers import Line, Message
 
 WAIT = 20.0
 

@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 from ncd.jobs.job_pool import LOST, QUIET, Pool, Ticket
 from ncd.jobs.local_workers import Local
 from ncd.jobs.training_runs import Run
-from ncd.train import Fit, Progress, read_weights
+from ncd.systems.training.trained_weights import read_weights
+from ncd.systems.training.training_loop import Fit, Progress
 from tests.support.polling import until
 
 NAME, SMALL = "image-recogniser", {"x": 8, "n": 32}

@@ -8,9 +8,9 @@ import pytest
 
 from ncd.jobs.source_job import BUILDING, MEMORY, SECONDS
 from ncd.jobs.source_reading import Reader
-from ncd.lang.terms.terms import Id
+from ncd.language.terms import Id
+from ncd.notation.term_reader import TextError
 from ncd.ops import Elementwise
-from ncd.text import TextError
 
 NET = """
 class Net(nn.Module):

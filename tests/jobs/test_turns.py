@@ -7,9 +7,9 @@ from threading import Event, Thread
 
 import pytest
 
+from ncd.jobs.job_pool import Turns
 from ncd.jobs.source_reading import Reader
-from ncd.jobs.turns import Turns
-from ncd.text import TextError
+from ncd.notation.term_reader import TextError
 from tests.support.polling import until
 
 LONG = 60.0  # seconds, which no test waits

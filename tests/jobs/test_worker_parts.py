@@ -17,25 +17,13 @@ import pytest
 import torch
 
 import ncd
-from ncd.jobs import (
-    finding_data,
-    fork_server,
-    forward_job,
-    local_workers,
-    pool_limits,
-    ray_workers,
-    source_job,
-    source_reading,
-    training_job,
-    worker,
-    worker_channel,
-)
+from ncd.errors import SizeError
+from ncd.jobs import fork_server, local_workers, pool_jobs, ray_workers, source_job, source_reading
 from ncd.jobs.fork_server import SocketLine
-from ncd.jobs.local_workers import WANT
+from ncd.jobs.local_workers import LONGEST, OFTEN, WANT, Line
+from ncd.jobs.pool_jobs import forward, shown
 from ncd.jobs.ray_workers import Actor, Cluster, Hand, Mailbox
-from ncd.jobs.worker_channel import LONGEST, OFTEN, Line
-from ncd.lang.errors import SizeError
-from ncd.text import TextError
+from ncd.notation.term_reader import TextError
 from tests.browser.server import free_port
 
 
@@ -46,14 +34,14 @@ class Heard(Line):
         super().__init__()
         self.sent: list[Any] = []
 
-    def send(self, message: worker_channel.Message) -> None:
+    def send(self, message: local_workers.Message) -> None:
         self.sent.append(message)
 
 
 @pytest.fixture
 def clock() -> Iterator[list[float]]:
     now = [100.0]
-    with patch.object(worker_channel, "monotonic", lambda: now[0]):
+    with patch.object(local_workers, "monotonic", lambda: now[0]):
         yield now
 
 
@@ -182,11 +170,11 @@ def test_a_job_is_done_and_its_error_is_told_in_one_line() -> None:
         raise ValueError("first\nsecond")
 
     with (
-        patch.object(worker, "KINDS", {"fine": fine, "wrong": wrong}),
+        patch.object(fork_server, "KINDS", {"fine": fine, "wrong": wrong}),
         patch.object(torch, "set_num_threads") as threads,
     ):
-        worker.work('{"kind": "fine", "given": {"a": 1}}', line)
-        worker.work('{"kind": "wrong", "given": {}}', line)
+        fork_server.work('{"kind": "fine", "given": {"a": 1}}', line)
+        fork_server.work('{"kind": "wrong", "given": {}}', line)
     assert asked == [{"a": 1}] and line.sent == [{"failure": "ValueError: first"}]
     assert {call.args for call in threads.call_args_list} == {(1,)}
 
@@ -194,12 +182,12 @@ def test_a_job_is_done_and_its_error_is_told_in_one_line() -> None:
 @pytest.mark.parametrize("kind", ["source", "train"])
 def test_a_worker_is_prepared_for_its_kind_of_job(kind: str) -> None:
     with (
-        patch.object(worker, "warm_up") as warm,
-        patch.object(worker.importlib, "import_module") as imported,
+        patch.object(fork_server, "warm_up") as warm,
+        patch.object(fork_server.importlib, "import_module") as imported,
         patch.object(torch, "set_num_threads") as threads,
-        patch.object(worker, "exact") as exact,
+        patch.object(fork_server, "exact") as exact,
     ):
-        worker.make_ready(kind)
+        fork_server.make_ready(kind)
     assert threads.call_args.args == (1,) and exact.called
     assert (warm.called, imported.called) == (kind == "source", kind != "source")
 
@@ -213,12 +201,15 @@ def test_pages_come_before_jobs(now: int, more: int, tmp_path: Path) -> None:
         return now
 
     score = tmp_path / "score"
-    with patch.object(worker.os, "nice", nice), patch.object(worker, "Path", lambda _: score):
-        worker.lower_priority()
+    with (
+        patch.object(fork_server.os, "nice", nice),
+        patch.object(fork_server, "Path", lambda _: score),
+    ):
+        fork_server.lower_priority()
         assert not score.exists()
         score.write_text("0")
-        worker.lower_priority()
-    assert asked == [0, more] * 2 and score.read_text() == str(worker.FIRST)
+        fork_server.lower_priority()
+    assert asked == [0, more] * 2 and score.read_text() == str(fork_server.FIRST)
 
 
 @dataclass(frozen=True)
@@ -252,13 +243,13 @@ def test_weights_are_given_when_asked_for_and_at_the_end(scored: bool) -> None:
     given: list[tuple[bytes, bool]] = []
     asked = iter([False, True, False])
     with (
-        patch.object(training_job, "LOOPS", {"fit": Loop}),
-        patch.object(training_job, "written", lambda _, note: note["steps"].encode()),
+        patch.object(pool_jobs, "LOOPS", {"fit": Loop}),
+        patch.object(pool_jobs, "written", lambda _, note: note["steps"].encode()),
         patch.object(line, "wanted", lambda: next(asked)),
         patch.object(line, "tell", told.append),
         patch.object(line, "give", lambda result, whole: given.append((result, whole))),
     ):
-        training_job.train(line, "fit", scored=scored)
+        pool_jobs.train(line, "fit", scored=scored)
     assert given == [(b"2", False), (b"3", True)]
     usual = 0.25 if scored else None
     assert [step["score"] for step in told] == [usual, 0.25 if scored else 0.5, usual]
@@ -268,12 +259,12 @@ def test_a_late_training_gives_what_it_has_and_ends() -> None:
     line = Heard()
     told: list[Any] = []
     with (
-        patch.object(training_job, "LOOPS", {"fit": Loop}),
-        patch.object(training_job, "written", lambda _, note: note["seed"].encode()),
+        patch.object(pool_jobs, "LOOPS", {"fit": Loop}),
+        patch.object(pool_jobs, "written", lambda _, note: note["seed"].encode()),
         patch.object(Heard, "late", True),
         patch.object(line, "tell", told.append),
     ):
-        training_job.train(line, "fit")
+        pool_jobs.train(line, "fit")
     assert line.sent == [{"result": b"5", "whole": False, "last": True}]
     assert [step["score"] for step in told] == [0.5]
 
@@ -301,9 +292,9 @@ def test_whatever_goes_wrong_in_a_source_is_a_message(
 def test_a_term_has_a_longest_length() -> None:
     text = "nn.Linear(8, 3)(torch.randn(5, 8))"
     term = str(source_job.answer(text)["term"])
-    with patch.object(source_job, "LONGEST", len(term)):
+    with patch.object(source_job, "LONGEST_JSON", len(term)):
         assert source_job.answer(text)["term"] == term
-    with patch.object(source_job, "LONGEST", len(term) - 1):
+    with patch.object(source_job, "LONGEST_JSON", len(term) - 1):
         said: Any = source_job.answer(text)["error"]
     assert said["fact"] == "its term is too large to be drawn"
     assert (said["line"], said["column"], said["cure"]) == (1, 1, "fewer layers")
@@ -349,7 +340,7 @@ def test_a_term_that_cannot_be_read_again_is_told() -> None:
     assert not isinstance(source_reading._read(json.dumps(said).encode()), TextError)
     found = source_reading._read(json.dumps({**said, "term": "{}"}).encode())
     assert isinstance(found, TextError) and (found.line, found.column) == (1, 1)
-    assert finding_data.read(finding_data.written(())) == ()
+    assert source_job.read(source_job.written(())) == ()
 
 
 # --- a cluster ------------------------------------------------------------------------------------
@@ -502,15 +493,15 @@ def test_the_pool_takes_what_is_at_its_limits_and_no_more(
     flops: int, steps: int, bytes: int, fits: bool
 ) -> None:
     term = ncd.Id("y:2 m:3") >> ncd.Linear("m -> k:4", "L") >> ncd.Softmax("k")
-    cells, need = ncd.elaborate(term).cells, pool_limits.stated_forward(term)
+    cells, need = ncd.elaborate(term).cells, pool_jobs.stated_forward(term)
     most = SimpleNamespace(flops=ncd.cost(term).flops + flops, bytes=need + bytes)
     with (
-        patch.object(pool_limits, "limits", lambda: most),
-        patch.object(pool_limits, "STEPS", sum(cell.times for cell in cells) + steps),
+        patch.object(pool_jobs, "limits", lambda: most),
+        patch.object(pool_jobs, "STEPS", sum(cell.times for cell in cells) + steps),
     ):
-        assert pool_limits.fits(term) is fits
-    with patch.object(pool_limits, "stated_forward", side_effect=OverflowError):
-        assert pool_limits.fits(term) is False
+        assert pool_jobs.fits(term) is fits
+    with patch.object(pool_jobs, "stated_forward", side_effect=OverflowError):
+        assert pool_jobs.fits(term) is False
 
 
 @pytest.mark.parametrize(
@@ -518,7 +509,7 @@ def test_the_pool_takes_what_is_at_its_limits_and_no_more(
     [("y:2 x:3", (0, 1)), ("c:2 x:4x5", (1, 2)), ("x:4x5 c:2", (0, 1)), ("b:2 x:4x5x6", (0, 1))],
 )
 def test_the_map_of_an_array_is_of_its_spatial_axis(text: str, dims: tuple[int, int]) -> None:
-    assert forward_job.shown(ncd.Array.parse(text)) == dims
+    assert shown(ncd.Array.parse(text)) == dims
 
 
 def test_a_run_reports_each_op() -> None:
@@ -526,7 +517,7 @@ def test_a_run_reports_each_op() -> None:
     line = Heard()
     told: list[Any] = []
     with patch.object(line, "tell", told.append):
-        forward_job.forward(line, "own", {}, 0, "cpu", ncd.to_json(term))
+        forward(line, "own", {}, 0, "cpu", ncd.to_json(term))
     assert [(one["step"], one["steps"]) for one in told] == [(1, 2), (2, 2)]
     assert line.sent[-1]["whole"] is True
 

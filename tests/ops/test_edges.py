@@ -10,13 +10,13 @@ import torch.nn.functional as F
 
 import ncd
 from ncd import BatchNorm, Conv, GroupNorm, Id, MaxPool, NCDError, Term, Window
-from ncd.lang.terms.op import Op
-from ncd.lang.terms.terms import Then
-from ncd.lang.types.axes import Signature, Type
+from ncd.language.axes import Signature, Type
+from ncd.language.op import Op
+from ncd.language.terms import Then
 from ncd.ops import CATALOGUE
-from ncd.ops.torch_calls.given import run_lengths
-from ncd.ops.windows.mean_pool import mean_of_windows
-from tests.derivatives.test_gradient_term import RANDOM, assert_gradient
+from ncd.ops.constant_array import run_lengths
+from ncd.ops.pooling import mean_of_windows
+from tests.rewrite.test_gradient_term import RANDOM, assert_gradient
 
 ALONE = [
     sample

@@ -6,13 +6,13 @@ import pytest
 from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
-from ncd.lang.circuits.circuit import Cell
-from ncd.lang.terms.op import Sample
-from ncd.lang.terms.terms import Id, Then
-from ncd.lang.types.axes import Array, Type
+from ncd.circuit.circuit import Cell
+from ncd.language.axes import Array, Type
+from ncd.language.op import Sample
+from ncd.language.terms import Id, Then
 from ncd.ops import CATALOGUE, Reduce
-from ncd.ops.structure.axis_places import ports
-from tests.derivatives.test_gradient_term import RANDOM, assert_gradient
+from ncd.ops.axis_places import ports
+from tests.rewrite.test_gradient_term import RANDOM, assert_gradient
 
 SAMPLES = [s for op in CATALOGUE for s in op.samples() if not s.alone and s.dom]
 NAMES = [f"{s.op!r} on {s.dom}" for s in SAMPLES]

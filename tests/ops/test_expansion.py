@@ -6,11 +6,11 @@ import pytest
 import torch
 
 import ncd
-from ncd.lang.terms.op import Sample
-from ncd.lang.terms.terms import Id, Term, Then
-from ncd.lang.types.axes import Type
+from ncd.language.axes import Type
+from ncd.language.op import Sample
+from ncd.language.terms import Id, Term, Then
 from ncd.ops import CATALOGUE
-from ncd.run import compile as compiled
+from ncd.run.guard import compile as compiled
 
 
 def inside(sample: Sample) -> Term | None:

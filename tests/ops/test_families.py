@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
-from ncd.lang.errors import NCDError
-from ncd.lang.terms.terms import Id, Term, Then
-from ncd.lang.types.axes import Type
+from ncd.errors import NCDError
+from ncd.language.axes import Type
+from ncd.language.terms import Id, Term, Then
 from ncd.ops import (
     Add,
     BatchNorm,
@@ -36,7 +36,7 @@ from ncd.ops import (
     Swap,
     Window,
 )
-from ncd.run import compile as compiled
+from ncd.run.guard import compile as compiled
 
 # --- sizes, both ways ----------------------------------------------------------------------------
 

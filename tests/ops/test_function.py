@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from ncd.lang.errors import NCDError
-from ncd.lang.formulas.expr import Arg, Call, Const, Layer
-from ncd.lang.types.axes import Type
-from ncd.ops.along_axis.reduce import Reduce
-from ncd.ops.elementwise.dropout import Dropout
-from ncd.ops.elementwise.function import Function
+from ncd.errors import NCDError
+from ncd.language.axes import Type
+from ncd.language.torch_code import Arg, Call, Const, Layer
+from ncd.ops.abstract_function import Function
+from ncd.ops.elementwise import Dropout
+from ncd.ops.reductions import Reduce
 from tests.ops.values import values
 
 

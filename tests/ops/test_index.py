@@ -7,15 +7,14 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.errors import MismatchError, NCDError
-from ncd.lang.terms.rewrite import rewrite
-from ncd.lang.terms.terms import Id
-from ncd.lang.types.axes import Type
-from ncd.ops.along_axis.top import Top
-from ncd.ops.elementwise.map import Map
-from ncd.ops.structure.index import Index
-from ncd.run.limits.compiling import compile
+from ncd.circuit.elaborate import Axes
+from ncd.errors import MismatchError, NCDError
+from ncd.language.axes import Type
+from ncd.language.terms import Id, rewrite
+from ncd.ops.elementwise import Map
+from ncd.ops.indexing import Index
+from ncd.ops.reductions import Top
+from ncd.run.guard import compile
 from tests.ops.values import values
 
 TABLE = torch.arange(40.0, dtype=torch.float64).view(2, 5, 4)

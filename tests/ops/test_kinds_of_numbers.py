@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from ncd.lang.errors import SizeError
-from ncd.lang.formulas.formula import parse
-from ncd.ops.elementwise.map import Map
+from ncd.errors import SizeError
+from ncd.formulas.formula import parse
+from ncd.ops.elementwise import Map
 from tests.ops.values import values
 from tests.support.formula_meanings import FUNCTIONS, value
 

@@ -11,16 +11,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import ncd
-from ncd.graph.backward_rules import rule
-from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.errors import NCDError, ParseError
-from ncd.lang.formulas.expr import Arg
-from ncd.lang.formulas.formula import parse
-from ncd.lang.terms.terms import Id
-from ncd.lang.types.axes import Type
-from ncd.ops.elementwise.map import Map
-from ncd.ops.elementwise.unary_maps import CausalMask, Elementwise, Scale
-from ncd.ops.linear_maps.unit import Unit
+from ncd.circuit.elaborate import Axes
+from ncd.errors import NCDError, ParseError
+from ncd.explain.autograd_dag import rule
+from ncd.formulas.formula import parse
+from ncd.language.axes import Type
+from ncd.language.terms import Id
+from ncd.language.torch_code import Arg
+from ncd.ops.einsum import Unit
+from ncd.ops.elementwise import CausalMask, Elementwise, Map, Scale
 from tests.ops.values import values
 
 

@@ -13,11 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import ncd
-from ncd.lang.terms.op import Op, Sample
-from ncd.lang.terms.terms import Id, Then
-from ncd.lang.types.axes import Array, Type
+from ncd.language.axes import Array, Type
+from ncd.language.op import Op, Sample
+from ncd.language.terms import Id, Then
 from ncd.ops import CATALOGUE
-from ncd.run import compile as compiled
+from ncd.run.guard import compile as compiled
 from tests.support.sampling import sample as drawn
 
 SAMPLES = [sample for op in CATALOGUE for sample in op.samples()]

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 import ncd
 from ncd import Cumulative, Id, NCDError, Pad, Roll, Term
-from ncd.run import compile as compiled
+from ncd.run.guard import compile as compiled
 
 
 def test_a_roll_and_the_same_back_change_nothing() -> None:

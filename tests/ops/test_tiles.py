@@ -6,10 +6,10 @@ import pytest
 import torch
 
 import ncd
-from ncd.lang.errors import NCDError
-from ncd.lang.terms.op import Op
-from ncd.lang.terms.terms import Id, Term, Then
-from ncd.lang.types.axes import Array, Type
+from ncd.errors import NCDError
+from ncd.language.axes import Array, Type
+from ncd.language.op import Op
+from ncd.language.terms import Id, Term, Then
 from ncd.ops import CATALOGUE, Reduce
 
 KINDS = {op.__name__: op for op in CATALOGUE if any(s.dom and not s.alone for s in op.samples())}

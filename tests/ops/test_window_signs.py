@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ncd import Axes, Conv, ConvTranspose, Id, MaxPool
-from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.glyph import Mark
-from ncd.lang.terms.op import Op, Sample
-from ncd.lang.terms.terms import Then
-from ncd.lang.types.axes import Type
+from ncd.circuit.elaborate import elaborate
+from ncd.language.axes import Type
+from ncd.language.op import Mark, Op, Sample
+from ncd.language.terms import Then
 from ncd.ops import CATALOGUE
-from ncd.ops.windows.window_shapes import Sliding, side
+from ncd.ops.sliding_window import Sliding, side
 
 WINDOWS = [s for op in CATALOGUE if issubclass(op, Sliding) for s in op.samples()]
 SIGNS = {"Conv": "", "ConvTranspose": "T", "Fold": "T", "MaxPool": "", "Window": ""}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ncd
-from ncd.lang.glyph import Mark
-from ncd.lang.terms.terms import Id, Then
+from ncd.language.op import Mark
+from ncd.language.terms import Id, Then
 
 TABLE = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
 CASES = [case.split("\n    ") for case in re.split(r"\n(?! )", TABLE.strip())]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, device, float64
 
-from ncd.lang.terms.op import Op
-from ncd.lang.types.axes import Type
-from ncd.run.execution.evaluate import Like, code
+from ncd.language.axes import Type
+from ncd.language.op import Op
+from ncd.run.evaluate import Like, code
 
 
 def values(op: Op, dom: str, *inputs: Tensor) -> tuple[Tensor, ...]:

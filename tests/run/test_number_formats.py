@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import ncd
-from ncd.lang.circuits.array_formats import casts
-from ncd.lang.errors import NCDError
-from ncd.lang.formats import BITS, read_formats
-from ncd.run import peak
-from ncd.run.execution.rounding import rounded
+from ncd.circuit.circuit import casts
+from ncd.errors import NCDError
+from ncd.language.number_formats import BITS, read_formats
+from ncd.run.guard import peak
+from ncd.run.module import rounded
 
 MHA = ncd.catalogue["multi-head-attention"]
 NAMES = [name for name in BITS if name != "float32"]

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 import ncd
 from ncd import Entry, Id, Linear, Repeat, Term
-from ncd.run import devices, generator
+from ncd.run.device import devices
+from ncd.run.seeding import generator
 from tests.support.sampling import sample
 from tests.support.strategies import terms
 

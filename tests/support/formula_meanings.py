@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ncd.lang.formulas.formula import Formula, Name, Number, Operand
+from ncd.formulas.formula import Formula, Name, Number, Operand
 
 
 def sigmoid(v: Any) -> Any:

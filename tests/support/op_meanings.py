@@ -14,17 +14,10 @@ from zlib import crc32
 
 import numpy as np
 
-from ncd.lang.circuits.circuit import Cell
-from ncd.lang.types.axes import Axis
+from ncd.circuit.circuit import Cell
+from ncd.language.axes import Axis
 from tests.support.formula_meanings import FUNCTIONS, value
-from tests.support.window_meanings import (
-    conv,
-    conv_transpose,
-    max_pool,
-    padded,
-    rolled,
-    window,
-)
+from tests.support.window_meanings import conv, conv_transpose, max_pool, padded, rolled, window
 
 Own = tuple[np.ndarray, ...]
 Weights = Mapping[str, np.ndarray]

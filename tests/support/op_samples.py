@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from ncd import Array, Axis, Beside, Id, Linear, Map, NCDError, Op, Opaque, Param, Term, Type
-from ncd.lang.formulas.formula import Apply, Formula, Name, Number, Operand
-from ncd.lang.terms.rewrite import rewrite
+from ncd.formulas.formula import Apply, Formula, Name, Number, Operand
+from ncd.language.terms import rewrite
 from ncd.ops import CATALOGUE
 from tests.support.draws import Draws
 

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
-from ncd.drawing.lint import lint
-from ncd.lang.circuits.circuit import Circuit
-from ncd.run import peak
-from ncd.run.limits.run_memory import measured_peak
+from ncd.circuit.circuit import Circuit
+from ncd.drawing.lint.lint import lint
+from ncd.run.guard import peak
+from ncd.run.run_memory import measured_peak
 from tests.support.evaluator import evaluated
 from tests.support.op_meanings import Undecided
 from tests.support.written_source import written

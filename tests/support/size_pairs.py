@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ncd import Axes, Axis, Circuit, Term
-from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.errors import NCDError
-from ncd.lang.terms.rewrite import rewrite
-from ncd.lang.types.axis_kinds import Marked
+from ncd.circuit.elaborate import elaborate
+from ncd.errors import NCDError
+from ncd.language.axes import Marked
+from ncd.language.terms import rewrite
 from tests.support.draws import Seeded
 from tests.support.strategies import a_term
 

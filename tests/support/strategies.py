@@ -35,7 +35,7 @@ from ncd import (
     Wire,
     elaborate,
 )
-from ncd.lang.circuits.elaborate import require_sizes
+from ncd.circuit.elaborate import require_sizes
 from tests.support.draws import Draws, Seeded, Shrinking
 from tests.support.step_makers import KEEPING, MAKERS, Maker, words
 

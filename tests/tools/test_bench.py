@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import ncd
-from ncd.run.limits.measurement import medians
+from ncd.run.measurement import medians
 from tools.bench.__main__ import main
 from tools.bench.bench import growth_lines
 from tools.bench.bench_drawing import size_lines

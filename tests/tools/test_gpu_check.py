@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from ncd.models import CATALOGUE
-from ncd.run.execution import rounding
-from ncd.run.limits.run_memory import Peak
+from ncd.run.module import rounded
+from ncd.run.run_memory import Peak
+from ncd.systems.catalogue import CATALOGUE
 from tools.bench.measurements import Line
 from tools.gpu import __main__ as gpu
 from tools.gpu import agreement, formats, memory, processes
@@ -96,7 +96,7 @@ def test_a_rounding_of_its_own_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> No
 
     def first_wrong(x: Tensor, name: str) -> Tensor:
         made.append(name)
-        return rounding.rounded(x, name) + (len(made) == 1)
+        return rounded(x, name) + (len(made) == 1)
 
     monkeypatch.setattr(formats, "rounded", first_wrong)
     found = formats._rounding("float8", QUICK)

@@ -3,7 +3,7 @@
     python tools/assets/pictures.py
 
 The scenes are flat shapes with large parts, so that they can be told at 16 × 16 pixels too. The
-digits are strokes of a pen, one digit a line, as `ncd/inputs/strokes.py` reads them.
+digits are strokes of a pen, one digit a line, as `ncd/systems/inputs/picture_inputs.py` reads them.
 """
 
 from math import cos, pi, sin
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFilter
 
-from ncd.inputs.strokes import Points, as_text
+from ncd.systems.inputs.picture_inputs import Points, as_text
 
 TARGET = Path(__file__).resolve().parents[2] / "assets" / "pictures"
 SIDE, FINE = 96, 8  # pixels of a picture, and so many times finer it is drawn

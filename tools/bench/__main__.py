@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from ncd.cli.output import Progress, print_json, print_table
-from ncd.lang.errors import NCDError
+from ncd.errors import NCDError
 from tools.bench.bench import bench
 
 

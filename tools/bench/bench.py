@@ -18,18 +18,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ncd.code import source
-from ncd.costs import cost
-from ncd.graph import autograd, dot_layout
-from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.errors import unknown
-from ncd.lang.terms.terms import Term, Then
-from ncd.models import CATALOGUE
-from ncd.models.attention.multi_head import multi_head_attention
-from ncd.run import CircuitModule, compile, example_inputs, trace
-from ncd.run.base.seeding import generator
-from ncd.run.limits.measurement import backward_call, forward_call, medians
-from ncd.view.runtime.garbage import YOUNG
+from ncd.app.host.garbage import YOUNG
+from ncd.circuit.costs import cost
+from ncd.circuit.elaborate import elaborate
+from ncd.errors import unknown
+from ncd.explain.autograd_dag import autograd
+from ncd.explain.graphviz_layout import svg
+from ncd.language.terms import Term, Then
+from ncd.run.guard import compile
+from ncd.run.measurement import backward_call, forward_call, medians
+from ncd.run.module import CircuitModule, trace
+from ncd.run.seeding import example_inputs, generator
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.transformers.multi_head import multi_head_attention
+from ncd.write.torch_source.source_file import source
 from tools.bench.bench_drawing import SMALL, drawing_lines, size_lines, view_lines
 from tools.bench.measurements import Line, against
 from tools.bench.peers import ByHand, Fused, layer
@@ -159,7 +161,7 @@ def picture_lines(seed: int, device: str, rounds: int = 20) -> list[Line]:
     inputs = example_inputs(term, seed, device)
 
     def picture() -> str:
-        return dot_layout.svg(autograd(module, *inputs).dot(level="block"), patience=60)
+        return svg(autograd(module, *inputs).dot(level="block"), patience=60)
 
     calls: dict[str, Call] = {
         "graph and picture": picture,

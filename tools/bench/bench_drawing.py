@@ -7,18 +7,20 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ncd.code import source
-from ncd.drawing import draw, layout_cache
-from ncd.drawing.lint import lint
-from ncd.drawing.placement import y_solver
-from ncd.export import html
-from ncd.lang.circuits import resize
-from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.terms.terms import Term, Then
-from ncd.models.attention import multi_head
-from ncd.models.attention.multi_head import multi_head_attention
-from ncd.run import compile, example_inputs
-from ncd.run.limits.measurement import medians
+from ncd.circuit import resize
+from ncd.circuit.elaborate import elaborate
+from ncd.drawing import layout_cache
+from ncd.drawing.lint.lint import lint
+from ncd.drawing.pipeline import draw
+from ncd.drawing.placement.y_coordinates import levels
+from ncd.language.terms import Term, Then
+from ncd.run.guard import compile
+from ncd.run.measurement import medians
+from ncd.run.seeding import example_inputs
+from ncd.site.document import html
+from ncd.systems.transformers import multi_head
+from ncd.systems.transformers.multi_head import multi_head_attention
+from ncd.write.torch_source.source_file import source
 from tools.bench.measurements import Line, against, amount
 from tools.bench.peers import layer, resnet, seen_by_torchview
 
@@ -32,7 +34,7 @@ def forget() -> None:
     layout_cache.forget()
     resize.forget()
     multi_head.forget()
-    y_solver.levels.cache_clear()
+    levels.cache_clear()
 
 
 def knobs() -> Callable[[], Term]:

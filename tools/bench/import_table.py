@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 import ncd
-from ncd.importing.torch_export import exported
-from tests.importing import modules, published
+from ncd.read.torch_module.torch_export import exported
+from tests.read.torch_module import modules, published
 
 HEAD = "module | nodes | cells | difference | boxes | layers | export, s | import, s"
 

@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from einops import einsum, rearrange
 from torch import Tensor, nn
 
-from ncd.lang.terms.blocks import Block
-from ncd.lang.terms.terms import Id, Term, Then
-from ncd.models.images.residual_block import residual_block
+from ncd.language.blocks import Block
+from ncd.language.terms import Id, Term, Then
 from ncd.ops import Add, Copy, Einsum, Elementwise, LayerNorm, Linear, Rename, Scale, Softmax
-from ncd.run import CircuitModule
+from ncd.run.module import CircuitModule
+from ncd.systems.images.resnet import residual_block
 
 
 class ByHand(nn.Module):

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ncd.cli.output import print_table
-from ncd.lang.errors import NCDError, unknown
-from ncd.run.base.device import description, devices, exact
-from ncd.run.base.device import device as find_device
+from ncd.errors import NCDError, unknown
+from ncd.run.device import description, devices, exact
+from ncd.run.device import device as find_device
 from tools.gpu.agreement import Setting
 from tools.gpu.findings import HEAD, Report, markdown
 from tools.gpu.processes import measured

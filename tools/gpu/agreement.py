@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.models import CATALOGUE, Entry
-from ncd.run import CircuitModule
-from ncd.run.limits.measurement import wanted_by
+from ncd.run.measurement import wanted_by
+from ncd.run.module import CircuitModule
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.catalogue_entry import Entry
 from tools.bench.measurements import Line
 from tools.gpu.findings import Finding
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.lang.formats import BITS, PLAIN, Formats
-from ncd.models import CATALOGUE
-from ncd.run.base.seeding import generator
-from ncd.run.execution.rounding import FLOATS, rounded
-from ncd.run.limits.measurement import medians
+from ncd.language.number_formats import BITS, PLAIN_FORMATS, Formats
+from ncd.run.measurement import medians
+from ncd.run.module import FLOATS, rounded
+from ncd.run.seeding import generator
+from ncd.systems.catalogue import CATALOGUE
 from tools.bench.measurements import Line, amount
 from tools.gpu.agreement import Setting, apart, furthest
 from tools.gpu.findings import Finding
@@ -26,7 +26,7 @@ REACH = 2.0 ** torch.arange(-30, 20)  # the sizes of the numbers that are rounde
 
 def formats(setting: Setting) -> Iterator[Finding]:
     """Measures each format: the rounding, systems with all their numbers in it, products."""
-    names = [name for name in BITS if name != PLAIN]
+    names = [name for name in BITS if name != PLAIN_FORMATS]
     for name in names:
         yield _rounding(name, setting)
     for name in names:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import torch
 
-from ncd.run.base.device import description, free_bytes
-from ncd.run.limits.measurement import medians
+from ncd.run.device import description, free_bytes
+from ncd.run.measurement import medians
 from tools.bench.measurements import Line
 from tools.gpu.agreement import Setting
 from tools.gpu.findings import Finding

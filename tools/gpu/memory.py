@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.lang.errors import LimitError
-from ncd.lang.terms.terms import Term
-from ncd.models import CATALOGUE
-from ncd.run import CircuitModule
-from ncd.run.base.device import free_bytes
-from ncd.run.limits.guard import peak
-from ncd.run.limits.run_memory import Storages, measured_peak, summed
+from ncd.errors import LimitError
+from ncd.language.terms import Term
+from ncd.run.device import free_bytes
+from ncd.run.guard import peak
+from ncd.run.module import CircuitModule
+from ncd.run.run_memory import Storages, measured_peak, summed
+from ncd.systems.catalogue import CATALOGUE
 from tools.bench.measurements import Line
 from tools.gpu.agreement import Setting, apart
 from tools.gpu.findings import Finding

@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import ncd
-from ncd.models.attention.multi_head import multi_head_attention
-from ncd.models.memory_levels.fused_loops import flash_attention
-from ncd.run import Limits
-from ncd.run.limits.measurement import backward_call, forward_call, medians
+from ncd.run.limits import Limits
+from ncd.run.measurement import backward_call, forward_call, medians
+from ncd.systems.tensors.flash_attention import flash_attention
+from ncd.systems.transformers.multi_head import multi_head_attention
 from tools.bench.measurements import Line, against
 from tools.bench.peers import Fused
 from tools.gpu.agreement import CLOSE, Setting, apart, furthest

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ncd.train import Fit
-from ncd.train.training_loop import Progress
+from ncd.systems.training.training_loop import Fit, Progress
 from tools.bench.measurements import Line
 from tools.gpu.agreement import CLOSE, Setting
 from tools.gpu.findings import Finding

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.jobs import forward_job
 from ncd.jobs.job_pool import Pool
 from ncd.jobs.local_workers import Local
-from ncd.models import CATALOGUE
-from ncd.run.base import torch_pool
-from ncd.run.limits.guard import peak
+from ncd.jobs.pool_jobs import read
+from ncd.run import torch_pool
+from ncd.run.guard import peak
+from ncd.systems.catalogue import CATALOGUE
 from tools.bench.measurements import Line
 from tools.gpu.agreement import CLOSE, Setting, apart
 from tools.gpu.findings import Finding
@@ -118,7 +118,7 @@ def _job(setting: Setting) -> Finding:
     what = f"{name} in a worker of the pool"
     if not ticket.result:
         return Finding(Line(what, 0), ticket.failure or f"nothing after {PATIENCE:g} s")
-    found = forward_job.read(ticket.result)
+    found = read(ticket.result)
     own = Visit(name, 0)
     term = CATALOGUE[own.name].build(**knobs)
     values = ncd.trace(ncd.compile(term), *ncd.example_inputs(term)).values

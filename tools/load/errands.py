@@ -12,8 +12,8 @@ from playwright.async_api import Error, FilePayload
 
 import ncd
 from ncd import catalogue
-from ncd.models.tensors.einops_patterns import TEXTS
-from ncd.train.tasks import TASKS
+from ncd.systems.tensors.einops_patterns import TEXTS
+from ncd.systems.training.tasks import TASKS
 
 if TYPE_CHECKING:
     from tools.load.random_clicks import Visitor

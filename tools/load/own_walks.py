@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from ncd.view.page.own_examples import EXAMPLES
+from ncd.app.page.own_page import EXAMPLES
 from tests.browser.server import chromium, served
 
 PATIENCE = 60_000  # milliseconds

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from ncd.drawing.backends.pdf import pdf
-from ncd.drawing.backends.png import png
-from ncd.drawing.backends.svg_template import svg
+from ncd.drawing.backends.pdf_png import pdf, png
+from ncd.drawing.backends.svg import svg
 from ncd.drawing.backends.tikz import tex
-from ncd.drawing.base.primitives import Picture
-from ncd.drawing.base.style import theme
+from ncd.drawing.elements.primitives import Picture
+from ncd.drawing.elements.style import theme
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Writes a drawing as SVG, from primitives only; ids are copied from them.
+"""SVG, also with gaps for words that follow from sizes.
 
 Every element has ``data-node``, ``data-axis``, ``data-array`` or ``data-fence`` and a ``<title>``,
 which is also its accessible name. Blocks, then wires and ops from left to right, can be reached
@@ -8,26 +8,29 @@ with ``.circuit`` and are equal in every drawing, so that many drawings can shar
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
+from typing import Any, TypeVar
 
-from ncd.drawing.backends.paint_order import (
+from ncd.circuit.circuit import Circuit
+from ncd.drawing.backends.painting import (
     Item,
     both,
+    commands,
     is_over,
     is_soft,
     is_under,
+    number,
     reading_order,
     wire_ends,
 )
-from ncd.drawing.backends.part_names import named, visible
-from ncd.drawing.backends.path_data import commands, number
-from ncd.drawing.backends.svg_styles import FACES, PLAIN, SHADOW, rules, shadow
-from ncd.drawing.base import style
-from ncd.drawing.base.fonts import font_faces
-from ncd.drawing.base.primitives import (
+from ncd.drawing.elements import style
+from ncd.drawing.elements.fonts import MATH, ROMAN, SANS, Face, font_faces
+from ncd.drawing.elements.primitives import (
     Box,
     Dot,
     DrawnFence,
@@ -37,7 +40,80 @@ from ncd.drawing.base.primitives import (
     Outline,
     Picture,
     Text,
+    changed,
 )
+
+PLAIN = Face(ROMAN, "italic")  # the default face, as most names are in italics
+FACES = {
+    Face(ROMAN): "r",
+    Face(ROMAN, weight=700): "b",
+    Face(MATH): "m",
+    Face(SANS): "s",
+    Face(SANS, weight=700): "t",
+}
+SHADOW = ("ncd-shadow", "ncd-shadow-dark")
+
+
+@lru_cache(maxsize=256)
+def rules(double: bool, used: frozenset[Face]) -> str:
+    """Returns the style rules for some faces, and for double wires if there are any."""
+    dash = " ".join(map(number, style.DASH))
+    rules = {
+        ".wire path,.circuit .stroke,.circuit .shape,.circuit .dash": "stroke:currentColor",
+        ".wire path,.circuit .stroke,.circuit .dash": "fill:none",
+        ".wire path": f"stroke-width:{number(style.WIRE)};stroke-linecap:round",
+        ".op .hit": "fill:transparent",
+        ".stroke,.circuit .shape": "stroke-linejoin:round",
+        ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
+        ".still": "pointer-events:none",
+    }
+    if double:
+        outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
+        rules[".double path"] = f"stroke-width:{number(outer)};stroke-linecap:butt"
+        rules[".double .gap"] = f"stroke-width:{number(inner)}"
+    for face, name in FACES.items():
+        if face in used:
+            family = "" if face.family == PLAIN.family else f";font-family:{face.family}"
+            weight = "" if face.weight == PLAIN.weight else f";font-weight:{face.weight}"
+            rules[f".{name}"] = f"font-style:{face.style}{weight}{family}"
+    return "".join(f".circuit {where}{{{what}}}" for where, what in rules.items())
+
+
+def shadow(dark: bool) -> str:
+    """Returns the filter for the soft shadow of coloured shapes."""
+    deviation, opacity = number(style.SHADOW), number(style.theme(dark).shadow)
+    return (
+        f'<filter id="{SHADOW[dark]}" x="-20%" y="-20%" width="140%" height="140%">'
+        f'<feDropShadow dx="0" dy="0" stdDeviation="{deviation}" flood-opacity="{opacity}"/>'
+        f"</filter>"
+    )
+
+
+WORD = re.compile(r"[^\W_]+")
+
+
+def visible(texts: Iterable[Text]) -> str:
+    """Returns what texts say, with a space between their runs."""
+    return " ".join([span.text for own in texts for span in own.label.spans])
+
+
+@lru_cache(maxsize=4096)
+def named(shown: str, words: str) -> str:
+    """Returns the name of a part, which begins with the text that stands there.
+
+    Who steers a page by voice says what they see. Signs alone, such as +, cannot be said.
+
+    >>> named("L V", "learned linear map V, m to k h")
+    'L V: learned linear map V, m to k h'
+    >>> named("Block ( 2 , N )", "Block (2, N), folded"), named("+", "sum of two arrays (m)")
+    ('Block ( 2 , N ), folded', 'sum of two arrays (m)')
+    """
+    spoken = WORD.findall(shown)
+    if not spoken:
+        return words
+    same = re.match(r"[\W_]*".join(["", *map(re.escape, spoken)]) + r"(?![^\W_])[)\]]*", words)
+    return shown + (words[same.end() :] if same else f": {words}")
+
 
 BUTTON = 'tabindex="0" role="button"'
 BRIEF = 60  # the longest text that is cached, in letters
@@ -276,3 +352,85 @@ def _op(glyph: DrawnGlyph) -> str:
     if not glyph.cells:
         return f'data-node="{text(glyph.node)}"'
     return f'data-fence="{text(glyph.node)}" data-node="{text(" ".join(glyph.cells))}"'
+
+
+GAP = re.compile("⦃([0-9]+)⦄")
+Place = tuple[int, int]  # the number of an array on the way through a circuit, and of its axis
+Spot = tuple[Place, str]  # and what the array is called, if it is named
+Way = Callable[[Circuit, frozenset[str]], Circuit]
+
+
+@dataclass
+class Pattern:
+    """A drawing, the sources of its words, and its SVG with gaps for them.
+
+    ``wires`` and ``ops`` have a source for each drawn element, None for a collapsed block, whose
+    words contain no sizes. ``shut`` are the collapsed blocks, ``way`` selects the visible part.
+    """
+
+    drawing: Any
+    shut: frozenset[str]
+    way: Way
+    wires: tuple[Spot, ...]
+    ops: tuple[int | None, ...]
+    pieces: dict[bool, list[str]] = field(default_factory=dict)
+    shown: dict[int, str] = field(default_factory=dict)  # what stands at each gap
+
+    @property
+    def parts(self) -> int:
+        return len(self.wires) + len(self.ops) + 1
+
+
+W = TypeVar("W", DrawnWire, DrawnGlyph)
+
+
+def with_words(part: W, words: str) -> W:
+    """Returns a copy with other words."""
+    return part if words == part.words else changed(part, words=words)
+
+
+def svg(drawing: Picture, fonts: bool) -> str:
+    """Returns the SVG of a drawing; a cached template only gets its words filled in."""
+    pattern: Pattern | None = getattr(drawing, "_pattern", None)
+    if pattern is None:
+        return write(drawing, fonts)
+    pieces = pattern.pieces.get(fonts)
+    if pieces is None:
+        pieces = pattern.pieces[fonts] = _pieces(drawing, fonts, pattern.shown)
+    if not pieces:
+        return write(drawing, fonts)
+    words = [named(pattern.shown.get(n, ""), own) for n, own in enumerate(_words(drawing))]
+    filled = list(pieces)
+    filled[1::2] = [text(words[int(n)]) for n in pieces[1::2]]
+    return "".join(filled)
+
+
+def _words(drawing: Picture) -> Iterator[str]:
+    yield drawing.title
+    yield drawing.description
+    yield from (wire.words for wire in drawing.wires)
+    yield from (glyph.words for glyph in drawing.glyphs)
+
+
+def _pieces(drawing: Picture, fonts: bool, shown: dict[int, str]) -> list[str]:
+    """Returns the SVG split at the names, or nothing if a text looks like a gap.
+
+    Into ``shown`` goes what stands at each gap.
+    """
+
+    written = Counter((0, 1))
+
+    def naming(visible: str, words: str) -> str:
+        gap = GAP.match(words)
+        if gap is None:
+            return named(visible, words)
+        written[int(gap[1])] += 1
+        shown[int(gap[1])] = visible
+        return words
+
+    count = len(drawing.wires) + 2
+    wires = tuple(with_words(w, f"⦃{n}⦄") for n, w in enumerate(drawing.wires, 2))
+    glyphs = tuple(with_words(g, f"⦃{n}⦄") for n, g in enumerate(drawing.glyphs, count))
+    blank = replace(drawing, title="⦃0⦄", description="⦃1⦄", wires=wires, glyphs=glyphs)
+    pieces = GAP.split(write(blank, fonts, naming=naming))
+    return pieces if Counter(map(int, pieces[1::2])) == written else []

@@ -8,9 +8,18 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Box, Dot, DrawnGlyph, Extra, Outline, Path, Picture, Text
-from ncd.lang.once import once
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import (
+    Box,
+    Dot,
+    DrawnGlyph,
+    Extra,
+    Outline,
+    Path,
+    Picture,
+    Text,
+)
+from ncd.language.cached_property import once
 
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]

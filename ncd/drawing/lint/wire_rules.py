@@ -1,16 +1,89 @@
-"""Lint rules for wires: continuous, on nothing foreign, and apart from each other."""
+"""Rules for wires and separators: continuous, apart, on nothing foreign, no needless crossing.
+
+An op's stretch is a disc with the ends of its wires around it: inputs at the left, outputs at the
+right. Wires that meet at a dot, in a cap or at a mark form a star. Two stars cross as often as the
+order of their ends requires, wherever their centres are.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
-from itertools import pairwise
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import combinations, pairwise
 
 import numpy as np
 
-from ncd.drawing.base.primitives import Dot, DrawnGlyph, DrawnWire, Point
-from ncd.drawing.lint.flat_drawing import Flat, Indices, Numbers, distinct, piercing
-from ncd.lang.plain_text import listed
+from ncd.drawing.elements.plan_columns import PlanItem
+from ncd.drawing.elements.primitives import Box, Dot, DrawnGlyph, DrawnWire, Point
+from ncd.drawing.lint.flat_drawing import (
+    Flat,
+    Indices,
+    Numbers,
+    as_boxes,
+    distinct,
+    meeting,
+    piercing,
+)
+from ncd.drawing.marks.marks import in_marks
+from ncd.words import listed
+
+_End = tuple[str, int]
+_Star = list[tuple[int, str]]
+
+
+def least(unit: PlanItem) -> int:
+    """Returns how often wires of an op must cross in the best drawing.
+
+    >>> from ncd.drawing.plan.build_plan import plan
+    >>> from ncd import Axes, Einsum, elaborate
+    >>> term = Axes(a=2, b=3, c=4)(Einsum("a b c -> c b a"))
+    >>> least(plan(elaborate(term)).steps[0][0])
+    3
+    """
+    around = _around(unit)
+    stars = [sorted((around[end], end[0]) for end in star) for star in _stars(unit)]
+    return sum(_between(a, b) for a, b in combinations(stars, 2))
+
+
+def _around(unit: PlanItem) -> dict[_End, int]:
+    """Returns the index of each wire's end on the circle around the op."""
+    ins = {port: n for n, port in enumerate(unit.ins)}
+    outs = {port: n for n, port in enumerate(unit.outs)}
+    left = [("in", ins[port]) for port in unit.in_places if port in ins]
+    right = [("out", outs[port]) for port in unit.out_places if port in outs]
+    return {end: n for n, end in enumerate([*left, *reversed(right)])}
+
+
+def _stars(unit: PlanItem) -> list[list[_End]]:
+    """Returns the groups of wire ends that meet."""
+    glyph = unit.glyph
+    star: dict[_End, set[_End]] = {}
+    pairs = [(("in", i), ("out", o)) for i, o in (*glyph.through, *glyph.joins, *glyph.splits)]
+    pairs += [(("in", i), ("in", j)) for i, j in glyph.caps]
+    ended, begun = in_marks(glyph)
+    for mark in glyph.marks:
+        ends = [("in", i) for i in mark.ins if i in ended]
+        ends += [("out", o) for o in mark.outs if o in begun]
+        pairs += pairwise(ends)
+    for a, b in pairs:
+        joined = star.get(a, {a}) | star.get(b, {b})
+        star |= dict.fromkeys(joined, joined)
+    return [list(ends) for ends in {id(ends): ends for ends in star.values()}.values()]
+
+
+def _between(one: _Star, two: _Star) -> int:
+    """Returns how often two stars must cross."""
+    sectors = [sum(place < leg for place, _ in two) % len(two) for leg, _ in one]
+    return min(sum(_passed(two, middle, s) for s in sectors) for middle in range(len(two)))
+
+
+def _passed(star: _Star, a: int, b: int) -> int:
+    """Returns how many legs lie between two sectors of a star, on the allowed way round."""
+    low, high = sorted((a, b))
+    ways = (star[low:high], star[high:] + star[:low])
+    plain = [way for way in ways if len({side for _, side in way}) < 2]
+    return min(len(way) for way in plain or ways)
+
 
 NEAR_MARK = 9.0  # units between the end of a wire and its mark
 ALONG, ONTO = 6.0, 40.0  # units that wires may run along each other; near a dot
@@ -257,3 +330,189 @@ def _distance(a: Point, b: Point) -> float:
 
 def apart(a: Point, b: Point) -> bool:
     return abs(a.x - b.x) > 0.05 or abs(a.y - b.y) > 0.05
+
+
+END = 0.4  # units from a wire's end within which wires meet instead of crossing
+TRIPLE = 1.5  # units within which two crossings look like one
+SAME = 1.0  # units within which two crossings of the same wires count once
+
+
+_Crossing = tuple[int, int, tuple[float, float]]
+
+
+def crossings(flat: Flat) -> Iterator[str]:
+    drawing, every = flat.drawing, _crossings(flat)
+    yield from _triple_points(flat, every)
+    apart: dict[tuple[int, int], float] = {}
+    drawn: list[tuple[list[str], float]] = []
+    for a, b, (x, _) in every:
+        one, two = drawing.wires[a], drawing.wires[b]
+        shared = {one.made_by, one.taken_by} & {two.made_by, two.taken_by} - {""}
+        if shared:
+            drawn.append((sorted(shared), x))
+        else:
+            apart.setdefault((a, b), x)
+    for (a, b), x in apart.items():
+        one, two = drawing.wires[a], drawing.wires[b]
+        where = f"{one.axis} of {one.array} and {two.axis} of {two.array}"
+        yield f"wires {where} cross, at {x:.0f}"
+    yield from _counted(flat, drawn)
+
+
+def _counted(flat: Flat, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
+    """Assigns crossings to ops; one that could belong to two ops goes to the one that needs it."""
+    near = [sorted(shared, key=lambda node: abs(_place(flat, node, x) - x)) for shared, x in drawn]
+    nodes = sorted({node for shared in near for node in shared})
+    needs = {node: _need(flat.glyphs.get(node, []), len(drawn)) for node in nodes}
+    held: dict[str, list[int]] = {node: [] for node in nodes}
+    over = [n for n in range(len(near)) if not _held(n, near, needs, held, set())]
+    count = Counter(near[n][0] for n in over)
+    for node in sorted(count):
+        words, drawn_ones = flat.glyphs[node][0].words, len(held[node]) + count[node]
+        yield (
+            f"the wires of {node} ({words}) cross {drawn_ones} times, where {needs[node]} would do"
+        )
+
+
+def _held(
+    n: int,
+    near: list[list[str]],
+    needs: Mapping[str, int],
+    held: dict[str, list[int]],
+    asked: set[str],
+) -> bool:
+    """Returns whether an op can claim a crossing, possibly passing another one to another op."""
+    for node in near[n]:
+        if node in asked:
+            continue
+        asked.add(node)
+        if len(held[node]) < needs[node]:
+            held[node].append(n)
+            return True
+        for other in held[node]:
+            if _held(other, near, needs, held, asked):
+                held[node][held[node].index(other)] = n
+                return True
+    return False
+
+
+def _need(glyphs: list[DrawnGlyph], most: int) -> int:
+    """Returns the least crossings that an op needs, or ``most`` if its unit is unknown."""
+    units = [glyph.unit for glyph in glyphs if glyph.unit]
+    return sum(map(least, units)) if units else most
+
+
+def _triple_points(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
+    """Finds points where three wires cross, as none can be followed there."""
+    at = np.array([point for *_, point in crossings]).reshape(-1, 2)
+    boxes = np.concatenate([at - TRIPLE / 2, at + TRIPLE / 2], 1)
+    i, j = meeting(boxes, boxes)
+    lines = flat.line.tolist()
+    told: set[int] = set()
+    for a, b in zip(i.tolist(), j.tolist(), strict=True):
+        (one, two, (x, y)), (three, four, _) = crossings[a], crossings[b]
+        if len({lines[n] for n in (one, two, three, four)}) > 2 and not {a, b} & told:
+            told |= set(j[i == a].tolist())
+            yield f"three wires or more cross in one point, at {x:.0f}, {y:.0f}"
+
+
+def _place(flat: Flat, node: str, x: float) -> float:
+    """Returns the approximate x of an op; the nearer one if it is drawn twice."""
+    boxes = [glyph.hit for glyph in flat.glyphs.get(node, [])]
+    if boxes:
+        return min(((box.x0 + box.x1) / 2 for box in boxes), key=lambda at: abs(at - x))
+    ends = [w.path[-1].d.x for w in flat.drawing.wires if w.taken_by == node and w.path]
+    starts = [w.path[0].a.x for w in flat.drawing.wires if w.made_by == node and w.path]
+    return float(np.mean([*ends, *starts]))
+
+
+def _crossings(flat: Flat) -> list[_Crossing]:
+    """Returns the pairs of wires that cross, and where."""
+    pieces, (i, j) = flat.wires, flat.beside
+    met, at = crossed(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j])
+    a, b, at = pieces.of[i][met], pieces.of[j][met], at[met]
+    inner = np.ones(len(a), dtype=bool)
+    for of in (a, b):
+        for side in (0, 1):  # wires that meet in an op do not cross
+            inner &= (np.hypot(*(flat.ends[of, side] - at).T) > END) | ~flat.joined[of, side]
+    found: list[_Crossing] = []
+    seen: dict[tuple[int, ...], list[tuple[float, float]]] = {}
+    lines = flat.line.tolist()
+    rows = zip(a[inner].tolist(), b[inner].tolist(), at[inner].tolist(), strict=True)
+    for one, two, (x, y) in rows:
+        before = seen.setdefault(tuple(sorted((lines[one], lines[two]))), [])
+        if all(abs(x - p) + abs(y - q) > SAME for p, q in before):
+            before.append((x, y))
+            found.append((one, two, (x, y)))
+    return found
+
+
+def crossed(a: Numbers, b: Numbers, c: Numbers, d: Numbers) -> tuple[Indices, Numbers]:
+    """Returns which segments from a to b cross segments from c to d, and where."""
+    one, two, off = b - a, d - c, c - a
+    turn = one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]
+    scale = np.abs(one).sum(1) * np.abs(two).sum(1)
+    slanted = np.abs(turn) > 1e-6 * scale
+    turn = np.where(slanted, turn, 1.0)
+    t = (off[:, 0] * two[:, 1] - off[:, 1] * two[:, 0]) / turn
+    u = (off[:, 0] * one[:, 1] - off[:, 1] * one[:, 0]) / turn
+    met = slanted & (t >= 0) & (t <= 1) & (u >= 0) & (u <= 1)
+    return np.flatnonzero(met), a + one * t[:, None]
+
+
+BORDER = 2.0  # units from a border within which a separator looks like a part of it
+SPRING = 16.0  # units from a separator's end within which it may touch a wire
+
+
+def dashes(flat: Flat) -> Iterator[str]:
+    drawing = flat.drawing
+    _, j = piercing(flat.dashes, flat.text_boxes)
+    for (t,) in distinct(j):
+        yield f"a dashed line runs through label {flat.texts[t].label.words!r}"
+    ink, of = flat.ink
+    _, j = piercing(flat.dashes, ink)
+    for (g,) in distinct(of[j]):
+        glyph = drawing.glyphs[g]
+        yield f"a dashed line runs through the glyph of {glyph.node} ({glyph.words})"
+    boxes, of = flat.extras
+    _, j = piercing(flat.dashes, boxes)
+    for (e,) in distinct(of[j]):
+        yield f"a dashed line runs through the {drawing.extras[e].kind} {drawing.extras[e].words!r}"
+    yield from _on_borders(flat)
+    yield from _on_wires(flat)
+
+
+def _on_borders(flat: Flat) -> Iterator[str]:
+    """Finds separators along a fence's upper or lower border, where they look like a part of it."""
+    fences = [fence for fence in flat.drawing.fences if not fence.brackets]
+    edges = as_boxes(
+        Box(x0, y - BORDER, x1, y + BORDER)
+        for x0, y0, x1, y1 in (fence.box for fence in fences)
+        for y in (y0, y1)
+    )
+    pieces = flat.dashes.boxes[flat.dashes.a[:, 1] == flat.dashes.b[:, 1]]
+    i, j = meeting(_grown(pieces, 0.01), edges)
+    along = np.minimum(pieces[i, 2], edges[j, 2]) - np.maximum(pieces[i, 0], edges[j, 0])
+    for (n,) in distinct(j[along > 2 * BORDER] // 2):
+        yield f"a dashed line runs along the border of {fences[n].words or fences[n].id!r}"
+
+
+def _on_wires(flat: Flat) -> Iterator[str]:
+    """Finds separators that touch a wire other than at their own ends."""
+    lines, wires = flat.dashes, flat.wires
+    i, j = meeting(_grown(lines.boxes, 0.5), _grown(wires.boxes, 0.5))
+    met, at = crossed(lines.a[i], lines.b[i], wires.a[j], wires.b[j])
+    dash, w, at = lines.of[i[met]], wires.of[j[met]], at[met]
+    nowhere = ((np.nan, np.nan),) * 2
+    tips = [(one.path[0].a, one.path[-1].d) if one.path else nowhere
+            for one in flat.drawing.dashes]  # fmt: skip
+    ends = np.array(tips, dtype=float).reshape(-1, 2, 2)[dash]
+    inner = (np.hypot(*(ends - at[:, None]).transpose(2, 0, 1)) > SPRING).all(1)
+    places = dict(zip(w[inner].tolist()[::-1], at[inner, 0].tolist()[::-1], strict=True))
+    for n, x in sorted(places.items()):
+        wire = flat.drawing.wires[n]
+        yield f"a dashed line crosses wire {wire.axis} of {wire.array}, at {x:.0f}"
+
+
+def _grown(boxes: Numbers, by: float) -> Numbers:
+    return boxes + np.array([-by, -by, by, by])

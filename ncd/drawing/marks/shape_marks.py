@@ -1,4 +1,4 @@
-"""Marks with an outline on the wires."""
+"""Outlines on the wires: boxes, triangles, pentagons, rings of norms, collapsed blocks, notes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,194 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from ncd.drawing.base import style
-from ncd.drawing.base.label import Label, math
-from ncd.drawing.base.primitives import QUARTER, Box, Curve, Point, corners, line
-from ncd.drawing.marks.mark_base import MarkKind, around, ends, free_row, within
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import Label, math, roman, wrap
+from ncd.drawing.elements.primitives import (
+    QUARTER,
+    Box,
+    Curve,
+    Dot,
+    Outline,
+    Path,
+    Point,
+    corners,
+    line,
+)
+from ncd.drawing.elements.routing import Canvas, away, bend_width, dots
+from ncd.drawing.marks.mark_kind import MarkKind, around, ends, free_row, within
 from ncd.drawing.marks.text_marks import written
 from ncd.drawing.marks.window_marks import star
-from ncd.drawing.routing.canvas import Canvas
-from ncd.drawing.routing.op_wires import away, bend_width, dots
-from ncd.lang.glyph import Mark
+from ncd.language.op import Mark
+
+
+class Folded(MarkKind):
+    """A box in three dimensions with a title, which may have several lines.
+
+    Its wires enter at its left side and leave at its right side.
+    """
+
+    def width(self, mark: Mark) -> float:
+        return 2 * self.half(mark) + style.BLOCK_DEPTH + 2 * style.STUB
+
+    def half(self, mark: Mark) -> float:
+        widest = max((line.width for line in self.lines(mark)), default=0.0)
+        return max(style.BLOCK_HALF, widest / 2 + style.BLOCK_INSET)
+
+    def lines(self, mark: Mark) -> tuple[Label, ...]:
+        return tuple(
+            line
+            for part in mark.text.split("\n")
+            for line in wrap(part, style.BLOCK_LINE, style.TITLE)
+        )
+
+    def tall(self, mark: Mark) -> float:
+        """Returns the height that its text needs."""
+        return style.LEADING * len(self.lines(mark)) + style.BLOCK_INSET
+
+    def headroom(self, mark: Mark) -> float:
+        wires = max(len(mark.ins), len(mark.outs), 1) - 1
+        more = self.tall(mark) - wires * style.AXIS_GAP - 2 * style.BLOCK_SIDE
+        return style.BLOCK_DEPTH + max(0.0, more)
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        rows = canvas.rows(mark.ins, mark.outs)
+        top, bottom = around(rows, style.BLOCK_SIDE, style.BLOCK_SIDE)
+        more = max(0.0, self.tall(mark) - (bottom - top)) / 2
+        top, bottom = top - more, bottom + more
+        depth = style.BLOCK_DEPTH
+        half, x = self.half(mark), canvas.middle - depth / 2
+        left, right = x - half, x + half
+        sky = [Point(left, top), Point(left + depth, top - depth)]
+        sky += [Point(right + depth, top - depth), Point(right, top)]
+        side = [Point(right, top), Point(right + depth, top - depth)]
+        side += [Point(right + depth, bottom - depth), Point(right, bottom)]
+        for face in (sky, side, corners(x, half, top, bottom)):
+            canvas.shape(face, canvas.role, style.OUTLINE)
+        canvas.ink[-3:] = [Box(left, top - depth, right + depth, bottom)]
+        lines = self.lines(mark)
+        first = (top + bottom - style.LEADING * (len(lines) - 1)) / 2 + style.DESCENT
+        for n, words in enumerate(lines):
+            canvas.text(words, x, first + style.LEADING * n)
+        ends(canvas, mark, left, right + depth / 2)
+        for o in mark.outs:  # from the slanted side, which ends above the bottom
+            canvas.head(o, right + depth if canvas.outs[o] < bottom - depth else right)
+
+
+class Circle(MarkKind):
+    """A ring: the last of its wires runs through it, the others touch it."""
+
+    usual_width = style.PLUS_ROOM
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        radius, x = style.CIRCLE, canvas.middle
+        y = canvas.outs[mark.outs[-1]] if mark.outs else canvas.row
+        canvas.items.append(Dot(Point(x, y), radius, "page", style.GLYPH))
+        canvas.ink.append(Box.at(Point(x, y), radius))
+        for i, o in list(zip(mark.ins, mark.outs, strict=True))[-1:]:
+            canvas.tail(i, x - radius, y)
+            canvas.head(o, x + radius, y)
+        for i, o in list(zip(mark.ins, mark.outs, strict=True))[:-1]:
+            side = 1 if canvas.outs[o] > y else -1
+            touch = 0.7 * radius
+            left, right = Point(x - touch, y + side * touch), Point(x + touch, y + side * touch)
+            canvas.tails[i] = (_touch(Point(canvas.x0, canvas.ins[i]), left),)
+            canvas.heads[o] = (_touch(Point(canvas.x1, canvas.outs[o]), right).back,)
+
+
+def _touch(a: Point, b: Point) -> Curve:
+    return Curve(a, Point((a.x + b.x) / 2, a.y), Point(b.x, a.y), b)
+
+
+class Barred(MarkKind):
+    """A ring around all of its wires, with a bar in it."""
+
+    spans = True
+
+    def half(self) -> float:
+        return style.CIRCLE
+
+    def width(self, mark: Mark) -> float:
+        return 2 * self.half() + style.PLUS_ROOM - 2 * style.CIRCLE
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        x, half = canvas.middle, self.half()
+        top, bottom = around(canvas.rows(mark.ins, mark.outs), style.CIRCLE, style.CIRCLE)
+        box = Box(x - half, top, x + half, bottom)
+        canvas.items.append(Outline(_rounded(box, style.CIRCLE), "page", style.GLYPH))
+        canvas.ink.append(box)
+        self.inside(canvas, box)
+        ends(canvas, mark, box.x0, box.x1)
+
+    def inside(self, canvas: Canvas, box: Box) -> None:
+        """Draws the sign inside the ring: a bar, or the letters of another norm."""
+        x = (box.x0 + box.x1) / 2
+        canvas.stroke(Point(x, box.y0), Point(x, box.y1))
+
+
+class RootMeanSquare(Barred):
+    """A ring around all of its wires, with the letters rms in it."""
+
+    def half(self) -> float:
+        return style.PILL[0]
+
+    def inside(self, canvas: Canvas, box: Box) -> None:
+        label = roman("rms", style.PILL[1])
+        y = free_row(canvas, box.y0, box.y1)
+        canvas.text(label, (box.x0 + box.x1) / 2, y + (label.ascent - label.descent) / 2)
+
+
+def _rounded(box: Box, radius: float) -> Path:
+    """Returns a box with round corners."""
+    (x0, y0, x1, y1), r, k = box, radius, (1 - QUARTER) * radius
+    corners = (
+        (Point(x1 - r, y0), Point(x1 - k, y0), Point(x1, y0 + k), Point(x1, y0 + r)),
+        (Point(x1, y1 - r), Point(x1, y1 - k), Point(x1 - k, y1), Point(x1 - r, y1)),
+        (Point(x0 + r, y1), Point(x0 + k, y1), Point(x0, y1 - k), Point(x0, y1 - r)),
+        (Point(x0, y0 + r), Point(x0, y0 + k), Point(x0 + k, y0), Point(x0 + r, y0)),
+    )
+    path: list[Curve] = []
+    for n, corner in enumerate(corners):
+        curve = Curve(*corner)
+        after = corners[(n + 1) % 4][0]
+        path += [curve, line(curve.d, after)] if curve.d != after else [curve]
+    return tuple(path)
+
+
+class Save(MarkKind):
+    """A yellow note ``→ C_λ`` at which the wires of an array end."""
+
+    def width(self, mark: Mark) -> float:
+        return self.label(mark).width + 2 * style.MEMORY_INSET + style.STUB
+
+    def label(self, mark: Mark) -> Label:
+        return math(f"→ {mark.text}", style.BIG)
+
+    def room(self, mark: Mark) -> float:
+        """Returns how far it extends above and below its wires."""
+        wires = max(len(mark.ins), len(mark.outs), 1) - 1
+        return max(style.SIDE, (style.MEMORY - wires * style.AXIS_GAP) / 2)
+
+    def headroom(self, mark: Mark) -> float:
+        return max(0.0, self.room(mark) - style.SIDE)
+
+    def footroom(self, mark: Mark) -> float:
+        return self.headroom(mark)
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        label, x = self.label(mark), canvas.middle
+        half, room = label.width / 2 + style.MEMORY_INSET, self.room(mark)
+        top, bottom = around(canvas.rows(mark.ins, mark.outs), room, room)
+        canvas.shape(corners(x, half, top, bottom), "note", 0.0)
+        y = (top + bottom + label.ascent - label.descent) / 2
+        canvas.text(label, x, y)
+        ends(canvas, mark, x - half, x + half)
+
+
+class Load(Save):
+    """A yellow note ``C_λ →`` at which the wires of an array begin."""
+
+    def label(self, mark: Mark) -> Label:
+        return math(f"{mark.text} →", style.BIG)
 
 
 class Triangle(MarkKind):

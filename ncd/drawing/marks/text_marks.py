@@ -6,12 +6,12 @@ import re
 from functools import lru_cache
 from typing import ClassVar
 
-from ncd.drawing.base import style
-from ncd.drawing.base.label import Label, math, roman, sans
-from ncd.drawing.base.primitives import Box, Point
-from ncd.drawing.marks.mark_base import MarkKind, clear_row, reach, within
-from ncd.drawing.routing.canvas import Canvas
-from ncd.lang.glyph import Mark, Ports
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import Label, math, roman, sans
+from ncd.drawing.elements.primitives import Box, Point
+from ncd.drawing.elements.routing import Canvas
+from ncd.drawing.marks.mark_kind import MarkKind, clear_row, reach, within
+from ncd.language.op import Mark, Ports
 
 
 class Letter(MarkKind):

@@ -6,13 +6,13 @@ from functools import lru_cache
 from math import cos, pi, sin
 from typing import ClassVar, NamedTuple
 
-from ncd.drawing.base import style
-from ncd.drawing.base.label import Label, math
-from ncd.drawing.base.primitives import Box, Outline, Point, ease, line
-from ncd.drawing.marks.mark_base import MarkKind, within
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import Label, math
+from ncd.drawing.elements.primitives import Box, Outline, Point, ease, line
+from ncd.drawing.elements.routing import Canvas
+from ncd.drawing.marks.mark_kind import MarkKind, within
 from ncd.drawing.marks.text_marks import arrowed, beside, lettered, noted, word
-from ncd.drawing.routing.canvas import Canvas
-from ncd.lang.glyph import Mark
+from ncd.language.op import Mark
 
 
 class Trapezoid(MarkKind):

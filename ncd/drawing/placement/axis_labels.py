@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from itertools import combinations
 from types import MappingProxyType
 
-from ncd.drawing.base import style
-from ncd.drawing.base.label import Label, math
-from ncd.drawing.base.plan_types import Plan, Port, Unit
-from ncd.drawing.marks import names_its_array
-from ncd.lang.label_choice import Labels
-from ncd.lang.types.axes import Axis
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import Label, math
+from ncd.drawing.elements.plan_columns import Plan, PlanItem, Port
+from ncd.drawing.marks.marks import names_its_array
+from ncd.language.arguments import Labels
+from ncd.language.axes import Axis
 
 Names = Mapping[Port, Label]
 _Known = dict[Port, tuple[Label, int]]  # a wire's last label, and how many steps ago it was
@@ -100,7 +100,7 @@ def _known(plan: Plan, s: int, before: _Known) -> _Known:
     return found
 
 
-def _crossed(unit: Unit) -> set[int]:
+def _crossed(unit: PlanItem) -> set[int]:
     """Returns the outputs whose wires change their order."""
     if unit.passes or len(unit.glyph.through) < 2:
         return set()

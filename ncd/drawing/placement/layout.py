@@ -1,38 +1,276 @@
-"""Lays out a plan: y coordinates, then x coordinates, then wires, marks, separators and fences."""
+"""Lays out a plan: coordinates, ops, wires, fences, and rows below each other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from math import hypot
 
+from ncd.circuit.circuit import Cell, Value
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.base import style
-from ncd.drawing.base.plan_types import Plan, Port, Rows
-from ncd.drawing.base.primitives import (
+from ncd.drawing.elements import style
+from ncd.drawing.elements.plan_columns import Plan, PlanItem, Port, Rows
+from ncd.drawing.elements.primitives import (
     Box,
+    Curve,
     Dash,
+    DrawnFence,
+    DrawnGlyph,
     DrawnWire,
+    Extra,
+    Move,
+    Outline,
     Path,
     Point,
     Text,
+    changed,
+    ease,
     extent,
     line,
+    moved,
+    polygon,
     straightened,
+    together,
 )
-from ncd.drawing.base.transform import changed
-from ncd.drawing.placement.array_separators import dashes
-from ncd.drawing.placement.axis_labels import NONE, Labels, Names, names, unseen
-from ncd.drawing.placement.bands import bands as behind
-from ncd.drawing.placement.group_boxes import fences, titles
-from ncd.drawing.placement.op_routes import Steps
+from ncd.drawing.elements.routing import Canvas, Ground, stems
+from ncd.drawing.marks.marks import mark_width, paint, takes_cap
+from ncd.drawing.placement.axis_labels import NONE, Names, names, unseen
+from ncd.drawing.placement.fences import bands as behind
+from ncd.drawing.placement.fences import dashes, fences, titles
 from ncd.drawing.placement.repeated_parts import RepeatedPart, repeats
-from ncd.drawing.placement.separation import Gaps
+from ncd.drawing.placement.wire_order import Gaps
 from ncd.drawing.placement.x_coordinates import Columns, columns
 from ncd.drawing.placement.y_coordinates import rows
-from ncd.drawing.routing.obstacles import Ground
-from ncd.lang.circuits.circuit import Value
-from ncd.lang.once import once
-from ncd.lang.types.axes import Array, Axis
+from ncd.drawing.plan.build_plan import ids_of
+from ncd.language.arguments import Labels
+from ncd.language.axes import Array, Axis
+from ncd.language.cached_property import once
+
+
+class Steps:
+    """The drawn steps of a plan.
+
+    ``glyphs`` are by op id. ``tails`` and ``heads`` are the paths with which wires end and begin at
+    ops, ``passes`` the paths of continuing wires that bend in a step.
+    """
+
+    def __init__(
+        self, plan: Plan, rows: Sequence[Rows], at: Columns, repeats: Sequence[RepeatedPart]
+    ) -> None:
+        self.plan, self.rows, self.at = plan, rows, at
+        self.glyphs: dict[str, DrawnGlyph] = {}
+        self.tails: dict[Port, Path] = {}
+        self.heads: dict[Port, Path] = {}
+        self.passes: dict[tuple[int, Port], Path] = {}
+        self.apex: dict[str, Point] = {}
+        again = {s: repeat for repeat in repeats for s in repeat.steps}
+        self.moves = {repeat.first: self.move(repeat) for repeat in repeats}
+        self.shared = {
+            repeat.first: {v.id for s in (repeat.first, repeat.last) for v in plan.states[s]}
+            for repeat in repeats
+        }
+        for s, step in enumerate(plan.steps):
+            for unit in step:
+                if s in again:
+                    self.copy(again[s], s, unit)
+                else:
+                    self.unit(s, unit)
+
+    def unit(self, s: int, unit: PlanItem) -> None:
+        if unit.cell is None:
+            self.go_on(s, unit)
+            return
+        canvas = self.canvas(s, unit, unit.cell)
+        paint(canvas)
+        self.keep(s, unit, canvas)
+        self.glyphs[unit.node] = _glyph(unit, unit.cell, canvas)
+
+    # Repeated parts ------------------------------------------------------------------------------
+
+    def move(self, repeat: RepeatedPart) -> Move:
+        """Returns the translation from a repeated part's model."""
+        here, there = self.rows[repeat.first], self.rows[repeat.model]
+        right = self.at.right[repeat.first] - self.at.right[repeat.model]
+        return Move(right, min(here.values()) - min(there.values()))
+
+    def copy(self, repeat: RepeatedPart, s: int, unit: PlanItem) -> None:
+        """Copies a unit of a repeated part, including the wires at its edges."""
+        move, ids = self.moves[repeat.first], repeat.ids
+        shared = self.shared[repeat.first]
+        for port in unit.ins:
+            if port[0] not in shared:
+                continue
+            own = ids[port[0]], port[1]
+            if (s - repeat.back, own) in self.passes:
+                self.passes[s, port] = move.path(self.passes[s - repeat.back, own])
+            elif own in self.tails and not unit.passes:
+                self.tails[port] = move.path(self.tails[own])
+        for port in unit.outs if not unit.passes else ():
+            own = ids[port[0]], port[1]
+            if port[0] in shared and own in self.heads:
+                self.heads[port] = move.path(self.heads[own])
+        if unit.cell is not None:
+            model, words = self.glyphs[ids[unit.node]], unit.cell.words
+            self.glyphs[unit.node] = move.glyph(model, node=unit.node, words=words, unit=unit)
+
+    # One step ------------------------------------------------------------------------------------
+
+    def go_on(self, s: int, unit: PlanItem) -> None:
+        """Draws an array that passes beside the ops, or that a loop joins."""
+        before, behind = self.rows[s], self.rows[s + 1]
+        for i, o in unit.glyph.through:
+            one, other = unit.ins[i], unit.outs[o]
+            a, b = before[one], behind[other]
+            if unit.passes and a == b:
+                continue
+            x0, x1 = self.at.right[s], self.at.left[s + 1]
+            start, stop = (Point(x, y) for x, y in zip(self.bend(s, x0, x1), (a, b), strict=True))
+            path = line(Point(x0, a), start), ease(start, stop), line(stop, Point(x1, b))
+            if unit.passes:
+                self.passes[s, one] = path
+            else:
+                self.tails[one], self.heads[other] = path, ()
+
+    def bend(self, s: int, x0: float, x1: float) -> tuple[float, float]:
+        """Returns where passing arrays may bend: behind contractions, and clear of loose marks."""
+        starts, stops = [x0], [x1]
+        for unit in self.plan.steps[s]:
+            if unit.glyph.caps:
+                starts.append(x0 + self.at.stretches[unit.node].free)
+            elif unit.cell and not unit.inputs:
+                stops.append(x1 - mark_width(unit.glyph))
+            elif unit.cell and not unit.outputs:
+                starts.append(x0 + mark_width(unit.glyph))
+        return max(starts), min(stops)
+
+    def canvas(self, s: int, unit: PlanItem, cell: Cell) -> Canvas:
+        places = [self.rows[s][p] for p in unit.in_places]
+        places += [self.rows[s + 1][p] for p in unit.out_places]
+        row = (min(places) + max(places)) / 2 if places else 0.0
+        apex = self.apex.get(cell.inputs[0].id) if cell.inputs else None
+        x = self.at.right[s], self.at.left[s + 1]
+        return self.at.stretches[unit.node].canvas(cell.op.role, x, row, apex)
+
+    def keep(self, s: int, unit: PlanItem, canvas: Canvas) -> None:
+        """Records where a unit's wires begin and end; a cap's arrow may belong to the next op."""
+        starts = [start for start, _ in canvas.stems]
+        if (
+            canvas.apex and not unit.outs
+        ):  # the line of an array without axes runs from mark to mark
+            starts = [Point(max(box.x1 for box in canvas.ink), canvas.apex.y)]
+        for value in unit.outputs[:1] if starts and s + 1 < len(self.plan.steps) else ():
+            if takes_cap(self.plan.takers[s + 1][value.id].glyph, alone=not value.array):
+                self.apex[value.id] = starts[0]
+        if unit.glyph.arrows:
+            stems(canvas, bool(unit.outputs and unit.outputs[0].id in self.apex))
+        tails, heads = canvas.ends()
+        self.tails |= {unit.ins[port]: path for port, path in tails.items()}
+        self.heads |= {unit.outs[port]: path for port, path in heads.items()}
+
+
+def _glyph(unit: PlanItem, cell: Cell, canvas: Canvas) -> DrawnGlyph:
+    boxes = [*canvas.ink, *canvas.hits]  # not the wires, which are clickable themselves
+    if not boxes:
+        ys = [*canvas.ins, *canvas.outs] or [canvas.row]
+        boxes = [Box(canvas.x0, min(ys) - style.SIDE, canvas.x1, max(ys) + style.SIDE)]
+    return DrawnGlyph(
+        node=cell.id,
+        role=cell.op.role,
+        words=cell.words,
+        items=tuple(canvas.items),
+        hit=Box.around(boxes).grown(style.MARK_HIT),
+        ink=tuple(canvas.ink),
+        unit=unit,
+    )
+
+
+def joined(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
+    """Returns the drawings of rows as one drawing."""
+    if len(rows) == 1:
+        return drawings[0]
+    parts, y = [], 0.0
+    over = [frozenset[str](), *(ids_of(row.states[-1]) for row in rows[:-1]), frozenset[str]()]
+    for n, (row, drawing) in enumerate(zip(rows, drawings, strict=True)):
+        part = _with_arrows(_cut(row, drawing), over[n], over[n + 1])
+        part = moved(part, -part.box.x0, y - part.box.y0)
+        y = part.box.y1 + style.ROW_GAP
+        parts.append(part)
+    return together(parts)
+
+
+def _cut(row: Plan, drawing: Drawing) -> Drawing:
+    """Returns the drawing without the bracket of a repetition that only continues."""
+    over = {frame.id: frame.goes_on for frame in row.frames}
+    fences = tuple(_open(fence, *over[fence.id]) for fence in drawing.fences)
+    return replace(drawing, fences=fences)
+
+
+def _open(fence: DrawnFence, before: bool, behind: bool) -> DrawnFence:
+    if not fence.brackets:
+        return fence
+    sides = slice(int(before), 1 if behind else 2)
+    return replace(fence, brackets=fence.brackets[sides], title=fence.title[sides])
+
+
+def _with_arrows(drawing: Drawing, before: Set[str], behind: Set[str]) -> Drawing:
+    """Adds arrows where arrays come from the row before or continue in the next one."""
+    wires = [wire for wire in drawing.wires if wire.path]
+    right = max((wire.path[-1].d.x for wire in wires), default=0.0)
+    left = min((wire.path[0].a.x for wire in wires), default=0.0)
+    arrows = [
+        _leaving(wire)
+        for wire in wires
+        if wire.array in behind and not wire.taken_by and wire.path[-1].d.x > right - 1
+    ]
+    arrows += [
+        _coming(wire)
+        for wire in wires
+        if wire.array in before and not wire.made_by and wire.path[0].a.x < left + 1
+    ]
+    ink = [
+        Box.of(p for curve in item.path for p in curve)
+        for arrow in arrows
+        for item in arrow.items
+        if isinstance(item, Outline)
+    ]
+    around = Box.around([drawing.box, *(box.grown(style.MARGIN) for box in ink)])
+    return replace(drawing, box=around, extras=(*drawing.extras, *arrows))
+
+
+def _leaving(wire: DrawnWire) -> Extra:
+    """Returns an arrow from the end of a wire, downwards and on."""
+    (x, y), (long, high) = wire.path[-1].d, style.BENT
+    tip = Point(x + long, y + high)
+    bend = Curve(Point(x, y), Point(x + 0.5 * long, y), Point(x + 0.8 * long, y + 0.4 * high), tip)
+    return _arrow(wire, bend, "goes on in the next row")
+
+
+def _coming(wire: DrawnWire) -> Extra:
+    """Returns an arrow from above to the beginning of a wire."""
+    (x, y), (long, high) = wire.path[0].a, style.BENT
+    start = Point(x - long, y - high)
+    near = Point(x - 0.8 * long, y - 0.4 * high)
+    bend = Curve(start, near, Point(x - 0.5 * long, y), Point(x, y))
+    return _arrow(wire, bend, "goes on from the row above")
+
+
+def _arrow(wire: DrawnWire, bend: Curve, words: str) -> Extra:
+    (x, y), tip = bend.c, bend.d
+    away = hypot(tip.x - x, tip.y - y)
+    u, v = (tip.x - x) / away, (tip.y - y) / away
+    long, half = style.BENT_HEAD, 0.4 * style.BENT_HEAD
+    back = Point(tip.x - long * u, tip.y - long * v)
+    head = [tip, Point(back.x - half * v, back.y + half * u)]
+    head.append(Point(back.x + half * v, back.y - half * u))
+    stroke = Curve(bend.a, bend.b, bend.c, back)
+    items = [Outline((stroke,), "none", style.WIRE, False), Outline(polygon(head), "ink", 0.0)]
+    if wire.double:
+        by = style.DOUBLE
+        upper = (Curve(*(Point(p.x, p.y - by / 2) for p in stroke)),)
+        lower = (Curve(*(Point(p.x, p.y + by / 2) for p in stroke)),)
+        items[:1] = [Outline(path, "none", style.WIRE, False) for path in (upper, lower)]
+    return Extra("arrow", tuple(items), f"{wire.axis} {words}", wire.array)
+
 
 TRIES = 4
 OPEN = {  # by whether a wire begins, and ends, without a mark

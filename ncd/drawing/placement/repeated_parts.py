@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ncd.drawing.base.plan_types import Frame, Plan, Unit
+from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem
 from ncd.drawing.placement.axis_labels import Names
-from ncd.lang.once import once
+from ncd.language.cached_property import once
 
 _Ids = dict[str, str]
 
@@ -94,7 +94,7 @@ class _Comparison:
         ours, theirs = self.plan.steps[s], self.plan.steps[s - self.back]
         return len(ours) == len(theirs) and all(map(self.unit, ours, theirs))
 
-    def unit(self, a: Unit, b: Unit) -> bool:
+    def unit(self, a: PlanItem, b: PlanItem) -> bool:
         if a.glyph != b.glyph or bool(a.node) != bool(b.node):
             return False
         if a.node and self.known.setdefault(a.node, b.node) != b.node:
@@ -102,7 +102,7 @@ class _Comparison:
         roles = [unit.cell and unit.cell.op.role for unit in (a, b)]
         return roles[0] == roles[1] and self.arrays(a, b)
 
-    def arrays(self, a: Unit, b: Unit) -> bool:
+    def arrays(self, a: PlanItem, b: PlanItem) -> bool:
         """Returns whether two units take and make corresponding arrays."""
         given = zip((a.inputs, a.outputs), (b.inputs, b.outputs), strict=True)
         return all([self.known[v.id] for v in x] == [v.id for v in y] for x, y in given)

@@ -1,17 +1,184 @@
-"""The x coordinates of states and steps, wide enough for labels, marks, bends and fences."""
+"""The x coordinates of states and steps, and the width of an op.
+
+From left to right: wires change their order so that those of a mark or cap are adjacent, then come
+the marks and caps, then the wires change back.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ncd.drawing.base import style
-from ncd.drawing.base.label import math, wrap
-from ncd.drawing.base.plan_types import Frame, Plan, Rows
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import math, wrap
+from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem, Rows
+from ncd.drawing.elements.primitives import Path, Point, line
+from ncd.drawing.elements.routing import (
+    Canvas,
+    Contraction,
+    Side,
+    bend_width,
+    contraction,
+    contracts,
+    cross_wires,
+    crossing_width,
+    dots,
+    fall_width,
+    inset,
+    room,
+)
+from ncd.drawing.marks.marks import foreign, in_marks, mark_bend, mark_width, side
 from ncd.drawing.placement.axis_labels import Names
-from ncd.drawing.placement.op_width import Stretch
 from ncd.drawing.placement.repeated_parts import RepeatedPart
-from ncd.drawing.routing.op_wires import bend_width
+from ncd.drawing.placement.wire_order import at_marks
+from ncd.language.cached_property import once
+
+
+class Stretch:
+    """The routing of an op's wires between their rows before and after it."""
+
+    def __init__(self, unit: PlanItem, ins: Sequence[float], outs: Sequence[float]) -> None:
+        unit = _levelled(unit, ins, outs)
+        self.unit, self.glyph, self.ins, self.outs = unit, unit.glyph, ins, outs
+        self.at, self.to = at_marks(unit, ins, outs)
+        self.wide, self.late = mark_width(unit.glyph), late(unit)
+        self.contraction = (
+            contraction(unit.glyph, self.at, self.to) if contracts(unit.glyph) else None
+        )
+        self.ended = in_marks(unit.glyph)[0] if self.contraction else frozenset[int]()
+        pairs = enumerate(zip(ins, self.at, strict=True))
+        self.come = [pair for i, pair in pairs if i not in self.ended]
+        self.go = list(zip(self.to, outs, strict=True))
+        self.before, self.behind = crossing_width(self.come), crossing_width(self.go)
+
+    @once
+    def width(self) -> float:
+        """Its width."""
+        wide = self._contracted(self.contraction) if self.contraction else self._plain
+        return self.before + wide + self.behind
+
+    @property
+    def free(self) -> float:
+        """The distance from the left of a contraction at which passing arrays may bend."""
+        assert self.contraction is not None
+        return self.before + self.wide + self.contraction.end + style.CAP_CLEAR
+
+    @property
+    def _wires(self) -> list[tuple[float, float]]:
+        return [(self.at[i], self.to[o]) for i, o in self.glyph.through]
+
+    def _contracted(self, met: Contraction) -> float:
+        wires = self._wires
+        bend = max((abs(b - a) for a, b in wires), default=0.0)
+        fall = max(fall_width(bend) - style.CAP_CLEAR, crossing_width(wires)) if bend else 0.0
+        return self.wide + max(met.end + style.CAP_WAY, met.free + fall + met.behind)
+
+    @property
+    def _plain(self) -> float:
+        glyph, ins, outs = self.glyph, self.at, self.to
+        early = [split for split in glyph.splits if split[0] not in self.late]
+        before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
+        woven = crossing_width(self._wires)
+        rooms = [before + woven + behind]
+        bend = mark_bend(glyph, ins, outs)
+        rooms += [bend_width(bend) + style.BAR[2]] if bend else []
+        rooms += [room(early, 0, ins, outs) + behind, before + room(glyph.joins, 1, outs, ins)]
+        rooms[-1] += woven if glyph.joins else 0.0
+        most = max(rooms) + self.later
+        return self.wide + most if side(glyph) else max(self.wide, most)
+
+    @once
+    def later(self) -> float:
+        """The width for the copies that leave last."""
+        if not self.late:
+            return 0.0
+        last = [split for split in self.glyph.splits if split[0] in self.late]
+        goes = dict(self.glyph.through)
+        at = [self.to[goes[i]] if i in goes else 0.0 for i in range(len(self.ins))]
+        return room(last, 0, at, self.to)
+
+    def canvas(self, role: str, x: tuple[float, float], row: float, apex: Point | None) -> Canvas:
+        """Returns the canvas of the op between two x."""
+        glyph, unit = self.glyph, self.unit
+        begin = x[0] + self.wide if self.contraction else x[0]  # marks come before caps
+        start, x1 = begin + self.before, x[1] - self.behind
+        lead: list[Path] = []
+        if self.contraction or start > begin:
+            lead = self._lead(x[0], begin, start)
+        bends: Side = side(glyph)
+        if not (unit.inputs and unit.outputs):  # the side of it on which passing wires bend
+            bends = "behind" if unit.inputs else "before"
+        return Canvas(
+            role=role,
+            glyph=glyph,
+            x0=x[0] if self.contraction else start,
+            start=start,
+            contraction=self.contraction,
+            x1=x1,
+            ins=self.at,
+            outs=self.to,
+            row=row,
+            foreign=foreign(glyph, self.at, self.to),
+            wide=self.wide,
+            side=bends,
+            apex=apex,
+            lead=lead,
+            late=self.late,
+            later=self.later,
+            trail=cross_wires(self.go, x1, x[1]) if x1 < x[1] else [],
+        )
+
+    def _lead(self, x0: float, begin: float, start: float) -> list[Path]:
+        """Returns the paths to the marks: level beside a contraction, then reordered."""
+        woven = iter(cross_wires(self.come, begin, start) if start > begin else [])
+        found: list[Path] = []
+        for i, y in enumerate(self.ins):
+            path = () if i in self.ended else next(woven, ())
+            if self.contraction and i not in self.ended:
+                path = (line(Point(x0, y), Point(begin, y)), *path)
+            found.append(path)
+        return found
+
+
+def _levelled(unit: PlanItem, ins: Sequence[float], outs: Sequence[float]) -> PlanItem:
+    """Returns the unit with its level copy as the continuing one, if the current one would bend."""
+    glyph = unit.glyph
+    if not glyph.splits or glyph.marks:
+        return unit
+    goes = {i: o for i, o in glyph.through if abs(outs[o] - ins[i]) > style.STILL}
+    level = {i: o for i, o in glyph.splits if i in goes and abs(outs[o] - ins[i]) < style.STILL}
+    if not level:
+        return unit
+    through = tuple((i, level.get(i, o)) for i, o in glyph.through)
+    splits = tuple((i, goes[i] if level.get(i) == o else o) for i, o in glyph.splits)
+    return replace(unit, glyph=replace(glyph, through=through, splits=splits))
+
+
+def late(unit: PlanItem) -> frozenset[int]:
+    """Returns the wires whose copies leave last, because that gives fewer crossings."""
+    glyph = unit.glyph
+    if not glyph.splits or glyph.marks:
+        return frozenset()
+    above = {unit.ins.index(port): n for n, port in enumerate(unit.in_places) if port in unit.ins}
+    below = {unit.outs.index(p): n for n, p in enumerate(unit.out_places) if p in unit.outs}
+    pairs = (*glyph.through, *glyph.splits)
+    ways = [(unit.ins[i][0], above[i], below[o]) for i, o in pairs]
+    goes = {i: below[o] for i, o in glyph.through}
+    first: Counter[str] = Counter()
+    then: Counter[str] = Counter()
+    for i, o in glyph.splits:
+        if i in goes:
+            id, at, to = unit.ins[i][0], above[i], below[o]
+            low, high = sorted((goes[i], to))
+            others = [way[1:] for way in ways if way[0] != id]
+            first[id] += sum((a < at) != (b < to) for a, b in others)
+            then[id] += sum(low < b < high for _, b in others)
+    order = [below[o] for _, o in sorted((above[i], o) for i, o in glyph.through)]
+    tangled = order != sorted(order) or any(then.values())
+    ids = {id for id, n in then.items() if n < first[id] or (tangled and not n)}
+    return frozenset(i for i, _ in glyph.splits if unit.ins[i][0] in ids)
+
 
 _Zone = tuple[float, float, float]
 

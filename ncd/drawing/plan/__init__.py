@@ -1,1 +1,1 @@
-"""The plan: the circuit as columns and rows, before it has coordinates."""
+"""The plan of a drawing: columns and rows, before anything has coordinates."""

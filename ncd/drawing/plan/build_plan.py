@@ -1,4 +1,6 @@
-"""Builds the plan of a circuit: its columns, with the first body of each loop in place of the loop.
+"""Builds the plan of a circuit: columns, fences, late inputs, dots where wires join.
+
+Otherwise it would run below everything before, as a decoder's memory below its self-attention.
 
 Arrays keep their ids. Where a loop begins and ends, joining units connect its arrays with those of
 the body. Arrays that only later bodies take end at the left bracket, and arrays that only later
@@ -7,15 +9,206 @@ bodies make begin at the right one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-from ncd.drawing.base.plan_types import Frame, Plan, Unit
-from ncd.drawing.plan.delay_inputs import late
-from ncd.drawing.plan.frames import Fences, Strip, ids_of
-from ncd.drawing.plan.junctions import settled
-from ncd.lang.circuits.circuit import Cell, Circuit, Loop, State, Value
-from ncd.lang.glyph import Glyph
+from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem
+from ncd.language.op import Glyph
+from ncd.words import plain_text
+
+WAITS = 4  # steps that an input may pass before it is delayed
+
+
+def late(plan: Plan) -> Plan:
+    """Returns the plan with each input beginning where it is needed.
+
+    >>> from ncd.drawing.plan.build_plan import plan
+    >>> from ncd import elaborate
+    >>> from ncd import Id, Then
+    >>> from ncd.ops import Add, Softmax
+    >>> term = Id("a:2, a:2") >> Then(*[Softmax("a")] * 5) >> Add()
+    >>> [len(state) for state in plan(elaborate(term)).states]
+    [1, 1, 1, 1, 1, 2, 1]
+    """
+    starts = {v.id: _start(plan, v.id) for v in plan.states[0][1:]}
+    starts = {id: s for id, s in starts.items() if s > WAITS}
+    if not starts:
+        return plan
+    states = tuple(
+        tuple(value for value in state if s >= starts.get(value.id, 0))
+        for s, state in enumerate(plan.states)
+    )
+    steps = tuple(
+        tuple(unit for unit in step if not (unit.passes and s < starts.get(unit.inputs[0].id, 0)))
+        for s, step in enumerate(plan.steps)
+    )
+    frames = tuple(_without(frame, starts) for frame in plan.frames)
+    return replace(plan, states=states, steps=steps, frames=frames)
+
+
+def _start(plan: Plan, id: str) -> int:
+    """Returns the state before the step that takes an input."""
+    for s, takers in enumerate(plan.takers):
+        if not takers[id].passes:
+            return s
+    return 0
+
+
+def _without(frame: Frame, starts: Mapping[str, int]) -> Frame:
+    holds = tuple(
+        frozenset(id for id in ids if s >= starts.get(id, 0))
+        for s, ids in enumerate(frame.holds, start=frame.first)
+    )
+    return replace(frame, holds=holds)
+
+
+@dataclass
+class Strip:
+    """A part of a plan under construction: n steps between n + 1 states."""
+
+    states: list[State]
+    steps: list[list[PlanItem]] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    fences: frozenset[str] | None = None  # the fences around it; None for a passing array
+    length: int = 0  # its number of steps before columns were appended
+
+
+def ids_of(state: State) -> frozenset[str]:
+    """Returns the ids of the arrays of a state."""
+    return frozenset([value.id for value in state])
+
+
+class Fences:
+    """The fences of one circuit, except loops, while its columns are counted."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        loops = {unit.id for unit in circuit.units if isinstance(unit, Loop)}
+        self.fences = {f.id: f for f in circuit.own_fences if f.id not in loops}
+        self.first: dict[str, int] = {}
+        self.last: dict[str, int] = {}
+        self.inside: dict[str, dict[int, frozenset[str]]] = {id: {} for id in self.fences}
+        self.states: list[int] = []  # the circuit's state at each column; -1 inside a loop
+        self.bare: dict[int, list[str]] = {}  # the innermost empty blocks, by state
+        self.closes: dict[int, list[str]] = {}
+        empty = {id: fence for id, fence in self.fences.items() if fence.first == fence.last}
+        outer = {fence.parent for fence in empty.values()}
+        for id, fence in self.fences.items():
+            if id in empty and id not in outer:
+                self.bare.setdefault(fence.first, []).append(id)
+            elif id not in empty:
+                self.closes.setdefault(fence.last, []).append(id)
+
+    def reached(self, s: int) -> int:
+        """Starts a state, at which fences end; returns the columns for blocks around no step."""
+        column = len(self.states)
+        for id in self.closes.get(s, ()):
+            self.last.setdefault(id, column)
+        bare = self.bare.get(s, [])
+        for n, id in enumerate(bare):
+            self.first[id], self.last[id] = column + n, column + n + 1
+            self.stretch(id, s)
+        self.states += [s] * (len(bare) + 1)
+        return len(bare)
+
+    def stretch(self, inner: str, s: int) -> None:
+        """Extends the fences around an empty block that begin or end with it over its column."""
+        outer = self.fences.get(self.fences[inner].parent)
+        while outer is not None:
+            if outer.first == s:
+                self.first.setdefault(outer.id, self.first[inner])
+            if outer.last == s:
+                self.last[outer.id] = self.last[inner]
+            outer = self.fences.get(outer.parent)
+
+    def crossed(self, s: int, parts: list[Strip]) -> None:
+        """Records, for the columns of a step, the contents of each fence, and where fences end."""
+        column = len(self.states) - 1
+        for part in parts:
+            around = self.holding(s, part) if part.fences is None else part.fences
+            for id in around & self.inside.keys():
+                if self.fences[id].last == s + 1:
+                    end = column + max(part.length, 1)
+                    self.last[id] = max(end, self.last.get(id, end))
+                for n, state in enumerate(part.states[1:-1], start=1):
+                    held = self.inside[id].get(column + n, frozenset())
+                    self.inside[id][column + n] = held | ids_of(state)
+        self.states += [-1] * (max([len(part.steps) for part in parts]) - 1 if parts else 0)
+
+    def holding(self, s: int, part: Strip) -> frozenset[str]:
+        """Returns the fences around an array that passes through a step of several columns."""
+        if len(part.steps) < 2:
+            return frozenset()
+        ids = ids_of(part.states[0])
+        return frozenset(
+            id
+            for id, fence in self.fences.items()
+            if fence.first <= s < fence.last
+            and ids <= ids_of(fence.states[s - fence.first])
+            and ids <= ids_of(fence.states[s + 1 - fence.first])
+        )
+
+    def frames(self) -> Iterator[Frame]:
+        begins: dict[int, int] = {}
+        for column, s in enumerate(self.states):
+            begins[s] = column  # the last column of a state wins
+        for id, fence in self.fences.items():
+            first = self.first.get(id, begins[fence.first])
+            last = self.last[id]
+            holds = tuple([self.held(fence, column) for column in range(first, last + 1)])
+            title = fence.title.strip()
+            words = plain_text(title) or f"{fence.role} part"
+            yield Frame(id, title, fence.role, words, first, last, holds, fence.parent)
+
+    def held(self, fence: Fence, column: int) -> frozenset[str]:
+        s = self.states[column]
+        if s < 0:
+            return self.inside[fence.id].get(column, frozenset())
+        return ids_of(fence.states[s - fence.first])
+
+
+@lru_cache(maxsize=2048)
+def settled(glyph: Glyph, ins: tuple[int, ...], outs: tuple[int, ...], upward: bool) -> Glyph:
+    """Returns the glyph in which, at each join, the wire with the fewest crossings continues.
+
+    ``ins`` and ``outs`` are the numbers of wires of its arrays, drawn from the last axis up if
+    ``upward``. The glyph of a sum is not changed.
+    """
+    if not glyph.joins or any(mark.outs for mark in glyph.marks):
+        return glyph
+    before, behind = _places(ins, upward), _places(outs, upward)
+    joined: dict[int, list[int]] = {}
+    for i, o in glyph.joins:
+        joined.setdefault(o, []).append(i)
+    alone = [(before[i], behind[o]) for i, o in glyph.through if o not in joined]
+
+    def crossed(port: int, o: int, met: Sequence[int]) -> int:
+        at, to = before[port], behind[o]
+        count = sum((at < a) != (to < b) for a, b in alone)
+        return count + sum(
+            min(at, before[i]) < a < max(at, before[i]) for i in met for a, _ in alone
+        )
+
+    through, joins = {o: i for i, o in glyph.through}, []
+    for o, others in joined.items():
+        met = [through[o], *reversed(others)]
+        on = min(met, key=lambda port: crossed(port, o, met))
+        joins += [(i, o) for i in sorted(met) if i != on]
+        through[o] = on
+    kept = tuple((through[o], o) for _, o in glyph.through)
+    return replace(glyph, through=kept, joins=tuple(joins))
+
+
+def _places(arrays: Sequence[int], upward: bool) -> list[int]:
+    """Returns the index of each wire from the top."""
+    found: list[int] = []
+    for count in arrays:
+        start = len(found)
+        own = range(start, start + count)
+        found += reversed(own) if upward else own
+    return found
 
 
 def plan(circuit: Circuit) -> Plan:
@@ -56,7 +249,7 @@ class _Folder:
 
     def __init__(self, upward: bool) -> None:
         self.upward = upward
-        self.known: dict[int, Unit] = {}  # the units of passing arrays, by id() of the value
+        self.known: dict[int, PlanItem] = {}  # the units of passing arrays, by id() of the value
 
     def circuit(self, circuit: Circuit) -> Strip:
         whole = Strip([circuit.states[0]])
@@ -109,17 +302,17 @@ class _Folder:
         strip.fences = frozenset(unit.fences)
         return strip
 
-    def cell(self, cell: Cell) -> Unit:
+    def cell(self, cell: Cell) -> PlanItem:
         ins, outs = (
             tuple([len(v.array) for v in arrays]) for arrays in (cell.inputs, cell.outputs)
         )
         glyph = settled(cell.glyph, ins, outs, self.upward)
-        return Unit(cell.inputs, cell.outputs, glyph, self.upward, cell, cell.id)
+        return PlanItem(cell.inputs, cell.outputs, glyph, self.upward, cell, cell.id)
 
-    def passing(self, state: State) -> list[Unit]:
+    def passing(self, state: State) -> list[PlanItem]:
         return [self.known.get(id(value)) or self.passes(value) for value in state]
 
-    def passes(self, value: Value) -> Unit:
+    def passes(self, value: Value) -> PlanItem:
         """Returns the unit of an array that passes on, the same for all steps it passes through."""
         found = self.known[id(value)] = self.join(value, value, "")
         return found
@@ -182,17 +375,17 @@ class _Folder:
         strip.steps.append(self.joined(_paired(inside, loop.outputs), loop.id))
         strip.states.append(loop.outputs)
 
-    def joined(self, pairs: Iterable[_Pair], node: str) -> list[Unit]:
+    def joined(self, pairs: Iterable[_Pair], node: str) -> list[PlanItem]:
         return [self.join(a, b, node) for a, b in pairs]
 
-    def join(self, before: Value | None, after: Value | None, node: str) -> Unit:
+    def join(self, before: Value | None, after: Value | None, node: str) -> PlanItem:
         """Maps each array to the one that continues it in the next column, or begins or ends it."""
         if before is None or after is None:
             ends = [(v,) if v else () for v in (before, after)]
-            return Unit(ends[0], ends[1], Glyph(), self.upward, None, node)
+            return PlanItem(ends[0], ends[1], Glyph(), self.upward, None, node)
         same = before.id == after.id
         glyph = Glyph(through=_continued(before, after))
-        return Unit((before,), (after,), glyph, self.upward, None, "" if same else node)
+        return PlanItem((before,), (after,), glyph, self.upward, None, "" if same else node)
 
 
 _Pair = tuple[Value | None, Value | None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ncd.findings.failures.failure import Failure
-from ncd.findings.finding import Edit
+from ncd.findings.reading.finding import Edit
 
 SHAPED = ("view", "reshape", "expand", "unflatten", "split", "repeat")  # take sizes
 SIZED = (*SHAPED, "permute", "transpose")  # take sizes or places of axes

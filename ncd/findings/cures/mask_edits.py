@@ -13,16 +13,9 @@ from torch import nn
 from ncd.findings.cures.candidate import Candidate, appended, inserted, operands
 from ncd.findings.failures.call_reasons import PAIRS
 from ncd.findings.failures.failure import Failure
-from ncd.findings.failures.masks import (
-    Shape,
-    WrongMask,
-    mask_of,
-    meets,
-    scores_shape,
-    wrong_mask,
-)
-from ncd.findings.finding import Edit
-from ncd.pytorch_source.base.source_values import Interpreted
+from ncd.findings.failures.masks import Shape, WrongMask, mask_of, meets, scores_shape, wrong_mask
+from ncd.findings.reading.finding import Edit
+from ncd.read.python_source.interpreter import Interpreted
 
 COST, SECOND = 0.3, 0.45  # of what a mask of this shape is mostly meant to be, and of the rest
 SPREADING = ("masked_fill", "masked_fill_")  # which take a mask of the scores

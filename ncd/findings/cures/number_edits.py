@@ -10,11 +10,9 @@ from typing import Any
 import sympy
 
 from ncd.findings.cures.candidate import Candidate, replaced
-from ncd.findings.failures.failure import Failure
-from ncd.findings.failures.size_words import equation
-from ncd.findings.finding import Edit
-from ncd.findings.reading.input_places import input_places
-from ncd.findings.reading.traced_numbers import Place
+from ncd.findings.failures.failure import Failure, equation
+from ncd.findings.reading.finding import Edit
+from ncd.findings.reading.traced_numbers import Place, input_places
 
 LARGEST = 2**20
 LEAST = 1.0  # cost of any of these edits

@@ -7,9 +7,9 @@ from typing import Any
 
 import sympy
 
-from ncd.findings.cures.attempts import read_again, works
+from ncd.findings.cures.cure_search import read_again, works
 from ncd.findings.failures.failure import Failure
-from ncd.findings.finding import Edit, edited
+from ncd.findings.reading.finding import Edit, edited
 from ncd.findings.reading.traced_numbers import Place
 
 SPAN = 2048  # sizes below the present one that are looked at for a step, and twice as many above

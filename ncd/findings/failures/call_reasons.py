@@ -11,9 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ncd.findings.failures.failure import Failure
-from ncd.findings.failures.masks import SCORES, mask_of, meets, scores_shape
-from ncd.findings.failures.size_words import (
+from ncd.findings.failures.failure import (
+    Failure,
     equation,
     equation_words,
     features_words,
@@ -21,8 +20,9 @@ from ncd.findings.failures.size_words import (
     shape_words,
     size_words,
 )
-from ncd.findings.reading.number_ranges import OutOfRange
-from ncd.lang.plain_text import listed
+from ncd.findings.failures.masks import SCORES, mask_of, meets, scores_shape
+from ncd.findings.reading.size_table import OutOfRange
+from ncd.words import listed
 
 CLASSES = ("cross_entropy", "nll_loss")  # whose target is a whole number for each place
 DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")

@@ -6,12 +6,11 @@ import ast
 
 from torch import Tensor
 
+from ncd.errors import readable
 from ncd.findings.failures.call_reasons import call_reason
-from ncd.findings.failures.failure import Failure
+from ncd.findings.failures.failure import Failure, equation, equation_words, shape_words, size_words
 from ncd.findings.failures.layer_reasons import layer_reason, subject
-from ncd.findings.failures.size_words import equation, equation_words, shape_words, size_words
-from ncd.lang.errors import readable
-from ncd.lang.plain_text import listed
+from ncd.words import listed
 
 WORDS = 160  # letters of a message of the source's own
 

@@ -11,10 +11,16 @@ from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.pooling import _AvgPoolNd, _MaxPoolNd
 from torch.nn.modules.rnn import RNNCellBase
 
-from ncd.findings.failures.failure import Failure, history
+from ncd.findings.failures.failure import (
+    AXES,
+    Failure,
+    features_words,
+    history,
+    shape_words,
+    size_words,
+)
 from ncd.findings.failures.masks import mask_reason
-from ncd.findings.failures.size_words import AXES, features_words, shape_words, size_words
-from ncd.findings.reading.number_ranges import OutOfRange
+from ncd.findings.reading.size_table import OutOfRange
 
 STACKS = (
     *(nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder),

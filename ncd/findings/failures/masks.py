@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ncd.findings.failures.failure import Failure
-from ncd.findings.failures.size_words import shape_words
+from ncd.findings.failures.failure import Failure, shape_words
 
 Shape = tuple[int, ...]
 SCORES = {2: "queries, keys", 3: "batch, queries, keys", 4: "batch, heads, queries, keys"}

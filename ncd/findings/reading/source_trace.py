@@ -1,37 +1,359 @@
-"""One reading of a source: its calls, and the failure with which it stops."""
+"""One reading of a source without numbers: its calls, and the failure with which it stops."""
 
 from __future__ import annotations
 
 import ast
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import ceil, floor
 from typing import Any
 
+import einops
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._pytree import tree_iter, tree_leaves
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_iter, tree_leaves, tree_map
 
-from ncd.findings.reading.call_recorder import Call, Recorder
-from ncd.findings.reading.input_places import assumed_places, shape_places
-from ncd.findings.reading.origins import keep_origins, record_einops
-from ncd.findings.reading.size_table import OutOfTime, SizeTable
-from ncd.findings.reading.traced_numbers import Place
-from ncd.importing.torch_export import quiet
-from ncd.pytorch_source import source_reader, top_lines
-from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_errors import Raised, Stopped
-from ncd.pytorch_source.base.source_tree import deep, syntax_tree
-from ncd.pytorch_source.base.source_values import Scope, Unknown
-from ncd.pytorch_source.function_values import Left, Returned
-from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
-from ncd.pytorch_source.model_choice import model_of
-from ncd.pytorch_source.model_inputs import accepted, given_inputs, guessed
-from ncd.pytorch_source.one_line import take_shape
-from ncd.pytorch_source.usual.object_inputs import by_name
-from ncd.text.shape_lines import shape_line
-from ncd.text.text_errors import TextError
+from ncd.findings.reading.size_table import OutOfTime, SizeTable, check_range
+from ncd.findings.reading.traced_numbers import (
+    Place,
+    Real,
+    Whole,
+    as_whole,
+    assumed_places,
+    input_places,
+    number_names,
+    rounded,
+    shape_places,
+)
+from ncd.notation.call_form import shape_line
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source import source_reader
+from ncd.read.python_source.functions_and_classes import Left, Returned
+from ncd.read.python_source.interpreter import (
+    Machine,
+    Namespace,
+    Native,
+    Raised,
+    Scope,
+    Stopped,
+    Unknown,
+)
+from ncd.read.python_source.model_choice import model_of
+from ncd.read.python_source.model_inputs import accepted, given_inputs, guessed
+from ncd.read.python_source.one_line import take_shape
+from ncd.read.python_source.python_names import NAMES
+from ncd.read.python_source.source_expressions import EXPRESSIONS
+from ncd.read.python_source.source_reader import skipped_lines
+from ncd.read.python_source.source_tree import deep, syntax_tree
+from ncd.read.python_source.structured_inputs import by_name
+from ncd.read.python_source.torch_layers import lazy_parts, settle
+from ncd.read.torch_module.torch_export import quiet
+
+KERNELS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+
+
+def kernel(name: str, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """Returns the arrays that a recurrent layer gives: the sequence, and its last states.
+
+    Args:
+        name: The kernel.
+        args: Its arguments, as torch's own layers give them: a packed sequence has its batch sizes
+            second.
+
+    Source: ``torch.nn.modules.rnn``.
+    """
+    packed = isinstance(args[1], Tensor) and isinstance(args[3], list | tuple)
+    x, states = args[0], args[2] if packed else args[1]
+    two = args[8 if packed else 7] if packed else args[7]
+    every = tuple(states) if isinstance(states, list | tuple) else (states,)
+    width = every[0].shape[-1] * (2 if two else 1)
+    return (x.new_empty((*x.shape[:-1], width)), *(one.new_empty(one.shape) for one in every))
+
+
+MOST = 20_000  # calls that are kept
+SIZES = ("__get__", "size", "stride", "numel", "nelement", "dim", "__len__", "storage_offset")
+QUIET = (*SIZES, "__set__", "is_floating_point", "is_complex", "is_contiguous", "is_nested")
+WINDOWS = ("conv", "pool", "interpolate", "pad", "unfold")
+FIRST_NUMBERS = ("uniform_", "normal_", "fill_", "zero_", "trunc_normal_", "bernoulli_")
+SHORT, LONG = 3, 24  # parts of the expression of a size after a window, and after any call
+MAKERS = ("zeros", "ones", "empty", "rand", "randn", "full", "randint", "expand", "arange", "eye")
+
+
+@dataclass(eq=False)
+class Layer:
+    """A module that runs, and what it was given."""
+
+    path: str
+    module: nn.Module
+    arrays: tuple[Tensor, ...]
+
+
+@dataclass(eq=False)
+class Call:
+    """A call of a function of torch.
+
+    ``node`` is where it stands in the source, ``layer`` the innermost module that makes it (None
+    outside of any), ``takes`` and ``gives`` its arrays, ``words`` its other arguments by place or
+    name, ``number`` which call it is.
+    """
+
+    name: str
+    function: Any
+    node: ast.AST
+    layer: Layer | None
+    takes: tuple[Tensor, ...]
+    words: dict[int | str, Any]
+    number: int = 0
+    gives: tuple[Tensor, ...] = ()
+    error: Exception | None = None
+    shapes: tuple[tuple[Any, ...], ...] = ()  # of what it takes, as expressions
+
+    @property
+    def path(self) -> str:
+        """The path of its layer."""
+        return self.layer.path if self.layer else ""
+
+
+@dataclass(eq=False)
+class Recorder(TorchFunctionMode):
+    """Runs a source's calls on arrays without numbers, and records them."""
+
+    machine: Machine
+    table: SizeTable
+    fake: FakeTensorMode
+    symbolic: bool
+    calls: list[Call] = field(default_factory=list)
+    layers: list[Layer] = field(default_factory=list)  # those that run, the outermost first
+    paths: dict[int, str] = field(default_factory=dict)  # of modules, by their ids
+    makers: dict[int, Call] = field(default_factory=dict)  # of arrays, by their ids
+    limits: dict[int, Any] = field(default_factory=dict)  # that the numbers of arrays are below
+    kept: list[Any] = field(default_factory=list)  # so that no id is given twice
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        name, words = getattr(func, "__name__", str(func)), dict(kwargs or {})
+        if func is torch._C._set_grad_enabled:
+            return func(*args, **words)  # the end of a no_grad comes here too, and may not fail
+        if time.process_time() > self.table.deadline:
+            raise OutOfTime
+        args, words = tree_map(self._in, args), tree_map(self._in, words)
+        if name in QUIET:
+            return self._sizes(func(*args, **words))
+        if name == "__deepcopy__":
+            return self._copied(args[0], args[1])
+        return self._recorded(name, func, args, words)
+
+    def call_of(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> Any:
+        """Runs a function of Python that calls those of torch, and records it as one call."""
+        args, words = tree_map(self._in, args), tree_map(self._in, words)
+        with torch._C.DisableTorchFunction():
+            return self._recorded(name, func, args, words)
+
+    def _recorded(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> Any:
+        call = self._begun(name, func, args, words)
+        try:
+            check_range(self, call)
+            found = self._run(call, func, args, words)
+        except Exception as error:
+            call.error = error
+            raise
+        found = tree_map(self._shortened(name), found)
+        call.gives = tuple(x for x in tree_iter(found) if isinstance(x, Tensor))
+        for each in call.gives:
+            self.makers.setdefault(id(each), call)
+        self.kept.append(found)
+        return tree_map(self._out, found)
+
+    def _begun(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> Call:
+        """Returns the record of a call that is about to run."""
+        takes = tuple(x for x in tree_iter((args, words)) if isinstance(x, Tensor))
+        layer = self.layers[-1] if self.layers else None
+        given: dict[int | str, Any] = dict([*enumerate(args), *words.items()])
+        self.table.call += 1
+        call = Call(name, func, self.machine.node, layer, takes, given, self.table.call)
+        call.shapes = tuple(self.shape(x) for x in takes)
+        if len(self.calls) < MOST:
+            self.calls.append(call)
+        return call
+
+    def _run(self, call: Call, func: Any, args: Any, words: dict[str, Any]) -> Any:
+        if call.name in FIRST_NUMBERS and call.takes:
+            return call.takes[0]  # no reading needs them
+        if call.name in KERNELS:
+            with self.fake:
+                return kernel(call.name, args)
+        if call.name in MAKERS and self._is_shape(call.name, args, words):
+            with self.fake:
+                return func(*args, **words)
+        return func(*args, **words)
+
+    def _is_shape(self, name: str, args: Any, words: Any) -> bool:
+        """Returns whether an array is made whose numbers do not matter."""
+        if not self.symbolic:
+            return not self.machine.strict and self._is_written(name)
+        return any(isinstance(x, torch.SymInt) for x in tree_iter((args, words)))
+
+    def _is_written(self, name: str) -> bool:
+        """Returns whether the text itself calls a function, at the place that is interpreted."""
+        function = getattr(self.machine.node, "func", None)
+        return name in (getattr(function, "attr", ""), getattr(function, "id", ""))
+
+    def _copied(self, array: Tensor, memo: dict[int, Any]) -> Tensor:
+        """Returns a copy of a weight, which has no numbers."""
+        if id(array) not in memo:
+            made = array.detach().new_empty(array.shape)
+            learned = isinstance(array, nn.Parameter)
+            memo[id(array)] = nn.Parameter(made, array.requires_grad) if learned else made
+        copied: Tensor = memo[id(array)]
+        return copied
+
+    def _in(self, value: Any) -> Any:
+        if isinstance(value, Real):
+            return float(value)
+        if isinstance(value, slice):
+            return slice(*map(self._in, (value.start, value.stop, value.step)))
+        return self.table.to_torch(value) if isinstance(value, Whole) else value
+
+    def _out(self, value: Any) -> Any:
+        return self.table.from_torch(value) if isinstance(value, torch.SymInt) else value
+
+    def _sizes(self, found: Any) -> Any:
+        """Returns sizes as the source sees them."""
+        if isinstance(found, torch.Size):
+            return torch.Size(tuple(map(self._out, found)))
+        if isinstance(found, tuple):
+            return tuple(map(self._out, found))
+        return self._out(found)
+
+    def _shortened(self, name: str) -> Callable[[Any], Any]:
+        """Returns a function that gives long sizes of an array a symbol of their own."""
+        most = SHORT if any(part in name for part in WINDOWS) else LONG
+
+        def shorten(found: Any) -> Any:
+            if not self.symbolic or not isinstance(found, Tensor) or found.layout != torch.strided:
+                return found
+            sizes = [*found.shape]
+            for i, size in enumerate(sizes):
+                expr = self.table.expr(size)
+                if not expr.is_number and not expr.is_Symbol and expr.count_ops() >= most:
+                    sizes[i] = self.table.size(self.table.window(expr))
+            same = all(a is b for a, b in zip(sizes, found.shape, strict=True))
+            return found if same else found.new_empty(tuple(sizes))
+
+        return shorten
+
+    # what is known of arrays ----------------------------------------------------------------------
+
+    def shape(self, array: Tensor) -> tuple[Any, ...]:
+        """Returns the sizes of an array as expressions."""
+        with torch._C.DisableTorchFunction():
+            return tuple(self.table.expr(n) for n in array.shape)
+
+    def values(self, shape: tuple[Any, ...]) -> tuple[int, ...]:
+        """Returns the values of sizes."""
+        return tuple(self.table.value(n) for n in shape)
+
+    def maker(self, array: Tensor) -> Call | None:
+        """Returns the call that made an array; None for an input or a weight."""
+        return self.makers.get(id(array))
+
+    # layers ---------------------------------------------------------------------------------------
+
+    def enter(self, module: nn.Module, args: Any) -> None:
+        """Notes that a module begins to run."""
+        arrays = tuple(x for x in tree_iter(args) if isinstance(x, Tensor))
+        self.kept.append(arrays)
+        path = self.paths.get(id(module), "")
+        self.layers.append(Layer(path, module, arrays))
+
+    def leave(self, module: nn.Module, *_: Any) -> None:
+        """Notes that a module has run; what stops within it stays on the list."""
+        while self.layers and self.layers.pop().module is not module:
+            pass
+
+    @contextmanager
+    def running(self, module: nn.Module) -> Iterator[None]:
+        """Follows the layers of a module, and takes all arrays as ones without numbers."""
+        self.layers.clear()
+        for path, part in module.named_modules():
+            self.paths.setdefault(id(part), path)
+        self.kept.append(module)
+        hooks = [part.register_forward_pre_hook(self.enter) for part in module.modules()]
+        hooks += [part.register_forward_hook(self.leave) for part in module.modules()]
+        before, self.machine.tracing = self.machine.tracing, True
+        try:
+            with self.fake, torch.no_grad():
+                yield
+        finally:
+            self.machine.tracing = before
+            for hook in hooks:
+                hook.remove()
+
+
+LARGEST = 2**40  # of the numbers that may be sizes
+
+
+def keep_origins(machine: Machine, table: SizeTable, text: str, tree: ast.Module) -> None:
+    """Makes the whole numbers of a text symbols, and ``int`` and the like keep them."""
+    constant = _constants(table, text.split("\n"), tree)
+    machine.expressions = {**machine.expressions, ast.Constant: constant}
+    machine.first_layers = True
+    math = machine.libraries["math"]
+    names = {**math.names, **_rounding("floor", floor), **_rounding("ceil", ceil)}
+    library = Namespace("math", names)
+    machine.names = {**machine.names, "math": library, "int": Native("int", _int)}
+    machine.libraries = {**machine.libraries, "math": library}
+
+
+def _rounding(name: str, to: Callable[[float], int]) -> dict[str, Native]:
+    return {name: Native(name, lambda machine, value: rounded(value, to))}
+
+
+def _int(machine: Machine, *args: Any, **named: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], Whole | Real):
+        return as_whole(args[0])
+    return NAMES["int"].run(machine, *args, **named)
+
+
+def _constants(table: SizeTable, rows: list[str], tree: ast.Module) -> Callable[..., Any]:
+    """Returns the reader of constants: 2 and more, and all sizes of arrays outside of classes."""
+    inputs = input_places(tree)
+    names = {**number_names(tree), **inputs}
+
+    def read(machine: Machine, node: ast.Constant, scope: Scope) -> Any:
+        value, spot = node.value, (node.lineno, node.col_offset)
+        least = 1 if spot in inputs else 2
+        if type(value) is not int or not least <= value < LARGEST:
+            return EXPRESSIONS[ast.Constant](machine, node, scope)
+        row = rows[node.lineno - 1].encode()
+        start, end = (len(row[:n].decode()) for n in (spot[1], node.end_col_offset or 0))
+        name = names.get(spot, "")
+        return table.number(Place(node.lineno, start, end, value, name, spot in inputs))
+
+    return read
+
+
+def record_einops(machine: Machine, recorder: Recorder) -> None:
+    """Lets einops' functions count as one call each."""
+
+    def one(name: str) -> Native:
+        function = getattr(einops, name)
+        return Native(name, lambda _, *args, **words: recorder.call_of(name, function, args, words))
+
+    own = {name: one(name) for name in ("rearrange", "reduce", "repeat")}
+    library = Namespace("einops", {**machine.libraries["einops"].names, **own})
+    machine.names = {**machine.names, **own, "einops": library}
+    machine.libraries = {**machine.libraries, "einops": library}
+
 
 RUNS = 12  # of modules outside of others; a loop of training goes on with unknown results
 UNSURE = ("DataDependent", "DynamicOutput", "GuardOnData", "UnsupportedOperator", "Metadata")
@@ -147,7 +469,7 @@ class Trace:
                 raise
             self.result = self.result if value is None else value
 
-        for node, _ in top_lines.skipped_lines(self.tree, scope, run):
+        for node, _ in skipped_lines(self.tree, scope, run):
             self.left_out += range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
     def _line(self, node: ast.stmt, scope: Scope) -> Any:

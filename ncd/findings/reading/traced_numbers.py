@@ -1,13 +1,17 @@
-"""Numbers of a source that remember how they were computed from those in its text."""
+"""Numbers of a source that remember where in its text they come from, and their names there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 import sympy
+from torch import nn
 from torch.utils._sympy.functions import FloorDiv, Mod
 
 OPS = 400  # parts of an expression; longer ones become plain numbers
@@ -144,7 +148,11 @@ def _operator(name: str, plain: type, combine: Any, reflected: bool) -> Callable
     def operate(self: Any, other: Any) -> Any:
         if type(other) is bool or not isinstance(other, int | float):
             return getattr(plain, f"__{'r' * reflected}{name}__")(plain(self), other)
-        numbers = (_plain(other), plain(self)) if reflected else (plain(self), _plain(other))
+        numbers = (
+            (_plain_number(other), plain(self))
+            if reflected
+            else (plain(self), _plain_number(other))
+        )
         value = _VALUES[name](*numbers)
         sides = (self.expr, expression(other, self.table))
         left, right = sides[::-1] if reflected else sides
@@ -159,7 +167,7 @@ def _operator(name: str, plain: type, combine: Any, reflected: bool) -> Callable
     return operate
 
 
-def _plain(value: Any) -> Any:
+def _plain_number(value: Any) -> Any:
     return int(value) if isinstance(value, int) else float(value)
 
 
@@ -189,3 +197,193 @@ _binary("truediv", lambda a, b: a / b)
 _binary("floordiv", _floor_div)
 _binary("mod", lambda a, b: Mod(a, b))
 _binary("pow", _power)
+
+
+Spot = tuple[int, int]  # line and letters before it
+
+
+def number_names(tree: ast.AST) -> dict[Spot, str]:
+    """Returns what each whole number of a text is called, where something calls it by a name.
+
+    >>> number_names(ast.parse("nn.Linear(64)"))
+    {(1, 10): 'in_features'}
+    """
+    names: dict[Spot, str] = {}
+    classes = {one.name: one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)}
+    for node in ast.walk(tree):
+        for value, name in (*defaults(node), *assigned(node)):
+            _mark(names, value, name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for value, name in arguments(node, classes):
+                _mark(names, value, name)
+    return names
+
+
+def _mark(names: dict[Spot, str], node: ast.AST, name: str) -> None:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        names.setdefault((node.lineno, node.col_offset), name)
+
+
+def defaults(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Yields the defaults of a function's arguments."""
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        return
+    takes = node.args
+    plain = [*takes.posonlyargs, *takes.args]
+    for argument, value in zip(plain[::-1], takes.defaults[::-1], strict=False):
+        yield value, argument.arg
+    for argument, default in zip(takes.kwonlyargs, takes.kw_defaults, strict=True):
+        if default is not None:
+            yield default, argument.arg
+
+
+def assigned(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Yields the values of plain names and attributes."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = [*zip(target.elts, value.elts, strict=False)]
+        for one, given in pairs:
+            if isinstance(one, ast.Name | ast.Attribute):
+                yield given, one.id if isinstance(one, ast.Name) else one.attr
+    elif isinstance(node, ast.AnnAssign) and node.value and isinstance(node.target, ast.Name):
+        yield node.value, node.target.id
+
+
+def arguments(node: ast.Call, classes: dict[str, ast.ClassDef]) -> Iterator[tuple[ast.AST, str]]:
+    """Yields the arguments of a layer, or of a class of the text, with their names."""
+    for word in node.keywords:
+        if word.arg:
+            yield word.value, word.arg
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    for parameter, value in zip(_parameters(name, classes), node.args, strict=False):
+        if isinstance(value, ast.Starred):
+            return
+        yield value, parameter
+
+
+def _parameters(name: str, classes: dict[str, ast.ClassDef]) -> list[str]:
+    if name in classes:
+        body = classes[name].body
+        first = next((f for f in body if getattr(f, "name", "") == "__init__"), None)
+        return [a.arg for a in first.args.args][1:] if isinstance(first, ast.FunctionDef) else []
+    kind = getattr(nn, name, None)
+    if not isinstance(kind, type) or not issubclass(kind, nn.Module):
+        return []
+    if issubclass(kind, nn.RNNBase):
+        return ["input_size", "hidden_size", "num_layers"]
+    return [*inspect.signature(kind).parameters]
+
+
+MAKERS = ("randn", "rand", "zeros", "ones", "empty", "full", "randint")
+AXES = {
+    1: ("features",),
+    2: ("batch", "features"),
+    3: ("batch", "length", "features"),
+    4: ("batch", "channels", "height", "width"),
+    5: ("batch", "channels", "depth", "height", "width"),
+}
+TOKENS = ("batch", "length")
+
+
+def input_places(tree: ast.Module) -> dict[tuple[int, int], str]:
+    """Returns where the sizes of arrays stand that a text makes outside of classes.
+
+    >>> input_places(ast.parse("net(torch.randn(1, 3))"))
+    {(1, 16): 'batch', (1, 19): 'features'}
+    """
+    found: dict[tuple[int, int], str] = {}
+    for line in tree.body:
+        if isinstance(line, ast.ClassDef | ast.FunctionDef):
+            continue
+        for call in ast.walk(line):
+            if isinstance(call, ast.Call) and _name(call.func) in MAKERS:
+                shape = call.args[-1:] if _name(call.func) in ("randint",) else call.args
+                sides = _sides(shape)
+                tokens = _name(call.func) == "randint" and len(sides) == 2
+                names = TOKENS if tokens else AXES.get(len(sides), ())
+                for i, side in enumerate(sides):
+                    if isinstance(side, ast.Constant) and type(side.value) is int:
+                        name = names[i] if i < len(names) else ""
+                        found[side.lineno, side.col_offset] = name
+    return found
+
+
+def _sides(shape: list[ast.expr]) -> list[ast.expr]:
+    """Returns the sizes of a shape that is one tuple, or several arguments."""
+    if len(shape) == 1 and isinstance(shape[0], ast.Tuple | ast.List):
+        return shape[0].elts
+    return shape
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def shape_places(text: str, tree: ast.Module, is_line: bool) -> list[list[Place]]:
+    """Returns the places of the sizes of a last line of shapes, or of ``nn.Linear(8, 3)(5, 8)``.
+
+    >>> [[p.start for p in shape] for shape in shape_places("a\\n2x10", ast.parse("a"), True)]
+    [[0, 2]]
+    """
+    if not is_line:
+        return [_called(tree)]
+    rows = text.rstrip().split("\n")
+    line, row = len(rows), rows[-1]
+    found = []
+    for part in re.finditer(r"\d+(?:(?: *[x×] *|, ?| )\d+)*(?:#\d+)?|\d+#\d+", _plain_row(row)):
+        shape = part[0].partition("#")[0]
+        spots = [*re.finditer(r"\d+", shape)]
+        names = TOKENS if "#" in part[0] else AXES.get(len(spots), ())
+        found.append(
+            [
+                Place(
+                    line,
+                    part.start() + spot.start(),
+                    part.start() + spot.end(),
+                    int(spot[0]),
+                    names[i] if i < len(names) else "",
+                    True,
+                )
+                for i, spot in enumerate(spots)
+            ]
+        )
+    return found
+
+
+def _plain_row(row: str) -> str:
+    """Returns a line of shapes whose commas between shapes are no part of one."""
+    if "x" in row or "×" in row or "#" in row:
+        return row.replace(",", ";")
+    return row
+
+
+def _called(tree: ast.Module) -> list[Place]:
+    line = tree.body[-1] if tree.body else None
+    if not isinstance(line, ast.Expr | ast.Assign) or not isinstance(line.value, ast.Call):
+        return []
+    numbers = [n for arg in line.value.args for n in ast.walk(arg) if isinstance(n, ast.Constant)]
+    names = AXES.get(len(numbers), ())
+    return [
+        Place(n.lineno, n.col_offset, n.end_col_offset or 0, n.value, names[i], True)
+        for i, n in enumerate(numbers)
+        if type(n.value) is int and i < len(names)
+    ]
+
+
+def assumed_places(shapes: str) -> list[list[Place]]:
+    """Returns the places of the sizes of inputs that no text gives: on line 0.
+
+    >>> [place.value for place in assumed_places("2x10#50")[0]]
+    [2, 10]
+    """
+    found, start = [], 0
+    for shape in shapes.split(","):
+        sizes = [int(n) for n in shape.partition("#")[0].strip().split("x")]
+        names = TOKENS if "#" in shape else AXES.get(len(sizes), ())
+        named = [*names, *[""] * len(sizes)]
+        found.append([Place(0, start + i, 0, n, named[i], True) for i, n in enumerate(sizes)])
+        start += len(sizes)
+    return found

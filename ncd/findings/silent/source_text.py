@@ -7,7 +7,7 @@ import io
 import tokenize
 from collections.abc import Iterator
 
-from ncd.findings.finding import Edit, further_argument
+from ncd.findings.reading.finding import Edit, further_argument
 
 FUNCTIONS = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef)
 

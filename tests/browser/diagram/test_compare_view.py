@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
-from ncd.view.session.pin import VIEWS
+from ncd.app.scene.pin import VIEWS
 from tests.browser.page.test_visit import ATTENTION, slider, until_query, visit
 from tests.browser.test_axe import found
 from tests.support.polling import to_pass

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.lang.circuits.array_names import called
+from ncd.circuit.circuit import called
 from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.key import GROUPS, SIGNS, key
-from ncd.view.session.scene import SUBSCRIPTS
+from ncd.app.scene.scene import SUBSCRIPTS
+from ncd.drawing.legend.legend import GROUPS, SIGNS, key
 from tests.browser.waits import quiet
 
 pytestmark = pytest.mark.browser

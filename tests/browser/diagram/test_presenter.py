@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import ncd
-from ncd.lessons import lesson_of
+from ncd.systems.lessons.lesson import lesson_of
 from tests.browser.page.test_links import move, says, visit
 from tests.browser.waits import quiet, turn_to
 from tests.support.polling import to_pass, until

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.lang.circuits.array_names import called
+from ncd.circuit.circuit import called
 
 pytestmark = pytest.mark.browser
 ATTENTION = "/multi-head-attention"

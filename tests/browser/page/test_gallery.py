@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.drawing.base.style import paint
-from ncd.models.search_topics import topics
-from ncd.view.page import gallery
+from ncd.app.page import gallery
+from ncd.drawing.elements.style import paint
+from ncd.systems.search_topics import topics
 from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser

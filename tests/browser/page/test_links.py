@@ -12,8 +12,8 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 
 import ncd
-from ncd.train import attention_weights, read_weights
-from ncd.view.page import navigation
+from ncd.app.page import navigation
+from ncd.systems.training.trained_weights import attention_weights, read_weights
 from tests.browser.server import served
 from tests.support.sampling import sample
 

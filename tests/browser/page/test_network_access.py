@@ -43,7 +43,7 @@ def opened(answer: HTTPResponse) -> bool:
 # Streamlit would ask for the outside address, to print it, and to compare it with an origin that is
 # not its own.
 NAMED = """
-import sys; from streamlit import net_util; from ncd.view.server.serve import serve
+import sys; from streamlit import net_util; from ncd.app.host.serve import serve
 net_util.get_external_ip = net_util.get_internal_ip = lambda: print('ASKED', flush=True)
 serve(port=int(sys.argv[1]), host='0.0.0.0')
 """

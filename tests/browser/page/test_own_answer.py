@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from ncd.view.page.own_examples import OPENING
+from ncd.app.page.own_page import OPENING
 from tests.browser.page.test_links import visit
 from tests.browser.page.test_own_page import READY, write
 

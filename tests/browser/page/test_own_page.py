@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from ncd.view.editor.text_editor import SCRIPT
-from ncd.view.page.own_examples import EXAMPLES
+from ncd.app.page.own_page import EXAMPLES
+from ncd.app.parts.text_editor import SCRIPT
 from tests.browser.page.test_links import move, visit
 
 pytestmark = pytest.mark.browser

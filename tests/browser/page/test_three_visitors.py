@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from ncd.view.server import lessons_endpoint
+from ncd.app.host.presenter_endpoints import svg
 from tests.browser.page.test_links import says
 from tests.support.polling import to_pass
 
@@ -59,7 +59,7 @@ def test_a_lecturer_gives_a_lesson_and_a_phone_follows(
     assert parse_qs(urlsplit(link).query)["ask"] == ["shape:v7"]
     assert "views" not in link and "present" not in link
     shown = page.request.get(str(code.locator("img").evaluate("image => image.src")))
-    assert shown.body() == lessons_endpoint.svg(link)  # which encodes this address and no other
+    assert shown.body() == svg(link)  # which encodes this address and no other
     expect(code.locator(".warn")).to_contain_text("only known on this computer")
     page.keyboard.press("Escape")
     expect(code).to_be_hidden()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import ncd
-from ncd.inputs.sentences import tokens
+from ncd.systems.inputs.text_inputs import tokens
 
 pytestmark = pytest.mark.browser
 ATTENTION = "/multi-head-attention"

@@ -4,11 +4,10 @@ import numpy as np
 import streamlit as st
 import torch
 
-from ncd.lang.types.axes import Array
-from ncd.view.arrays import map_component, slice_picker
-from ncd.view.arrays.map_component import Map, Side
-from ncd.view.base import heatmap
-from ncd.view.base.heatmap import Ends
+from ncd.app.parts import heatmap, map_component, slice_picker
+from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.map_component import Map, Side
+from ncd.language.axes import Array
 
 CASE = st.query_params.get("case", "huge")
 rng = np.random.default_rng(0)

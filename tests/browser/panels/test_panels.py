@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import ncd
-from ncd.view.base import heatmap
+from ncd.app.parts import heatmap
 from tests.browser.page.test_visit import ATTENTION, query, scores, visit
 from tests.browser.server import FAREWELL, ROOT, awaited, free_port
 from tests.browser.waits import next_frame

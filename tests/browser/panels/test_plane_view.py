@@ -12,9 +12,9 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.models.learning.plane_perceptron import ACTIVATIONS, scores
-from ncd.train.plane_training import flat
-from ncd.view.panels.learning import geometry
+from ncd.app.panels.learning import geometry
+from ncd.systems.networks.perceptrons import ACTIVATIONS, scores
+from ncd.systems.training.plane_training import flat
 
 pytestmark = pytest.mark.browser
 

@@ -7,10 +7,10 @@ import itertools
 import pytest
 
 import ncd
-from ncd.drawing.backends.latex_text import _name
-from ncd.drawing.backends.paint_order import Stroke, layers
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Box
+from ncd.drawing.backends.painting import Stroke, layers
+from ncd.drawing.backends.tikz import _name
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import Box
 
 
 @pytest.mark.parametrize("repeated", [False, True])

@@ -6,12 +6,20 @@ from itertools import pairwise
 
 import pytest
 
-from ncd.drawing.backends import paint_order
-from ncd.drawing.backends.paint_order import Stroke, both, layers, reading_order, wire_ends
-from ncd.drawing.backends.path_data import commands, is_flat, number, rectangle
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Box, Curve, Dot, Outline, Point, ease, line
-from ncd.drawing.base.ribbon import ribbon
+from ncd.drawing.backends.painting import (
+    Stroke,
+    both,
+    commands,
+    is_flat,
+    is_soft,
+    layers,
+    number,
+    reading_order,
+    rectangle,
+    wire_ends,
+)
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import Box, Curve, Dot, Outline, Point, ease, line, ribbon
 from tests.drawing.lint.tiny_pictures import (
     dash,
     extra,
@@ -91,9 +99,9 @@ def test_brackets_are_lines_with_round_ends_and_a_region_has_a_shadow() -> None:
 
 def test_beside_the_circuit_only_coloured_shapes_have_a_shadow() -> None:
     for item, soft in ((BODY, True), (INK, False), (LINE, False), (DOT, False), (WORDS, False)):
-        assert paint_order.is_soft(item) == soft
+        assert is_soft(item) == soft
     opened = Outline(BODY.path, "linear", 1.0, False)
-    assert not paint_order.is_soft(opened)
+    assert not is_soft(opened)
 
 
 def test_parts_are_read_from_left_to_right_and_then_down() -> None:

@@ -8,9 +8,9 @@ import zlib
 import pytest
 
 import ncd
-from ncd.drawing.backends.pdf import POINTS, pdf
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Dot
+from ncd.drawing.backends.pdf_png import POINTS, pdf
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import Dot
 
 NUMBER = r"(-?[\d.]+)"
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from PIL import Image, ImageChops
 
 import ncd
-from ncd.bundled_files import bundled
-from ncd.drawing import Drawing, drawn_cells
-from ncd.drawing.backends.path_data import commands, number
+from ncd.circuit.circuit import called
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.backends.painting import commands, number
 from ncd.drawing.backends.svg import write
-from ncd.drawing.base import style
-from ncd.drawing.base.label import sans
-from ncd.drawing.base.primitives import (
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import sans
+from ncd.drawing.elements.primitives import (
     Box,
     Dot,
     Extra,
@@ -28,7 +28,8 @@ from ncd.drawing.base.primitives import (
     line,
     polygon,
 )
-from ncd.lang.circuits.array_names import called
+from ncd.drawing.pipeline import drawn_cells
+from ncd.installation import bundled
 from tests.support.strategies import terms
 
 WORD = re.compile(r"[^\W_]")
@@ -308,9 +309,9 @@ def test_a_notebook_shows_a_term_and_a_drawing():
 
 def test_a_term_that_cannot_be_drawn_is_shown_as_text(monkeypatch):
     def refuse(term):
-        raise ncd.lang.errors.LimitError("too large")
+        raise ncd.errors.LimitError("too large")
 
-    monkeypatch.setattr("ncd.drawing.draw", refuse)
+    monkeypatch.setattr("ncd.drawing.pipeline.draw", refuse)
     term = ncd.Id("m:2")
     assert term._repr_mimebundle_() == {"text/plain": "Id('m:2')"}
 

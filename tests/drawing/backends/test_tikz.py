@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import ncd
-from ncd.drawing import Drawing
-from ncd.drawing.backends.latex_text import latex
-from ncd.drawing.backends.paint_order import Stroke, layers
-from ncd.drawing.base.label import math, roman, sans
-from ncd.drawing.base.primitives import Point, Text
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.backends.painting import Stroke, layers
+from ncd.drawing.backends.tikz import latex
+from ncd.drawing.elements.labels import math, roman, sans
+from ncd.drawing.elements.primitives import Point, Text
 from tests.figures.test_figures import FIGURES
 from tests.support.sampling import sample
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from ncd.drawing import Drawing
-from ncd.drawing.base import style
-from ncd.drawing.base.label import math
-from ncd.drawing.base.primitives import (
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import math
+from ncd.drawing.elements.primitives import (
     Box,
     Dash,
     DrawnWire,
@@ -21,7 +21,7 @@ from ncd.drawing.base.primitives import (
     line,
     polygon,
 )
-from ncd.drawing.lint import lint
+from ncd.drawing.lint.lint import lint
 
 
 def wire(drawing: Drawing, array: str, axis: str) -> DrawnWire:

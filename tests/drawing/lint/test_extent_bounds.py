@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ncd.drawing.base import style
-from ncd.drawing.base.plan_types import Unit
-from ncd.drawing.base.primitives import Box
-from ncd.drawing.lint import extent_rules as rules
+from ncd.circuit.circuit import Value
+from ncd.drawing.elements import style
+from ncd.drawing.elements.plan_columns import PlanItem
+from ncd.drawing.elements.primitives import Box
+from ncd.drawing.lint import label_rules as rules
 from ncd.drawing.lint.flat_drawing import Flat
-from ncd.lang.circuits.circuit import Value
-from ncd.lang.glyph import Glyph
-from ncd.lang.types.axes import Array
+from ncd.language.axes import Array
+from ncd.language.op import Glyph
 from tests.drawing.lint.tiny_pictures import extra, faults, fence, glyph, picture, run, text, wire
 
 WIRE, ARRAY = style.AXIS_GAP, style.ARRAY_GAP
@@ -28,7 +28,7 @@ def number(id: str) -> Value:
 
 
 def op(hit: tuple[float, float, float, float], ins=(), outs=()):
-    unit = Unit(tuple(map(number, ins)), tuple(map(number, outs)), Glyph(), False)
+    unit = PlanItem(tuple(map(number, ins)), tuple(map(number, outs)), Glyph(), False)
     return glyph(hit, unit=unit)
 
 
@@ -89,7 +89,7 @@ def test_an_array_without_axes_has_the_room_of_its_sign_from_op_to_op(glyphs, wh
 
 
 def test_arrays_with_axes_are_counted_by_their_wires():
-    unit = Unit((Value("v", Array.parse("m:3")),), (), Glyph(), False)
+    unit = PlanItem((Value("v", Array.parse("m:3")),), (), Glyph(), False)
     assert rules._numbers(Flat(picture(glyphs=(glyph((6, 4, 8, 6), unit=unit),)))) == []
     assert rules._numbers(Flat(picture(glyphs=(glyph((6, 4, 8, 6)),)))) == []
 

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ncd.drawing.base.primitives import Point, ease, line
-from ncd.drawing.lint.crossing_rules import crossed
+from ncd.drawing.elements.primitives import Point, ease, line
 from ncd.drawing.lint.flat_drawing import LONGEST, Flat, Pieces, distinct, meeting, piercing
+from ncd.drawing.lint.wire_rules import crossed
 from tests.drawing.lint.tiny_pictures import picture, run, wire
 
 

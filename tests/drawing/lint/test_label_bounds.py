@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.drawing.base import style
-from ncd.drawing.base.label import math, sans
-from ncd.drawing.base.primitives import Dash, Dot, Extra, Point, Text
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import math, sans
+from ncd.drawing.elements.primitives import Dash, Dot, Extra, Point, Text
 from ncd.drawing.lint import label_rules as rules
 from tests.drawing.lint.tiny_pictures import (
     PAGE,

@@ -8,10 +8,10 @@ import pytest
 
 import ncd
 from ncd import Id, Softmax
-from ncd.drawing.base import style
-from ncd.drawing.base.label import math
-from ncd.drawing.base.primitives import Box, Curve, Point, Text, line
-from ncd.drawing.lint import lint
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import math
+from ncd.drawing.elements.primitives import Box, Curve, Point, Text, line
+from ncd.drawing.lint.lint import lint
 from tests.drawing.hard_terms import TERMS
 from tests.drawing.lint.planted_faults import dashed, middle, sees, shown, wire
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.drawing.lint import separator_rules
+from ncd.drawing.lint.wire_rules import dashes
 from tests.drawing.lint.tiny_pictures import dash, extra, faults, fence, glyph, run, text, wire
 
 
@@ -16,7 +16,7 @@ def test_a_separator_may_graze_what_stands_beside_it(row, count):
         ({"glyphs": (glyph((1, 1, 2, 2), spot),)}, "the glyph of n1 (N1)"),
         ({"extras": (extra(spot),)}, "the sign 'E'"),
     ):
-        found = faults(separator_rules.dashes, dashes=lines, **part)
+        found = faults(dashes, dashes=lines, **part)
         assert found == [f"a dashed line runs through {what}"] * count
 
 
@@ -37,16 +37,16 @@ def test_a_separator_keeps_two_units_from_a_border_along_which_it_runs(edge, off
     lines = (dash((0, edge + off), (stop, edge + off)),)
     around = fence((40, 20, 160, 80))
     said = ["a dashed line runs along the border of 'F'"] * count
-    assert faults(separator_rules.dashes, dashes=lines, fences=(around,)) == said
+    assert faults(dashes, dashes=lines, fences=(around,)) == said
     brackets = fence((40, 20, 160, 80), brackets=(run((40, 20), (41, 80)),))
-    assert faults(separator_rules.dashes, dashes=lines, fences=(brackets,)) == []
+    assert faults(dashes, dashes=lines, fences=(brackets,)) == []
     slanted = (dash((0, edge), (200, edge + 60)),)
-    assert faults(separator_rules.dashes, dashes=slanted, fences=(around,)) == []
+    assert faults(dashes, dashes=slanted, fences=(around,)) == []
 
 
 @pytest.mark.parametrize(("x", "count"), [(16, 0), (16.5, 1), (100, 1), (183.5, 1), (184, 0)])
 def test_a_separator_touches_a_wire_only_near_its_ends(x, count):
     lines = (dash((0, 50), (200, 50)),)
     one = wire((x - 5, 20), (x + 5, 80))
-    found = faults(separator_rules.dashes, dashes=lines, wires=(one,))
+    found = faults(dashes, dashes=lines, wires=(one,))
     assert found == [f"a dashed line crosses wire x of v, at {x:.0f}"] * count

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import ncd
-from ncd.drawing.base.primitives import Box, Dot, Point, ease
-from ncd.drawing.lint import crossing_rules
+from ncd.drawing.elements.primitives import Box, Dot, Point, ease
 from ncd.drawing.lint import wire_rules as rules
+from ncd.drawing.lint.wire_rules import crossings
 from tests.drawing.lint.tiny_pictures import faults, glyph, run, wire
 
 LEFT, RIGHT = glyph((0, 40, 20, 60)), glyph((180, 40, 200, 60), node="n2")
@@ -257,18 +257,18 @@ def cross(made: str = "", taken: str = ""):
 
 def test_wires_of_different_ops_do_not_cross():
     said = ["wires x of v and y of w cross, at 100"]
-    assert faults(crossing_rules.crossings, wires=cross()) == said
-    assert faults(crossing_rules.crossings, wires=cross("n1", "n2")) == said
-    assert faults(crossing_rules.crossings, wires=cross("n1", "n1"), glyphs=(OP,)) == []
+    assert faults(crossings, wires=cross()) == said
+    assert faults(crossings, wires=cross("n1", "n2")) == said
+    assert faults(crossings, wires=cross("n1", "n1"), glyphs=(OP,)) == []
     meeting = wire((0, 20), (100, 50), taken="n1"), wire((0, 80), (100, 50), name="w y", taken="n1")
-    assert faults(crossing_rules.crossings, wires=meeting, glyphs=(OP,)) == []
+    assert faults(crossings, wires=meeting, glyphs=(OP,)) == []
 
 
 @pytest.mark.parametrize(("shift", "count"), [(0, 1), (0.44, 1), (0.46, 0), (9, 0)])
 def test_no_three_wires_cross_in_one_point(shift, count):
     third = wire((0, 50 + shift), (200, 50 + shift), name="u z", made="n1")
     wires = (*cross("n1", "n1"), third)
-    found = [f for f in faults(crossing_rules.crossings, wires=wires) if "three" in f]
+    found = [f for f in faults(crossings, wires=wires) if "three" in f]
     assert len(found) == count
 
 
@@ -288,6 +288,6 @@ def test_a_crossing_of_two_ops_is_of_the_nearer_one_that_has_none_left() -> None
     two = wire((0, 80), (200, 20), name="w y", made="n1", taken="n2")
     unit = ncd.draw(ncd.Softmax("a:2")).glyphs[0].unit
     known = [replace(op, unit=unit) for op in (near, far)]
-    assert faults(crossing_rules.crossings, wires=(one, two), glyphs=tuple(known)) == [
+    assert faults(crossings, wires=(one, two), glyphs=tuple(known)) == [
         "the wires of n1 (N1) cross 1 times, where 0 would do"
     ]

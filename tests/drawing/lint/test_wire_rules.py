@@ -8,10 +8,10 @@ import pytest
 
 import ncd
 from ncd import Concat, ConvTranspose, Copy, Einsum, Id, Linear, Repeat, Swap
-from ncd.drawing.base.primitives import Box, Dot, Point, ease, line
-from ncd.drawing.lint import lint
-from ncd.drawing.lint.least_crossings import least
-from ncd.lang.terms.terms import Term
+from ncd.drawing.elements.primitives import Box, Dot, Point, ease, line
+from ncd.drawing.lint.lint import lint
+from ncd.drawing.lint.wire_rules import least
+from ncd.language.terms import Term
 from tests.drawing.lint.planted_faults import across, dashed, middle, rewired, sees, shown, wire
 
 # --- wires ----------------------------------------------------------------------------------------

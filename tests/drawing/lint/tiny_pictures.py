@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ncd.drawing.base.label import Label
-from ncd.drawing.base.primitives import (
+from ncd.drawing.elements.labels import Label
+from ncd.drawing.elements.primitives import (
     Box,
     Dash,
     DrawnFence,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ncd.drawing.base.primitives import Box, Dot, Outline, Point, Text
-from ncd.drawing.marks import MARKS
-from ncd.drawing.routing.canvas import Canvas
-from ncd.lang.glyph import Glyph, Mark
+from ncd.drawing.elements.primitives import Box, Dot, Outline, Point, Text
+from ncd.drawing.elements.routing import Canvas
+from ncd.drawing.marks.marks import MARKS
+from ncd.language.op import Glyph, Mark
 
 X0, X1, MIDDLE = 0.0, 100.0, 50.0
 Rows = tuple[float, ...]

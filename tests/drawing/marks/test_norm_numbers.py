@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.drawing.base import style
-from ncd.drawing.base.label import math, wrap
-from ncd.drawing.base.primitives import Box
-from ncd.drawing.marks import MARKS
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import math, wrap
+from ncd.drawing.elements.primitives import Box
+from ncd.drawing.marks.marks import MARKS
 from tests.drawing.marks.mark_canvas import (
     MIDDLE,
     boxes,

@@ -21,9 +21,9 @@ from ncd import (
     Unit,
     draw,
 )
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Dot
-from ncd.drawing.lint import lint
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import Dot
+from ncd.drawing.lint.lint import lint
 from ncd.ops import CATALOGUE
 from tests.drawing.sign_parts import around, only, painted, said, strokes, texts, wire
 

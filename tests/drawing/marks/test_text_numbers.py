@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.drawing.base import style
-from ncd.drawing.base.label import math, roman, sans
-from ncd.drawing.base.primitives import Box, Point
-from ncd.drawing.marks import MARKS
-from ncd.drawing.marks.mark_base import clear_row
-from ncd.lang.glyph import Glyph, Mark
+from ncd.drawing.elements import style
+from ncd.drawing.elements.labels import math, roman, sans
+from ncd.drawing.elements.primitives import Box, Point
+from ncd.drawing.marks.mark_kind import clear_row
+from ncd.drawing.marks.marks import MARKS
+from ncd.language.op import Glyph, Mark
 from tests.drawing.marks.mark_canvas import (
     MIDDLE,
     X0,

@@ -3,8 +3,8 @@
 import pytest
 
 from ncd import Conv, ConvTranspose, Id, MaxPool, Window, draw
-from ncd.drawing.base import style
-from ncd.drawing.lint import lint
+from ncd.drawing.elements import style
+from ncd.drawing.lint.lint import lint
 from tests.drawing.sign_parts import around, only, painted, said, strokes, texts, wire
 
 IMAGE = Id("b:2 c:3 x:8x8")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.drawing.base import style as s
-from ncd.drawing.base.label import math, roman
-from ncd.drawing.marks import MARKS
-from ncd.lang.glyph import Glyph, Mark
+from ncd.drawing.elements import style as s
+from ncd.drawing.elements.labels import math, roman
+from ncd.drawing.marks.marks import MARKS
+from ncd.language.op import Glyph, Mark
 from tests.drawing.marks.mark_canvas import (
     MIDDLE,
     X1,

@@ -4,10 +4,10 @@ import pytest
 
 import ncd
 from ncd import Block, Copy, Einsum, Elementwise, Id, Linear, Rename, Then
-from ncd.drawing.base.primitives import Box, Point, ease, line
+from ncd.drawing.elements.primitives import Box, Point, ease, line
+from ncd.drawing.elements.routing import Ground
 from ncd.drawing.placement.axis_labels import names
 from ncd.drawing.plan.build_plan import plan
-from ncd.drawing.routing.obstacles import Ground
 
 
 def named(term: ncd.Term) -> list[list[str]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.drawing import draw, layout_cache
-from ncd.drawing.base.primitives import Box, Outline, Picture
-from ncd.drawing.lint import lint
+from ncd.drawing import layout_cache
+from ncd.drawing.elements.primitives import Box, Outline, Picture
+from ncd.drawing.lint.lint import lint
+from ncd.drawing.pipeline import draw
 from ncd.drawing.placement import layout
 from ncd.drawing.placement.repeated_parts import RepeatedPart, repeats
-from ncd.lang.terms.blocks import Block
-from ncd.lang.terms.terms import Id, Term, Then
+from ncd.language.blocks import Block
+from ncd.language.terms import Id, Term, Then
 from ncd.ops import Add, Copy, Elementwise, Linear
 from tools.bench.peers import layer, resnet
 

@@ -6,9 +6,9 @@ from math import hypot
 
 import pytest
 
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Box, DrawnWire, Outline, Point, line
-from ncd.drawing.placement import row_stitching
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import Box, DrawnWire, Outline, Point, line
+from ncd.drawing.placement.layout import _coming, _leaving
 
 
 def wire(double: bool = False) -> DrawnWire:
@@ -19,7 +19,7 @@ def wire(double: bool = False) -> DrawnWire:
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize("leaving", [True, False])
 def test_an_arrow_bends_from_a_row_to_the_next(double: bool, leaving: bool) -> None:
-    make = row_stitching._leaving if leaving else row_stitching._coming
+    make = _leaving if leaving else _coming
     found = make(wire(double))
     *strokes, head = [item for item in found.items if isinstance(item, Outline)]
     assert len(strokes) == 1 + double
@@ -49,8 +49,8 @@ def test_an_arrow_bends_from_a_row_to_the_next(double: bool, leaving: bool) -> N
 
 
 def test_a_bend_leaves_and_arrives_along_its_wire() -> None:
-    out = row_stitching._leaving(wire()).items[0]
-    into = row_stitching._coming(wire()).items[0]
+    out = _leaving(wire()).items[0]
+    into = _coming(wire()).items[0]
     assert isinstance(out, Outline) and isinstance(into, Outline)
     assert out.path[0].a.y == out.path[0].b.y == 40
     assert into.path[0].c.y == 40

@@ -8,10 +8,10 @@ import pytest
 
 import ncd
 from ncd import Add, Block, Copy, Einsum, Function, Id, Linear, Repeat, Softmax, Then
-from ncd.drawing.base import style as s
-from ncd.drawing.base.label import math, wrap
-from ncd.drawing.base.primitives import Box
-from ncd.lang.terms.terms import Term
+from ncd.drawing.elements import style as s
+from ncd.drawing.elements.labels import math, wrap
+from ncd.drawing.elements.primitives import Box
+from ncd.language.terms import Term
 
 near = pytest.approx
 W = Linear("m:3 -> m", "W")

@@ -6,14 +6,14 @@ import pytest
 
 import ncd
 from ncd import Add, Copy, Einsum, Group, Id, Index, Linear, Softmax
-from ncd.drawing.base import style
-from ncd.drawing.marks import foreign, side
+from ncd.drawing.elements import style
+from ncd.drawing.marks.marks import foreign, side
 from ncd.drawing.placement import y_coordinates as rows
 from ncd.drawing.placement.axis_labels import names
 from ncd.drawing.placement.repeated_parts import repeats
 from ncd.drawing.plan.build_plan import plan
-from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.terms import Term, Then
+from ncd.language.op import Glyph, Mark
+from ncd.language.terms import Term, Then
 
 GAP = style.AXIS_GAP
 
@@ -90,7 +90,7 @@ def test_parts_with_other_labels_are_not_alike() -> None:
     ]
     other = [*labels]
     ((port, label),) = labels[3].items()
-    other[3] = {port: ncd.drawing.base.label.math("z")}
+    other[3] = {port: ncd.drawing.elements.labels.math("z")}
     assert [r.first for r in repeats(made, other, cuts)] == [4]
     other[3] = {}
     assert [r.first for r in repeats(made, other, cuts)] == [4]

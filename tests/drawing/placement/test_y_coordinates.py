@@ -7,19 +7,18 @@ import pytest
 
 import ncd
 from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
-from ncd.drawing.base import style
-from ncd.drawing.base.plan_types import Plan, Rows
-from ncd.drawing.placement import y_coordinates, y_solver
-from ncd.drawing.placement.group_boxes import titles
+from ncd.drawing.elements import style
+from ncd.drawing.elements.plan_columns import Plan, Rows
+from ncd.drawing.placement import y_coordinates
+from ncd.drawing.placement.fences import titles
 from ncd.drawing.placement.layout import lay
-from ncd.drawing.placement.separation import Gaps
-from ncd.drawing.placement.y_coordinates import rows
-from ncd.drawing.placement.y_solver import GAP, Bend, levels
+from ncd.drawing.placement.wire_order import Gaps
+from ncd.drawing.placement.y_coordinates import GAP, Bend, levels, rows
 from ncd.drawing.plan.build_plan import plan
-from ncd.models.transformers.encoder_decoder import decoder_layer, encoder_layer
+from ncd.systems.transformers.encoder_decoder import decoder_layer, encoder_layer
 from tests.drawing.hard_terms import TERMS as NASTY
 from tests.drawing.hard_terms import cross_attention
-from tests.systems.transformer import sized
+from tests.each_system.transformer import sized
 
 NAMES = (*ncd.catalogue, *NASTY)
 
@@ -98,8 +97,8 @@ def test_a_very_large_program_is_not_solved_but_keeps_its_gaps(monkeypatch):
     count, bends, gaps = problem(3)
     everything = (*bends, *gaps)
     levels.cache_clear()
-    monkeypatch.setattr(y_solver, "MOST", len(everything) - 1)
-    monkeypatch.setattr(y_solver, "_solved", None)
+    monkeypatch.setattr(y_coordinates, "MOST", len(everything) - 1)
+    monkeypatch.setattr(y_coordinates, "_solved", None)
     found = levels(count, everything)
     over = {b: [found[a] + least for a, x, least, *_ in gaps if x == b] for b in range(count)}
     assert found == tuple(max([0.0, *over[n]]) for n in range(count))  # as high as they can be

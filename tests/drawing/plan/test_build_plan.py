@@ -23,13 +23,14 @@ from ncd import (
     Then,
     Wire,
 )
-from ncd.drawing import Drawing, drawn_cells
-from ncd.drawing.base import style
-from ncd.drawing.base.primitives import DrawnGlyph, Text
-from ncd.drawing.collapse.collapsed_blocks import blocks
-from ncd.drawing.collapse.repeated_layers import stacked
-from ncd.drawing.lint import lint
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import DrawnGlyph, Text
+from ncd.drawing.lint.lint import lint
+from ncd.drawing.pipeline import drawn_cells
 from ncd.drawing.plan.build_plan import plan
+from ncd.drawing.plan.collapse import blocks
+from ncd.drawing.plan.repeated_layers import stacked
 from ncd.ops import CATALOGUE
 from tests.support.sampling import count
 

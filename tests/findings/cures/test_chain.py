@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ncd.findings.cures.candidate import Candidate
-from ncd.findings.cures.chain import joined
-from ncd.findings.finding import Edit, edited
+from ncd.findings.cures.cure_search import joined
+from ncd.findings.reading.finding import Edit, edited
 
 TEXT = "a = f(10, 20)\nb = g(30)"
 LONG = Edit(1, 6, 8, "1000")  # 10 → 1000, two letters longer

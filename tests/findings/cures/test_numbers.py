@@ -7,7 +7,7 @@ import pytest
 from ncd.findings.cures.number_edits import near_sizes, number_edits
 from ncd.findings.cures.working_sizes import working_sizes
 from ncd.findings.failures.failure import Failure, failure_of
-from ncd.findings.finding import edited
+from ncd.findings.reading.finding import edited
 from ncd.findings.reading.source_trace import Trace
 
 FAR = float("inf")

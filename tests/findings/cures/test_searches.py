@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.findings.cures.argument_edits import (
+from ncd.findings.cures.layer_edits import (
     argument_edits,
     direction_edits,
+    mode_edits,
+    padding_edits,
     parameter_edits,
+    projection_edits,
+    shortcut_edits,
     swap_edits,
     switch_edits,
 )
-from ncd.findings.cures.axis_edits import axis_edits, call_edits
-from ncd.findings.cures.layer_edits import mode_edits, projection_edits, shortcut_edits
-from ncd.findings.cures.shape_edits import shape_edits
-from ncd.findings.cures.window_edits import padding_edits
+from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
 from ncd.findings.failures.failure import failure_of
-from ncd.findings.finding import edited
+from ncd.findings.reading.finding import edited
 from ncd.findings.reading.source_trace import Trace
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ncd.findings.cures import chain, trying
-from ncd.findings.cures.attempts import read_again
+from ncd.findings.cures import cure_search
+from ncd.findings.cures.cure_search import read_again
 from ncd.findings.search import findings
 
 LONG = 300.0  # on a busy machine
@@ -46,7 +46,7 @@ def test_the_search_ends_where_nothing_nearer_can_come(
         readings.append(args[0])
         return read_again(*args)
 
-    for module in (trying, chain):
+    for module in (cure_search, cure_search):
         monkeypatch.setattr(module, "read_again", counted)
     (found,) = findings(text, LONG)
-    assert found.cures and len(readings) <= trying.PATIENCE + 2
+    assert found.cures and len(readings) <= cure_search.PATIENCE + 2

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from ncd.findings.search import findings
-from ncd.findings.silent.silent import silent
+from ncd.findings.silent.silent_search import silent
 from tests.findings.silent import planted, planted_modules
 from tests.findings.silent.planted import Planted
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import ncd
-from ncd.findings.silent.silent import silent
-from ncd.findings.silent.silent_source import Source
-from ncd.lang.terms.terms import Term
+from ncd.findings.silent.model_runs import Source
+from ncd.findings.silent.silent_search import silent
+from ncd.language.terms import Term
 from tests.findings.silent.right_sources import RIGHT
-from tests.pytorch_source import sources
+from tests.read.python_source import sources
 
 FILES = {
     name: text for name, text in vars(sources).items() if isinstance(text, str) and name.isupper()

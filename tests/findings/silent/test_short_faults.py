@@ -6,12 +6,17 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.findings.finding import edited
-from ncd.findings.silent.broadcasts import grown_pairs
-from ncd.findings.silent.losses import softmax_before_loss
-from ncd.findings.silent.plain_lists import plain_lists, plain_tensors
-from ncd.findings.silent.silent_source import Source
-from ncd.findings.silent.ties import tied_layers, twice_assigned, two_names
+from ncd.findings.reading.finding import edited
+from ncd.findings.silent.axis_mistakes import grown_pairs
+from ncd.findings.silent.model_runs import Source
+from ncd.findings.silent.training_mistakes import softmax_before_loss
+from ncd.findings.silent.unused_parts import (
+    plain_lists,
+    plain_tensors,
+    tied_layers,
+    twice_assigned,
+    two_names,
+)
 
 Found = tuple[int, str, str, str]  # the line, the layer, what is said, and the rows of a cure
 

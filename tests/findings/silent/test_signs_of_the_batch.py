@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from ncd.findings.silent.batch_order import _taken, _written
+from ncd.findings.silent.batch_mixing import _taken, _written
 from ncd.findings.silent.source_text import SourceText
 
 

@@ -12,25 +12,40 @@ import torch
 from sympy import Symbol
 from torch import nn
 
-from ncd.findings.assumed_inputs import plain_reading
-from ncd.findings.finding import edited
+from ncd.findings.reading.finding import edited
 from ncd.findings.reading.traced_numbers import Place
-from ncd.findings.sizes.input_axes import (
+from ncd.findings.search import plain_reading
+from ncd.findings.sizes.parameter_sizes import (
+    TRIES,
+    Parameter,
+    ParameterSizes,
+    name_swaps,
+    size_names,
+    stored_names,
+    swap_cure,
+)
+from ncd.findings.sizes.size_probe import (
+    Outcome,
+    Probe,
+    Range,
+    Shapes,
+    range_words,
+    with_shapes,
+    working_range,
+)
+from ncd.findings.sizes.size_search import (
     PICTURE,
     InputAxis,
+    InputRules,
+    _function,
     _input_words,
+    _moves,
     _names,
     _unpacked,
+    groups,
     input_axes,
+    moved,
 )
-from ncd.findings.sizes.input_rules import InputRules, _function
-from ncd.findings.sizes.input_sizes import _moves, groups, moved
-from ncd.findings.sizes.name_swaps import TRIES, name_swaps, size_names, stored_names, swap_cure
-from ncd.findings.sizes.parameter_sizes import ParameterSizes
-from ncd.findings.sizes.probe import Outcome, Probe, Shapes, with_shapes
-from ncd.findings.sizes.range_words import range_words
-from ncd.findings.sizes.ranges import Range, working_range
-from ncd.findings.sizes.size_symbols import Parameter
 
 # --- ranges ---------------------------------------------------------------------------------------
 

@@ -7,11 +7,10 @@ import re
 import pytest
 
 import ncd
-from ncd.findings.assumed_inputs import plain_reading
-from ncd.findings.finding import LATE_SIZES, Finding, edited
-from ncd.findings.search import size_findings
-from ncd.findings.sizes.ranges import Range, working_range
-from ncd.findings.sizes.sizes import sizes
+from ncd.findings.reading.finding import LATE_SIZES, Finding, edited
+from ncd.findings.search import plain_reading, size_findings
+from ncd.findings.sizes.size_probe import Range, working_range
+from ncd.findings.sizes.size_search import sizes
 from tests.findings.silent.test_right_sources import with_inputs
 from tests.findings.sizes.sized_sources import FLATTENED, LUCK, SIZES, U_NET
 from tests.findings.test_search import ran

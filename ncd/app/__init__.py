@@ -1,0 +1,1 @@
+"""App: state, scene, figure, parts, panels, pages and host; only this room knows Streamlit."""

@@ -1,0 +1,1 @@
+"""The figure: the interactive diagram, its cards and its legend."""

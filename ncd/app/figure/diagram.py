@@ -1,0 +1,383 @@
+"""The diagram on the page, with axis chips and callouts; several side by side.
+
+One component shows all of it. A second, invisible component carries what a knob changes: that
+message is small, and the large one is not sent again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import streamlit as st
+from markupsafe import Markup
+
+from ncd.app.figure import asked_block, code_listing
+from ncd.app.figure.legend_page import CSS, drawer
+from ncd.app.parts.html_panel import asked, heed, static
+from ncd.app.scene import own_entry
+from ncd.app.scene.refusal import Refusal
+from ncd.app.scene.scene import LABELS, Scene
+from ncd.app.scene.url import JS as LINK_JS
+from ncd.app.state import hide_sizes, knobs, selection
+from ncd.app.state.cache import remember
+from ncd.app.state.link_text import packed
+from ncd.app.state.session_formats import FORMATS
+from ncd.circuit.circuit import Circuit, Fence, called
+from ncd.circuit.elaborate import elaborate
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.callouts import noted
+from ncd.drawing.equation import equated
+from ncd.drawing.pipeline import Folded, draw, draw_part
+from ncd.drawing.plan.collapse import blocks
+from ncd.language.arguments import Labels
+from ncd.language.axes import Array, Axis
+from ncd.language.terms import Term
+from ncd.site import markup
+from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, POLYNOMIALS_JS, mathml
+from ncd.site.op_cards import title
+
+
+def axis_chips_html(circuit: Circuit) -> str:
+    """Returns the axes as buttons that lock their highlight, then the products of grouped axes.
+
+    Axes with one label, such as c_λ on every level, share the button of the first.
+    """
+    found: dict[str, list[Axis]] = {}
+    for axis in circuit.axes:
+        found.setdefault(axis.called, []).append(axis)
+    axes, groups = map(_chip, found.values()), map(_product, products(circuit))
+    return f'<div class="legend">{"".join((*axes, *groups))}</div>'
+
+
+def _chip(alike: Sequence[Axis]) -> str:
+    axis, last = alike[0], alike[-1]
+    name, size, told = markup.text(axis.name), "", ""
+    if axis.size is not None:
+        size = told = f" {markup.text(axis.size_text)}"
+    if several(alike):
+        size, told = "", " of several sizes"
+    elif size and last.size not in (None, axis.size):
+        size = told = f"{size} … {markup.text(last.size_text)}"
+    label = markup.axis(axis) + size
+    shown = markup.text(Markup(label).striptags())
+    return (
+        f'<button class="chip" data-axis="{name}" aria-pressed="false" '
+        f'aria-label="{shown}: axis {name}{told}, light it everywhere">'
+        f"{label}</button>"
+    )
+
+
+def several(alike: Sequence[Axis]) -> bool:
+    """Returns whether blocks use one name for axes of different sizes, such as the queries y.
+
+    >>> several([Axis("y", 16), Axis("y", 12)]), several([Axis("c_1", 4), Axis("c_2", 8)])
+    (True, False)
+    """
+    return len({axis.name for axis in alike}) < len({axis.size for axis in alike})
+
+
+def products(circuit: Circuit) -> tuple[Array, ...]:
+    """Returns the groups of axes that learned maps take or give together, such as ``k h``."""
+    groups: dict[str, Array] = {}
+    for cell in circuit.cells:
+        if cell.name:
+            for array in (*cell.site.dom, *cell.site.cod):
+                if len(array) > 1 and cell.op.role == "linear":
+                    groups.setdefault(str(array), array)
+    return tuple(groups.values())
+
+
+def _product(array: Array) -> str:
+    if any(axis.size is None for axis in array):
+        return ""
+    names = "·".join(map(markup.axis, array))
+    return f'<span class="product">{names} = {prod(axis.numel for axis in array):,}</span>'
+
+
+SEEN = re.compile(r"(?<![_^])\{([^{}]*)\}")  # braces that a drawing shows; others group an index
+
+
+def callouts_html(scene: Scene) -> str:
+    """Returns the list; nothing on wider screens, or while callouts are off or hidden."""
+    if not (scene.narrow and scene.notes) or scene.veil:
+        return ""
+    notes = scene.entry.callouts(scene.settings).values()
+    return f"<ul>{''.join(f'<li>{spelled(note)}</li>' for note in notes)}</ul>" if notes else ""
+
+
+def spelled(note: str) -> str:
+    """Returns a callout's text as HTML; what stands between dollars is mathematics.
+
+    >>> spelled("of ${0, 1}$").count('<mo stretchy="false">')
+    2
+    """
+    parts = enumerate(note.split("$"))
+    return "".join(
+        mathml(SEEN.sub(r"\\{\1\\}", part)) if at % 2 else markup.text(part) for at, part in parts
+    )
+
+
+CHOICES = "".join(
+    f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
+    for name in LABELS
+)
+SCRUB_JS = POLYNOMIALS_JS + static("figure/live_numbers.js", "figure/scrub.js")
+# Ids and keyboard attributes, which inert drawings must not have.
+FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
+
+_diagram = st.components.v2.component(
+    "ncd_diagram",
+    html=f"""<div class="ncd"><button class="skip">Skip the diagram</button>
+<div class="drawing whole"></div><div class="listing"></div>
+<span class="after" tabindex="-1"></span>
+<div class="noted"></div>
+<div class="under"><div class="chips"></div><div class="showing"><div class="keys"></div>
+<label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
+<fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div></div>
+<div class="foot"><div class="cost"></div>
+<label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
+<div class="words" hidden></div></div>""",
+    css=PANEL_CSS + DIAGRAM_CSS + CSS + static("figure/scrub.css"),
+    js=LIGHT_JS + LINK_JS + SCRUB_JS + static("figure/reconnect.js", "figure/component.js"),
+)
+
+_message = st.components.v2.component("ncd_told", js=static("figure/broadcast.js"))
+
+
+class Drawn(NamedTuple):
+    """Everything that is sent to the browser for one term.
+
+    ``folds`` maps each block to the ids that are collapsed after a click on it, ``boxes`` are
+    the blocks collapsed now.
+    """
+
+    svg: str
+    keys: str
+    chips: str
+    hover: dict[str, str]
+    folds: dict[str, str]
+    boxes: tuple[str, ...]
+
+
+def show(scene: Scene, link: str) -> None:
+    """Shows the diagram of a scene. A click on a wire, an op or a block selects it.
+
+    ``link`` is the query of the address, from its "?" on. Only what the drawing needs is computed
+    here; :func:`line` sends the rest once the drawing is on its way.
+    """
+    found = _current(scene)
+    _send(scene, found, link)
+    listed = scene.entry.listing and not scene.veil and not scene.refused  # sizes are known
+    listing = code_listing.html(scene) if listed else ""
+    data = {"page": scene.entry.name, "keys": found.keys, "listing": listing}
+    _diagram(
+        key="diagram",
+        data=data,
+        on_select_change=lambda: heed("diagram"),
+        on_sizes_change=lambda: knobs.scrubbed(scene.entry, asked("diagram", "sizes")),
+    )
+
+
+def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
+    """Sends the line under the diagram; ``timed`` if its time was measured just now.
+
+    After a slow measurement it is sent a second time, by another event.
+    """
+    event = "ncd-time" if timed and scene.long else "ncd-line"
+    data = {"event": event, "page": scene.entry.name, "link": link, "cost": line}
+    _message(key="told-time" if timed else "told-line", data=data)
+
+
+def _send(scene: Scene, found: Drawn, link: str) -> None:
+    noted = scene.entry.callouts(scene.settings)
+    _message(
+        key="told-drawn",
+        data={
+            "event": "ncd-drawn",
+            "page": scene.entry.name,
+            **as_message(found),
+            "ask": drawing_query(scene),
+            "labels": scene.labels,
+            "callouts": None if scene.veil or not noted else scene.notes,
+            **({"quiz": True} if st.session_state.get(selection.QUIZ) else {}),
+            **({"veiled": True} if scene.veil else {}),
+            "noted": callouts_html(scene),
+            "wide": scene.wide,
+            "widths": selection.WIDTHS,
+            "link": link,
+            "selected": scene.selected,
+            "lit": selection.axes(scene.circuit, scene.entry),
+        },
+    )
+
+
+def as_message(found: Drawn) -> dict[str, object]:
+    """Returns the part of a drawing that is sent whenever a size changes."""
+    return {"svg": found.svg, "chips": found.chips, "told": found.hover, "folds": found.folds}
+
+
+def drawing_query(scene: Scene) -> str:
+    """Returns the query by which the browser requests a drawing from the live endpoint."""
+    if scene.veil:
+        return ""  # the live endpoint does not draw quizzes
+    more = {
+        "labels": scene.labels,
+        "dark": int(scene.dark),
+        "callouts": "on" if scene.notes else "off",
+        "folded": selection.folding(),
+        selection.WIDE: scene.wide,
+        **({} if scene.formats.plain else {FORMATS: scene.formats.said}),
+        **({"about": scene.about} if scene.about else {}),
+        **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
+        **({own_entry.TEXT: packed(scene.entry.text)} if scene.entry.text else {}),
+    }
+    return urlencode({**scene.settings, **more})
+
+
+def labels() -> Labels:
+    """Returns the kind of labels on the wires, from the session."""
+    chosen = st.session_state.get(selection.LABELS, LABELS[0])
+    return chosen if chosen in LABELS else LABELS[0]
+
+
+def notes() -> bool:
+    """Returns whether callouts are shown, from the session."""
+    return bool(st.session_state.get(selection.CALLOUTS) != "off")
+
+
+def _current(scene: Scene) -> Drawn:
+    return drawn(scene, scene.refused, selection.folding())
+
+
+def drawn(scene: Scene, refused: Refusal | None, folding: str) -> Drawn:
+    """Returns the drawing of a scene with collapsed blocks, and a mark where sizes do not fit.
+
+    What is only too large to run has no mark: its sizes fit, and the page says what takes most.
+    """
+    mark = (refused.node if refused else None) or ""
+    folded = selection.folded(scene.circuit, folding)
+    look = scene.labels, scene.dark, scene.notes, scene.wide, mark, folded, scene.veil
+    what = scene.entry.key, *look, scene.about, scene.formats
+    return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
+
+
+def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
+    drawing = draw(scene.term, **scene.look, mark=mark, folded=folded)
+    if scene.about and folded == "auto":
+        shut = asked_block.opened(drawing, scene.circuit, scene.about)
+        if shut is not None:
+            drawing = draw(scene.term, **scene.look, mark=mark, folded=shut)
+    hover = words(scene.circuit)
+    if scene.veil:
+        drawing = hide_sizes.drawing(drawing, scene.circuit, scene.veil)
+        hover = hide_sizes.words(scene.circuit, scene.veil, hover)
+    boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
+    collapsed = boxes if folded == "auto" else frozenset(folded)
+    worth = {block.id for block in blocks(scene.circuit)}
+    seen = boxes | {f.id for f in drawing.fences if f.id in worth or f.id[0] == "s"}
+    folds = {id: ",".join(sorted(collapsed ^ {id})) or selection.NONE for id in sorted(seen)}
+    return Drawn(
+        drawing.svg(fonts=False),
+        drawer(drawing, scene.dark),
+        "" if scene.veil else axis_chips_html(scene.circuit),
+        hover,
+        folds,
+        tuple(boxes),
+    )
+
+
+def words(circuit: Circuit) -> dict[str, str]:
+    """Returns the hover text of every array (name and shape) and block (inputs and outputs)."""
+    names = called(circuit)
+    arrays = {
+        value.id: f"{markup.text(names.get(value.id, ''))} {markup.sized(value.array)}"
+        for value in circuit.values.values()
+    }
+    return arrays | {fence.id: _gist(fence) for fence in circuit.fences}
+
+
+def _gist(fence: Fence) -> str:
+    ins, outs = (markup.arrays(v.array for v in fence.states[end]) for end in (0, -1))
+    return f"{markup.text(title(fence))}: {ins} → {outs}"
+
+
+def block_inside(scene: Scene, id: str) -> str:
+    """Returns the inside of a block as SVG with the ids of the whole; empty if it has no ops."""
+
+    def make() -> str:
+        drawing = draw_part(scene.term, id, scene.labels, dark=scene.dark)
+        return _framed(drawing) if drawing.glyphs else ""
+
+    return remember("part", scene.term, id, scene.labels, scene.dark, make=make)
+
+
+def other_term(
+    term: Term, scene: Scene, labels: Labels | None = None, folded: tuple[str, ...] | None = None
+) -> str:
+    """Returns a term that is not the page's as SVG; only its axes take part in highlighting.
+
+    ``labels`` and ``folded`` are as in :func:`ncd.draw`; by default the labels are the page's.
+    """
+    look: Labels = labels or scene.labels
+    shut: Folded = "auto" if folded is None else folded
+
+    def make() -> str:
+        drawing = draw(term, look, dark=scene.dark, width=scene.width, folded=shut)
+        return FOREIGN.sub("", _framed(drawing))
+
+    return remember("apart", term, look, scene.dark, scene.width, folded, make=make)
+
+
+def _framed(drawing: Drawing) -> str:
+    return f'<div class="drawing part">{drawing.svg(fonts=False)}</div>'
+
+
+def fold_button(scene: Scene, id: str) -> str:
+    """Returns the button that collapses or expands a block, or an empty text."""
+    found = _current(scene)
+    if id not in found.folds:
+        return ""
+    word = "Unfold" if id in found.boxes else "Fold"
+    return f'<p><button class="plain" data-fold="{id}">{word} in the diagram</button></p>'
+
+
+WIDTH = 1280  # pixels, where the column is not known; wider drawings continue below
+
+
+def beside(
+    terms: Sequence[Term],
+    sign: str,
+    scene: Scene,
+    notes: Mapping[str, str] = MappingProxyType({}),
+    *,
+    cells: bool = False,
+    paint: str = "ink",
+    box: str = "",
+) -> str:
+    """Returns the terms with a sign between them; only their axes take part in highlighting.
+
+    A sign is ``=``, or has words before it, as in ``×4 Broadcasting ↦``. With ``paint`` it stands
+    in an arrow of that colour. With ``box``, the title of a block, the first term is collapsed to
+    it. The notes are callouts of the last term; on a phone they are sentences above.
+    """
+    notes = dict(notes) if scene.notes else {}
+    bands, room = scene.entry.bands, float(scene.wide or WIDTH)
+    above = "".join(f"<p>{spelled(note)}</p>" for note in notes.values() if scene.narrow)
+
+    def make() -> str:
+        look: dict[str, Any] = {"bands": bands, "cells": cells, "dark": scene.dark, "width": room}
+        shut: list[Folded] = [(box,) if box else "auto", *["auto"] * len(terms[1:])]
+        pairs = zip(terms, shut, strict=True)
+        parts = [draw(term, scene.labels, folded=own, **look) for term, own in pairs]
+        whole = equated(parts, sign, room, paint)
+        if not above:
+            whole = noted(whole, elaborate(terms[-1]), notes)
+        return above + FOREIGN.sub("", f'<div class="drawing">{whole.svg(fonts=False)}</div>')
+
+    key = (*terms[:-1], sign, *notes.items(), box, cells, paint, scene.labels, scene.dark, room)
+    return remember("beside", terms[-1], *key, make=make)

@@ -1,0 +1,100 @@
+"""The legend as HTML: the drawer below a diagram, and the page of all signs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import streamlit as st
+
+from ncd import catalogue
+from ncd.app.parts import html_panel
+from ncd.app.scene import url
+from ncd.drawing.elements.primitives import Picture
+from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, Found, key
+from ncd.drawing.pipeline import draw
+from ncd.site import markup
+from ncd.site.markup import LEGEND_CSS
+from ncd.site.page_tables import colour, places, row, rules
+
+CSS = LEGEND_CSS
+FIRST = GROUPS["Axes and arrays"]
+SEEN = 3  # pages named with each sign
+
+
+def drawer(drawing: Picture, dark: bool) -> str:
+    """Returns the signs of a drawing in a closed drawer; each highlights its places."""
+    blocks = tuple((fence.role, fence.id) for fence in drawing.fences if not fence.brackets)
+    return _drawer(key(drawing), blocks, dark)
+
+
+@lru_cache(maxsize=256)
+def _drawer(found: tuple[Found, ...], blocks: tuple[tuple[str, str], ...], dark: bool) -> str:
+    """Returns the drawer for the signs and blocks found; cached, as sizes do not change it."""
+    colours = _colours(blocks, dark)
+    rows = "".join(
+        row(each.sign, dark, places(each), colours if each.sign.name == "fence" else "")
+        for each in sorted(found, key=lambda each: each.sign in FIRST)  # the familiar signs last
+    )
+    count = markup.counted(len(found), "sign")
+    return (
+        f"{rules((each.sign for each in found), dark)}"
+        f'<details class="key"><summary>Key to the {count} in this diagram</summary>'
+        f'<div class="sheet"><ul class="signs">{rows}</ul>'
+        '<p><a href="legend">All signs of the notation</a></p></div></details>'
+    )
+
+
+def _colours(blocks: Iterable[tuple[str, str]], dark: bool) -> str:
+    """Returns the colours of a drawing's blocks, each highlighted with its blocks."""
+    ids: dict[str, list[str]] = {}
+    for role, id in blocks:
+        ids.setdefault(role, []).append(id)
+    chips = (
+        f'<span data-fence="{" ".join(own)}">{colour(role, dark)}</span>'
+        for role, own in ids.items()
+    )
+    return f'<p class="colours">{" ".join(chips)}</p>'
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+TITLE = "Legend"
+LEAD = """
+A circuit is read from left to right, as the numbers go. Wires are the axes of arrays, and what
+stands in them is done to the arrays. Below is every sign, drawn as in the circuits, with the line
+of PyTorch or einops that does the same, and pages on which to see it.
+"""
+
+
+def show() -> None:
+    """Shows the page of all signs, by group."""
+    url.take("legend")
+    st.title(TITLE, anchor=False)
+    st.markdown(LEAD)
+    html_panel.show(all_signs(st.context.theme.type == "dark"), "legend")
+
+
+@lru_cache(maxsize=2)
+def all_signs(dark: bool) -> str:
+    """Returns all signs by group, then the colours."""
+    used = _used()
+    style = f"<style>{CSS}</style>{rules(SIGNS.values(), dark)}"
+    groups = "".join(
+        f"<h2>{name}</h2><ul class='signs'>"
+        + "".join(row(sign, dark, {"id": sign.name}, used.get(sign.name, "")) for sign in group)
+        + "</ul>"
+        for name, group in GROUPS.items()
+    )
+    colours = "".join(f"<li>{colour(role, dark)}</li>" for role in COLOURS)
+    return f"{style}{groups}<h2>Colours</h2><ul class='signs'>{colours}</ul>"
+
+
+def _used() -> dict[str, str]:
+    """Returns links to the pages on which each sign occurs."""
+    pages: dict[str, list[str]] = {}
+    for entry in catalogue.values():
+        for found in key(draw(entry.build())):
+            page = f'<a href="{entry.name}">{markup.text(entry.title)}</a>'
+            pages.setdefault(found.sign.name, []).append(page)
+    return {name: f'<p class="used">{", ".join(links[:SEEN])}</p>' for name, links in pages.items()}

@@ -1,0 +1,1 @@
+"""The host: start, network rules, health, and endpoints beside the pages."""

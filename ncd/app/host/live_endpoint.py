@@ -1,0 +1,211 @@
+"""Drawings and numbers while a size is dragged.
+
+A system is built once more at sizes that record how they are used
+(:mod:`ncd.formulas.traced_sizes`), and the page's texts are made from it. In place of each
+number the texts hold a letter; each letter has a formula, and the formulas come with the conditions
+under which they hold. The browser evaluates them while a size is dragged, without a run of the
+page.
+
+Streamlit hears of a slider only when it is released, and the run of the page then updates
+everything. The drawing depends only on a few settings that the browser knows, so the browser
+requests it here without waiting; the run that follows draws the same. The formulas of the numbers
+on a page (:mod:`.size_formulas`) are served here as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from ncd.app.figure import diagram
+from ncd.app.figure.diagram import axis_chips_html
+from ncd.app.page import metrics
+from ncd.app.page.page import cost_line
+from ncd.app.panels.walk import cost_table, shapes
+from ncd.app.runtime import scheduler
+from ncd.app.scene.own_entry import entry_of
+from ncd.app.scene.scene import LABELS, Scene, built
+from ncd.app.state import knobs, link_text, selection
+from ncd.app.state.cache import SHELF, kept
+from ncd.app.state.knobs import MOST
+from ncd.app.state.session_formats import FORMATS, read
+from ncd.circuit.circuit import Circuit
+from ncd.circuit.sized_system import traced_circuit
+from ncd.formulas.traced_sizes import FILL, Trace, traced
+from ncd.site import source_listing
+from ncd.site.live_texts import FormulaTable, alike, changed_texts, changes, texts, wire_sizes
+from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.inputs.run_inputs import Feed
+from ncd.write.torch_source.source_file import lines
+
+Open = dict[str, Any]
+PANELS = ("shapes", "source", "cost")  # depend on the sizes alone; the others show a run
+
+
+def follows(scene: Scene, panel: str) -> Open | None:
+    """Returns the formulas for a page and one of its panels; None if there are none.
+
+    ``knobs`` holds the range of each knob, and ``fixed`` the values of the knobs that may not
+    change. ``atoms`` and ``sums`` are the formulas, ``letters`` the formula and number format of
+    each letter, ``holds`` the conditions, and ``also`` those for the panel. ``grips`` lists the
+    knobs that each axis depends on.
+    """
+    found = _traced(scene.entry, scene.settings)
+    if found is None or not alike(found[1], scene.circuit):
+        return None
+    trace, circuit = found
+    settings = dict(scene.settings) | trace.open
+    own = replace(scene, term=circuit.term, settings=settings)
+    said: Open = {
+        "wires": dict(wire_sizes(circuit)),
+        "told": {id: text.replace(FILL, "") for id, text in diagram.words(circuit).items()},
+        "chips": changed_texts(axis_chips_html(scene.circuit), axis_chips_html(circuit)),
+    }
+    with trace.asking():
+        said["cost"] = cost_line(own, None).replace(FILL, "")
+        said["grips"] = {name: sorted(knobs) for name, knobs in _grips(circuit)}
+    before = list(trace.holds)
+    said["panel"] = _panel(scene, own, panel) if panel in PANELS else []
+    facts = {"holds": before, "also": [fact for fact in trace.holds if fact not in before]}
+    return {
+        **said,
+        "knobs": {knob.name: _knob(knob) for knob in scene.entry.knobs if knob.is_size},
+        "fixed": {n: v for n, v in scene.settings.items() if n not in trace.open},
+        **FormulaTable().written(trace, facts),
+    }
+
+
+def _traced(entry: Entry, settings: Mapping[str, int]) -> tuple[Trace, Circuit] | None:
+    names = [knob.name for knob in entry.knobs if knob.is_size and not knob.below]
+    return traced_circuit(lambda given: entry.system(**given), settings, names)
+
+
+# --- texts with letters in them -------------------------------------------------------------------
+
+
+def _panel(plain: Scene, own: Scene, panel: str) -> list[tuple[int, str]]:
+    """Returns the changing texts of a panel."""
+    if panel == "shapes":
+        return changed_texts(shapes.html(plain), shapes.html(own))
+    if panel == "cost":
+        return changed_texts(cost_table.html(plain, None), cost_table.html(own, None))
+    said, text = lines(plain.term), lines(own.term)
+    html = source_listing.listing_html(said, plain.circuit, plain.dark)
+    return changes(texts(html), "".join(line.text or " " for line in text))
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _grips(circuit: Circuit) -> Iterator[tuple[str, set[str]]]:
+    """Yields each axis with the knobs that its size depends on."""
+    for axis in reversed(circuit.axes):
+        knobs = {
+            name for side in axis.shape if traced(side) for name in side.trace.read(side.total)
+        }
+        if knobs:
+            yield axis.name, knobs
+
+
+def _knob(knob: Knob) -> dict[str, Any]:
+    """Returns the range of a knob: that of its slider, and the mathematically possible one."""
+    least, most = knob.bounds
+    return {
+        "min": knob.min,
+        "max": knob.max,
+        "step": knob.step,
+        "least": least,
+        "most": MOST if most is None else min(most, MOST),
+        "multiple": knob.multiple,
+    }
+
+
+PATH = "_ncd"  # the first part of the address, before the name of the page
+LONGEST = 2000 + link_text.LINK  # letters of a query
+SCRUB = "scrub"  # in a query: requests the formulas of the numbers, and names a panel
+
+
+async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the requested drawing as JSON, or with 204 if there is none."""
+    request = Request(scope)
+    page, query = request.url.path.rpartition("/")[-1], request.url.query
+    make = followed if SCRUB in request.query_params else drawn
+    with metrics.DRAWINGS.time():
+        found = await run_in_threadpool(make, page, query)
+    response = Response(status_code=204) if found is None else JSONResponse(found)
+    await response(scope, receive, send)
+
+
+def drawn(page: str, query: str) -> dict[str, object] | None:
+    """Returns the drawing of a page at these settings as JSON data; None if it cannot be built.
+
+    >>> drawn("multi-head-attention", "h=2&labels=sizes")["svg"][:4]
+    '<svg'
+    >>> drawn("nothing", "") is None
+    True
+    """
+    scene = _asked(page, query)
+    if scene is None:
+        return None
+    folded = _said(query).get("folded", selection.AUTO)
+    with scheduler.turn():
+        found = diagram.as_message(diagram.drawn(scene, None, folded))
+        return {**found, "cost": cost_line(scene, scene.known_seconds)}
+
+
+def followed(page: str, query: str) -> dict[str, Any] | None:
+    """Returns formulas of a page's numbers in its knobs; see :mod:`.size_formulas`.
+
+    >>> followed("multi-head-attention", "h=2&scrub=shapes")["grips"]["h"]
+    ['h']
+    """
+    scene = _asked(page, query)
+    panel = _said(query).get(SCRUB, "")
+    if scene is None or panel not in ("", *PANELS):
+        return None
+    key = ("scrub", scene.entry.key, tuple(scene.settings.items()), panel, scene.formats)
+    # takes long for a large system but is not urgent, so it does not hold the turn
+    return kept(SHELF, key, lambda: follows(scene, panel))
+
+
+def _said(query: str) -> dict[str, str]:
+    return dict(parse_qsl(query)) if len(query) <= LONGEST else {}
+
+
+def _asked(page: str, query: str) -> Scene | None:
+    """Returns the scene for the settings in a query; None if it cannot be built."""
+    asked = _said(query)
+    entry = entry_of(page, asked)
+    return scene(entry, asked) if entry and asked else None
+
+
+def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
+    """Returns the scene for the settings in a link, without inputs; None if it cannot be built."""
+    said = {knob: asked.get(knob.name, str(knob.default)) for knob in entry.knobs}
+    settings = entry.within({knob.name: knobs.read(knob, text)[0] for knob, text in said.items()})
+    with scheduler.turn():
+        term, refused = built(entry, settings)
+    if term is None or refused:
+        return None
+    return Scene(
+        entry,
+        settings,
+        seed=0,
+        device="cpu",
+        feed=Feed(),
+        dark=asked.get("dark") == "1",
+        labels=next((own for own in LABELS if own == asked.get("labels")), LABELS[0]),
+        selected="",
+        term=term,
+        notes=asked.get("callouts") != "off",
+        wide=selection.fitting(asked[selection.WIDE]) if selection.WIDE in asked else None,
+        about=asked.get("about", ""),
+        formats=read(entry, asked.get(FORMATS, ""))[0],
+    )

@@ -1,0 +1,254 @@
+"""The frame of every page: the diagram first, then the sidebar, the open panel and the prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from time import sleep
+from typing import Protocol
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from ncd.app.figure import diagram
+from ncd.app.page import export_menu, large_run, metrics, sidebar
+from ncd.app.panels.walk import compare, step
+from ncd.app.parts import heatmap, html_panel
+from ncd.app.parts import input_feed as inputs
+from ncd.app.runtime import scheduler, streamlit_internals
+from ncd.app.scene import refusal, url
+from ncd.app.scene.refusal import Refusal
+from ncd.app.scene.scene import Scene, built, limited
+from ncd.app.scene.session_weights import learned, resume, watch
+from ncd.app.state import knobs, selection
+from ncd.app.state.session_formats import formats
+from ncd.app.teach import quiz
+from ncd.app.teach.lesson_view import leave, show_presenter, show_question, with_question
+from ncd.app.teach.quiz import LockedPanel
+from ncd.errors import LimitError
+from ncd.site import markup
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.catalogue_entry import Entry
+from ncd.systems.inputs.run_inputs import Feed
+
+EVERYWHERE = (step, compare)  # the panels of every page, after its own
+HEAD_START = 0.03  # seconds for the diagram to be sent and shown before the rest is computed
+
+
+class Panel(url.Panel, Protocol):
+    """A panel: its ``TITLE`` on the tab, whether it ``RUNS`` the system, its ``show`` function.
+
+    One whose state the link keeps lists it as ``CONTROLS`` (see :mod:`ncd.app.state.controls`).
+    """
+
+    TITLE: str
+    RUNS: bool
+
+    def show(self, scene: Scene) -> None: ...
+
+
+def page(
+    entry: Entry,
+    lead: str,
+    why: str,
+    panels: Sequence[Panel],
+    above: Callable[[], None] | None = None,
+    typed: Callable[[Entry], Entry] = lambda entry: entry,
+) -> None:
+    """Shows a page, with ``lead`` above the diagram and ``why`` at the end.
+
+    ``above`` shows what stands between the lead and the diagram; ``typed`` returns the entry with
+    the same knobs that a visitor's line in a panel makes of the page's.
+
+    Parts that no knob changes are sent once, here. The sidebar is a fragment, and everything that
+    depends on it is another. The diagram is filled first, then the sidebar, then the panel.
+    """
+    panels = (*panels, *EVERYWHERE)
+    url.take(entry, panels)
+    side = st.sidebar.container()  # created first, filled later, so that nothing jumps
+    header = _head(entry.title, f"{lead.strip()} :small[{_plain(entry.source)}]")
+    with header:
+        show_presenter(entry)
+    if above:
+        above()
+    url.hold()
+    body = st.container()
+    with st.container(key="panels"):
+        tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
+    tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
+    with body:
+        _changing(entry, side, tab, opened, typed)
+    with header:
+        export_menu.show(lambda: _scene(typed(entry)))
+    _why(why)
+    if entry.name in CATALOGUE:
+        with st.container(key="beyond"):
+            st.markdown(_beyond(entry))
+
+
+def page_without_diagram(title: str, lead: str, why: str, above: Callable[[], None]) -> None:
+    """Shows a page whose system is not known, as its text has an error."""
+    _head(title, lead.strip())
+    above()
+    _why(why)
+    url.send()
+    leave()
+    html_panel.show(html_panel.OPENS, "opens")
+
+
+def _head(title: str, lead: str) -> DeltaGenerator:
+    """Shows title and lead; returns the line of the title."""
+    header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
+    with header:
+        st.title(title, anchor=False)
+    with st.container(key="lead"):
+        st.markdown(lead)
+    return header
+
+
+def _why(why: str) -> None:
+    with st.container(key="why"):
+        st.header("Why it works", anchor=False)
+        st.markdown(why)
+
+
+def _plain(said: str) -> str:
+    """Returns a text as Markdown that shows it letter by letter.
+
+    >>> print(_plain("a_1 [b]"))
+    a\\_1 \\[b\\]
+    """
+    return re.sub(r"([!-/:-@[-`{-~])", r"\\\1", said)
+
+
+def _beyond(entry: Entry) -> str:
+    """Returns links to the systems before and after one, in the order of the menu.
+
+    >>> from ncd.systems.catalogue import CATALOGUE
+    >>> _beyond(CATALOGUE["scaled-dot-product-attention"])
+    '[Multi-head attention →](multi-head-attention)'
+    """
+    every = list(CATALOGUE.values())
+    at = every.index(entry)
+    before = [f"[← {own.title}]({own.name})" for own in every[:at][-1:]]
+    after = [f"[{own.title} →]({own.name})" for own in every[at + 1 :][:1]]
+    return "\n".join(before + after)
+
+
+@streamlit_internals.fragment(streamlit_internals.CHANGING)
+def _changing(
+    entry: Entry,
+    side: DeltaGenerator,
+    tab: DeltaGenerator,
+    opened: Panel,
+    typed: Callable[[Entry], Entry],
+) -> None:
+    """Shows everything that depends on a knob, the diagram first."""
+    url.hold()
+    sidebar.follow(entry)
+    with metrics.run(entry), scheduler.turn():
+        _change(typed(entry), side, tab, opened)
+
+
+def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
+    scene, link, untimed = _scene(entry), "", False
+    if isinstance(scene, Scene):
+        lit = selection.axes(scene.circuit, entry)
+        seen = {selection.KEY: scene.selected, selection.AXES: lit}
+        link = url.text(**seen)
+        diagram.show(scene, link)
+        with scheduler.aside():
+            sleep(HEAD_START)
+        quiz.show(scene)
+        show_question(scene)
+        untimed = scene.runs and not scene.veil and scene.known_seconds is None
+        if not untimed or scene.long:
+            diagram.line(scene, link, cost_line(scene, scene.known_seconds))
+    if streamlit_internals.whole():
+        with streamlit_internals.outside(), side:
+            sidebar.show(entry)
+    with tab:
+        # This run ends for one that makes the panel anew; until then the panel stays as it is.
+        streamlit_internals.stop_if_renewed()
+        if streamlit_internals.renewed(streamlit_internals.CHANGING):  # and the whole page is run
+            st.empty()  # so that the run that waits, which is of the fragment, may write here
+        else:
+            _panel(scene, opened, link, untimed)
+        if isinstance(scene, Refusal) or url.text() != link:  # a panel corrected a setting
+            url.send()
+    watch(entry)
+
+
+def _scene(entry: Entry) -> Scene | Refusal:
+    sketch, _ = built(entry, entry.settings({}))
+    feed = inputs.feed(entry, sketch) if sketch else Feed()
+    settings = knobs.settings(entry) | feed.lengths
+    term, refused = built(entry, settings)
+    if term is None:
+        assert refused is not None
+        return refused
+    if feed.words and not inputs.takes_words(term):  # such as one step with a KV cache
+        feed = Feed()
+    if refused is None and limited(entry, settings, term, device=knobs.device()) is None:
+        resume(entry, settings, knobs.seed(), knobs.device())
+    heatmap.DARK.set(dark := st.context.theme.type == "dark")
+    scene = Scene(
+        entry,
+        settings,
+        knobs.seed(),
+        knobs.device(),
+        feed,
+        dark=dark,
+        labels=diagram.labels(),
+        selected="",
+        term=term,
+        notes=diagram.notes(),
+        wide=selection.width(),
+        refused=refused,
+        learned=learned(entry, settings, knobs.seed(), feed),
+        formats=formats(entry),
+    )
+    chosen = scene.choosing(selection.selected(scene.circuit))
+    return with_question(quiz.with_question(chosen))
+
+
+def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> None:
+    """Shows the open panel, then updates the line under the diagram with a newly measured time."""
+    if isinstance(scene, Refusal):
+        refusal.show(scene)
+        return
+    if scene.veil:
+        opened = LockedPanel(opened.TITLE)
+    if scene.refusal:
+        refusal.show(scene.refusal)
+        if opened.RUNS:
+            large_run.show(scene)
+        elif scene.sized:
+            opened.show(scene)
+        return
+    seconds = None
+    try:
+        opened.show(scene)
+        if untimed and (scene.quick or scene.compiled):  # else the panel runs nothing of its size
+            seconds = scene.seconds
+    except (RuntimeError, MemoryError, LimitError) as error:  # such as a GPU that others fill
+        st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
+        st.text(str(error).strip().partition("\n")[0])
+    if untimed and (seconds is not None or not scene.long):
+        diagram.line(scene, link, cost_line(scene, seconds), timed=True)
+
+
+def cost_line(scene: Scene, seconds: float | None) -> str:
+    """Returns parameters, FLOPs and, once measured, time in one line."""
+    if not scene.sized or scene.veil:
+        return ""
+    parts = [
+        markup.counted(scene.cost.parameters, "parameter"),
+        markup.flops(scene.cost.flops),
+    ]
+    if not scene.formats.plain:
+        weights = markup.amount(scene.cost.weight_bytes, "B")
+        parts.append(f"weights {weights} in {scene.formats.weights}")
+    if scene.runs and seconds is not None:
+        parts.append(f"{markup.amount(seconds, 's')} on {markup.text(scene.device)}")
+    return f'<p class="muted">{" · ".join(parts)}</p>'

@@ -1,0 +1,61 @@
+"""Fonts, style rules and descriptions that every page needs, in files that the browser caches.
+
+The page's HTML links to them (:mod:`ncd.app.host.http`), so no run has to send them.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ncd.app.figure.legend_page import LEAD
+from ncd.app.page import gallery, navigation, own_page
+from ncd.app.page.navigation import NOT_FOUND_TITLE, WORDS
+from ncd.app.parts import text_editor
+from ncd.app.parts.html_panel import File, static
+from ncd.app.scene import own_entry
+from ncd.drawing.elements import style
+from ncd.drawing.elements.fonts import all_faces_css
+from ncd.site.entry_page import lead, plain_text
+from ncd.systems.catalogue import CATALOGUE
+
+LOST = navigation.heading(NOT_FOUND_TITLE), WORDS
+
+
+def heads() -> dict[str, tuple[str, str]]:
+    """Returns the title and the description of every page, by its address."""
+    first = {
+        "": (navigation.TITLE, gallery.LEAD),
+        "legend": (navigation.heading("Legend"), LEAD),
+        own_entry.NAME: (navigation.heading(own_page.TITLE), own_page.LEAD),
+    }
+    served = {
+        own.name: (navigation.heading(own.title), own_page.SERVED_LEAD)
+        for own in own_entry.SERVED.values()
+    }
+    systems = {own.name: (navigation.heading(own.title), lead(own)) for own in CATALOGUE.values()}
+    return {
+        name: (title, plain_text(words))
+        for name, (title, words) in (first | served | systems).items()
+    }
+
+
+HEADS = heads()
+SECTIONS = {entry.name: entry.section for entry in CATALOGUE.values()}
+PAINTS = (*style.COLOURS, *style.ROLES)
+LIGHT = {style.paint(name, dark=True): style.paint(name) for name in PAINTS}  # for paper
+# Inside a shadow root @font-face does nothing; in the document it serves every shadow root.
+SHEET = File.of("css", "text/css", all_faces_css() + static("page/page.css"))
+SCRIPT = File.of(
+    "js",
+    "text/javascript",
+    f"const PAGES = {json.dumps(HEADS)};\n"
+    f"const LOST = {json.dumps(LOST[1])};\n"
+    f"const SECTIONS = {json.dumps(SECTIONS)};\n"
+    f"const LIGHT = {json.dumps(LIGHT)};\n{static('page/page.js', 'page/print.js')}",
+)
+FILES = {file.name: file for file in (SHEET, SCRIPT, text_editor.SCRIPT)}
+# At the end, since later rules win; as a module, so that its names are not global.
+TAGS = (
+    f'<link rel="stylesheet" href="./{SHEET.name}">'
+    f'<script type="module" src="./{SCRIPT.name}"></script>'
+)

@@ -1,0 +1,1 @@
+"""Panels about attention, positions and caches."""

@@ -1,0 +1,75 @@
+"""Distances: the number that each head adds to a score, by how far two words are apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ncd.app.parts import heatmap, map_component
+from ncd.app.parts.heatmap import Ends, Grid
+from ncd.app.parts.map_component import Map, Side
+from ncd.app.scene import captions
+from ncd.app.scene.scene import Scene
+from ncd.app.state.controls import Choice
+from ncd.circuit.circuit import Cell
+
+TITLE = "Distances"
+RUNS = True
+STACKS = ("encoder", "decoder")
+STACK = Choice("bias_of", STACKS, STACKS[0])
+CONTROLS = (STACK,)
+
+
+def show(scene: Scene) -> None:
+    """Shows the bias of every head at every distance, for the encoder or the decoder."""
+    chosen = STACK.value
+    grid, distances = biases(scene, chosen)
+    map_component.show(
+        "distances",
+        CONTROLS,
+        head=f"<p>{STACK.html()}</p>",
+        map=_map(grid, distances, chosen),
+        aside=_told(scene, distances, chosen),
+    )
+
+
+def biases(scene: Scene, stack: str) -> tuple[Grid, list[int]]:
+    """Returns the bias of each head at each distance, and the distances from query to key.
+
+    A negative distance is a word before the query. Only the distances that a stack uses are there:
+    a decoder looks back.
+    """
+    cell = next(cell for cell in scene.circuit.cells if _reads_bias(cell, stack))
+    table = scene.trace.values[cell.outputs[0].id].detach().float().cpu().numpy()
+    n = len(table)
+    distances = list(range(1 - n, n if stack == STACKS[0] else 1))
+    rows = [table[max(0, -d), max(0, -d) + d] for d in distances]
+    return np.stack(rows, axis=1).astype(np.float32), distances
+
+
+def _reads_bias(cell: Cell, stack: str) -> bool:
+    """Returns whether an op looks up the bias of a stack."""
+    whole = cell.inputs and cell.inputs[0].array.below is not None
+    return bool(whole) and len(cell.outputs[0].array) == 3 and cell.scope[:1] == (stack,)
+
+
+def _map(grid: Grid, distances: list[int], stack: str) -> Map:
+    return Map(
+        f"distances {stack} {grid.shape}",
+        "The bias of each head by distance",
+        heatmap.pooled(grid, heatmap.LARGE),
+        Ends.of(grid, signed=True),
+        Side("head", "head"),
+        Side("distance from the query to the key", "distance", [f"{d:+}" for d in distances]),
+        said="bias",
+    )
+
+
+def _told(scene: Scene, distances: list[int], stack: str) -> str:
+    past = "no word behind it is seen" if stack == "decoder" else "words behind have buckets too"
+    return (
+        f"<p>Each head adds a learned number to a score, by the distance of the two words alone "
+        f"({distances[0]} to {distances[-1]:+} here; {past}). Near distances have a number each; "
+        "farther ones share one, in buckets that grow like a logarithm, up to a distance of 128. "
+        "All layers of a stack use the same numbers.</p>"
+        f'<p class="muted">{captions.origin(scene)}</p>'
+    )

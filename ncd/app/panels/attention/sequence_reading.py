@@ -1,0 +1,290 @@
+"""The Reading panel: a trained system's answers to a typed sequence, and where its heads look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from ncd.app.panels.attention import sequence_view
+from ncd.app.panels.attention.attention_maps import HEAD, MAP, SOFTMAX, choose
+from ncd.app.panels.attention.sequence_view import Look, covered_cells, seen_cells
+from ncd.app.parts import heatmap, html_panel, map_component
+from ncd.app.parts import input_feed as typed
+from ncd.app.parts.heatmap import Ends, Grid
+from ncd.app.parts.html_panel import static
+from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.scene import captions
+from ncd.app.scene.scene import Scene
+from ncd.app.state.controls import Place, Switches, Text
+from ncd.run.head_switches import Head
+from ncd.site import markup
+from ncd.systems.inputs.text_inputs import SymbolInput
+from ncd.systems.training.head_analysis import Skill
+
+TITLE = "Reading"
+RUNS = True
+SEEN = "all"  # stored instead of a guess: all maps are shown
+OFF = Switches("off", longest=200)  # the numbers of heads
+ROW, GUESS = Place("row", None), Text("guess", f"{SEEN}|[0-9]{{1,4}}")
+CONTROLS = (typed.SEQUENCE, typed.TURN, OFF, ROW, GUESS, HEAD, SOFTMAX)
+MOST = 48  # the greatest number of heads in the list
+CSS = static("panels/attention/sequence_reading.css")
+LITTLE = 0.1  # a share of a head's weight; this much above chance means nothing
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about a head: the row, and the position that the visitor clicked, if any.
+
+    The maps are hidden until they are ``shown``.
+    """
+
+    head: Head
+    row: int
+    shown: bool
+    guess: int | None
+
+
+def show(scene: Scene) -> None:
+    """Shows the field, the answers, the question, the map and the heads."""
+    read = typed.read(scene.entry.name, scene.settings, scene.seed)
+    if read is None:
+        html_panel.show(
+            f"<p>Up to {typed.MOST} places and symbols are read here.</p>", "reading long"
+        )
+        return
+    _field(read)
+    off = _off(sequence_view.heads(scene))
+    look, able = sequence_view.look(scene, read, off), sequence_view.able(scene, off)
+    asked = _asked(look)
+    map_component.show(
+        "reading",
+        (OFF, GUESS),
+        partial(_pick, asked),
+        head=f"<style>{CSS}</style>"
+        + _told(look, able, bool(scene.learned))
+        + sequence_view.html(read, look.scores, look.answers, asked.row, look.in_doubt)
+        + f'<div class="question">{_question(look, asked)}</div>',
+        side=_heads(look, asked, able) + _does(asked, able),
+        map=_map(look, asked),
+        foot=f'<p class="muted">{captions.origin(scene)}</p>',
+    )
+
+
+# --- what the session asks -----------------------------------------------------------------------
+
+
+def _off(every: tuple[Head, ...]) -> frozenset[Head]:
+    """Returns the heads that are switched off."""
+    return frozenset(head for n, head in enumerate(every) if str(n) in OFF.names)
+
+
+def _asked(look: Look) -> Asked:
+    """Returns the question; by default about the last layer's best head."""
+    last = look.heads[-1].softmax
+    softmax, guess, length = SOFTMAX.value, GUESS.value, look.read.length
+    own = [head for head in look.heads if head.softmax == softmax]
+    own = own or [head for head in look.heads if head.softmax == last]
+    row = ROW.among(length, look.asked[2 * len(look.asked) // 3])
+    best = max(own, key=lambda head: look.finds(head, row))
+    return Asked(
+        own[HEAD.among(len(own))] if softmax else best,
+        row,
+        bool(guess),
+        min(int(guess), length - 1) if guess.isdecimal() else None,
+    )
+
+
+# --- what is typed -------------------------------------------------------------------------------
+
+
+def _field(read: SymbolInput) -> None:
+    """Shows a field for a sequence, and a button for another example."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="typing"):
+        st.text_input(
+            "A sequence",
+            key=typed.SEQUENCE.name,
+            max_chars=2 * typed.MOST,
+            placeholder=" ".join(read.words),
+            help=f"Symbols: {' '.join(read.symbols)}. Left empty, it is an example of the task.",
+            on_change=_again,
+        )
+        st.button("Another example", key="another", on_click=_another)
+    if read.wrong:
+        st.warning(f"{read.wrong} Below stands an example.")
+
+
+def _another() -> None:
+    """Chooses the next example of the seed; a callback."""
+    typed.TURN.put(str(int(typed.TURN.value or 0) + 1))
+    typed.SEQUENCE.put("")
+    _again()
+
+
+def _again() -> None:
+    """Hides the answer for the next question, unless all maps are shown; a callback."""
+    _ask("", GUESS.value if GUESS.value == SEEN else "")
+
+
+def _ask(row: str, guess: str) -> None:
+    """Asks about a row, or answers with a guess; a callback."""
+    ROW.put(row)
+    GUESS.put(guess)
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def _told(look: Look, able: Skill, learned: bool = True) -> str:
+    """Returns the system's score on this sequence and on unseen ones."""
+    hits, due = sequence_view.right(look.scores, look.answers)
+    by = "" if learned else ", by weights that are not trained"
+    doubt = _doubt(look)
+    here = f"{hits} of {due} right here{by}. " if due else "Nothing is asked here. "
+    here = "" if doubt and not due else here
+    off = len(look.off)
+    tried, right = f"{able.tried:,} sequences", f"<b>{able.right:.1%}</b> are right"
+    now = f", <b>{able.now:.1%}</b> with {markup.counted(off, 'head')} off" if off else ""
+    return (
+        f'<p role="status">{here}{doubt}Of all answers in {tried} that it '
+        f"has not learned from, {right}{now}.</p>"
+    )
+
+
+def _doubt(look: Look) -> str:
+    """Returns a sentence about the positions whose right answer is not known."""
+    words = dict.fromkeys(look.read.words[i] for i in sorted(look.in_doubt))
+    if not words:
+        return ""
+    named = ", ".join(f"“{markup.text(word)}”" for word in words)
+    return f"No answer is known for {named}: the sentences it has learned are built otherwise. "
+
+
+def _map(look: Look, asked: Asked) -> Map:
+    """Returns the large map; before the guess it shows only which cells can have a weight."""
+    found, name = look.maps[asked.head], look.names[asked.head]
+    marks = [Mark("row", asked.row)]
+    if asked.shown:
+        marks.append(Mark("looks", asked.row, int(found[asked.row].argmax())))
+    if asked.guess is not None:
+        marks.append(Mark("guess", asked.row, asked.guess))
+    words = look.read.words[: look.read.length]
+    return Map(
+        f"{asked.head} {found.shape}",
+        f"Weights of every place on every other, {name}",
+        heatmap.pooled(seen_cells(found), heatmap.LARGE),
+        Ends(0.0, float(found.max()) or 1.0),
+        Side("who looks", "place", words),
+        Side(f"where it looks, {name.lower()}", "at place", words),
+        said="weight",
+        square=True,
+        pixels=None if asked.shown else covered_cells(found),
+        marks=tuple(marks),
+        picks=map_component.CELL,
+    )
+
+
+def _question(look: Look, asked: Asked) -> str:
+    """Returns the question, or after the guess its answer."""
+    said = markup.text(look.read.words[asked.row])
+    if not asked.shown:
+        return (
+            f"<h2>Where will row {asked.row} look?</h2>"
+            f"<p>At place {asked.row} it reads <b>{said}</b>. What must it know to answer? Click "
+            "the cell of this row that you think has the largest weight, or "
+            f"{GUESS.button(SEEN, 'just see it')}</p>"
+        )
+    weights = look.maps[asked.head][asked.row]
+    best = int(weights.argmax())
+    told = (
+        f"Row {asked.row}, <b>{said}</b>, looks most at place {best}, "
+        f"<b>{markup.text(look.read.words[best])}</b>, with {weights[best]:.2f} of its weight."
+    )
+    if asked.guess is not None:
+        told = _verdict(asked.guess, best, weights) + told
+    more = f"ask={_next(look.asked, asked.row)}"
+    button = f'<button type="button" class="plain" data-pick="{more}">Ask me another</button>'
+    return f"<h2>Where row {asked.row} looks</h2><p>{told} {button}</p>"
+
+
+def _verdict(guess: int, best: int, weights: Grid) -> str:
+    """Returns a comment on a guess; half of the largest weight counts as right."""
+    if guess == best:
+        return "✓ <b>As you said.</b> "
+    if not weights[guess]:
+        return f"✗ <b>You said place {guess}</b>, which it cannot see (dashed). "
+    sign = "✓" if weights[guess] >= weights[best] / 2 else "✗"
+    return f"{sign} <b>You said place {guess}</b>, which gets {weights[guess]:.2f} (dashed). "
+
+
+def _next(rows: tuple[int, ...], row: int) -> int:
+    """Returns another row with an answer, which is not adjacent.
+
+    >>> _next((0, 1, 2, 3), 1), _next((5,), 5)
+    (0, 5)
+    """
+    own = rows.index(row) if row in rows else 0
+    return rows[(own + len(rows) // 2 + 1) % len(rows)]
+
+
+def _does(asked: Asked, able: Skill) -> str:
+    """Returns how much of the head's weight is on the cells with the answer."""
+    if not asked.shown:
+        return ""
+    found = able.looks[asked.head]
+    rows = "".join(
+        f'<tr><td>{name}</td><td class="number">{share:.2f}</td>'
+        f"<td>{markup.meter(share, 'var(--st-primary-color)', 4)}</td></tr>"
+        for name, share in sorted(found.items(), key=lambda item: -item[1])
+    )
+    told = "Its weight on …, the mean over such sequences"
+    return f'<table class="shares"><caption>{told}</caption>{rows}</table>'
+
+
+def _heads(look: Look, asked: Asked, able: Skill) -> str:
+    """Returns a row for each head: its map, its behaviour, the score without it, a switch."""
+    run = heatmap.shown(len(look.heads), look.heads.index(asked.head), MOST)
+    rows = "".join(_head(i, look, asked, able) for i in run)
+    return f'<div class="readers"><table>{rows}</table></div>'
+
+
+def _head(i: int, look: Look, asked: Asked, able: Skill) -> str:
+    head = look.heads[i]
+    name, on = look.names[head], head not in look.off
+    small = heatmap.pooled(look.maps[head], heatmap.SMALL).maps
+    picture, does = '<span class="cover">?</span>', "looks at …"
+    if asked.shown:
+        ends = Ends(0.0, float(small.max()) or 1.0)
+        picture = f'<img alt="" src="{heatmap.picture(seen_cells(small), ends)}">'
+        what, share = able.does(head)
+        clear = share - able.even[what] > LITTLE
+        does = f"{what} {share:.2f}" if clear else "nothing in particular"
+    switch = "on" if on else "off"
+    less = f"right without it: {able.without[head]:.1%}" if head in able.without else ""
+    return (
+        f'<tr{"" if on else " class=idle"}><td><button type="button" data-pick="map={head.softmax}.'
+        f'{head.number}" aria-pressed="{str(head == asked.head).lower()}" '
+        f'aria-label="{name}">{picture}</button></td>'
+        f"<td><b>{name}</b><br>{does}<br>"
+        f'<span class="muted">{less}</span></td>'
+        f'<td><button type="button" class="plain" role="switch" aria-checked="{str(on).lower()}" '
+        f'aria-label="{switch}: {name}" data-pick="{OFF.action(i)}">{switch}</button></td></tr>'
+    )
+
+
+# --- what is clicked -----------------------------------------------------------------------------
+
+
+def _pick(asked: Asked, name: str, value: str) -> None:
+    """Applies a click; a callback."""
+    if name == MAP:
+        choose(value)
+    elif name == map_component.CELL:
+        row, _, column = value.partition(",")
+        _ask(row, SEEN if asked.shown else column)
+    elif name == ROW.name:
+        _ask(value, SEEN if asked.shown else "")
+    elif name == "ask":
+        _ask(value, "")

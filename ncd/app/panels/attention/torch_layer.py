@@ -1,0 +1,240 @@
+"""The Torch panel: the circuit beside torch's own layer with the same weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from ncd.app.parts import html_panel
+from ncd.app.scene import captions
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import remember
+from ncd.explain.equation_proof import apart
+from ncd.run.seeding import generator
+from ncd.site import markup
+from ncd.systems.transformers.encoder_decoder import ACTIVATIONS
+
+TITLE = "Torch"
+RUNS = True
+Settings = Mapping[str, int]
+Weights = Mapping[str, Tensor]
+PARTS = ("q", "k", "v")
+LONG = ' style="white-space:normal;overflow-wrap:anywhere;min-width:9rem"'  # long names may wrap
+FEW = 12  # the greatest number of rows and columns of a mask that are shown
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The torch layer that matches a system: its code, constructor and call."""
+
+    code: str
+    make: Callable[[Settings], nn.Module]
+    call: Callable[[Settings, tuple[Tensor, ...]], tuple[tuple[Tensor, ...], dict[str, object]]]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The largest differences of outputs and gradients, and torch's parameters by name."""
+
+    outputs: float
+    gradients: float
+    parameters: tuple[tuple[str, tuple[int, ...], str], ...]
+    row: float | None = None  # how far the rows of weights are from a sum of 1
+
+
+def show(scene: Scene) -> None:
+    """Shows the differences, torch's parameters, and its masks."""
+    if scene.settings.get("cache") and scene.settings["t"] > 1:
+        html_panel.show(
+            "<p>torch’s layers keep no keys and values: switch the cache off.</p>", "torch"
+        )
+        return
+    key = scene.numbers
+    found = remember(
+        "torch layer", scene.term, *key, make=lambda: scene.work(lambda: compared(scene))
+    )
+    rows = [_row(*parameter) for parameter in found.parameters]
+    table = markup.table(("torch’s parameter", "Shape", "Numbers", "Here"), rows, numbers=(2,))
+    html_panel.show(_told(scene, found) + _masks(scene) + table, "torch")
+
+
+# --- torch's layers -------------------------------------------------------------------------------
+
+
+def _stack(settings: Settings) -> dict[str, object]:
+    options = {"batch_first": True, "norm_first": bool(settings["prenorm"])}
+    activation = ACTIVATIONS[settings.get("gelu", 0)]
+    return {"dim_feedforward": settings["d"], "dropout": 0.0, "activation": activation, **options}
+
+
+def _encoder(s: Settings, norm: nn.Module | None = None) -> nn.Module:
+    if s.get("final"):
+        norm = nn.LayerNorm(s["h"] * s["k"])
+    layer = nn.TransformerEncoderLayer(s["h"] * s["k"], s["h"], **_stack(s))  # type: ignore[arg-type]
+    return nn.TransformerEncoder(layer, s["n"], norm, enable_nested_tensor=False)
+
+
+def _decoder(s: Settings) -> nn.Module:
+    layer = nn.TransformerDecoderLayer(s["h"] * s["k"], s["h"], **_stack(s))  # type: ignore[arg-type]
+    return nn.TransformerDecoder(layer, s["n"])
+
+
+def _transformer(s: Settings) -> nn.Module:
+    m = s["h"] * s["k"]
+    own = {"num_decoder_layers": s["n"], "custom_encoder": _encoder(s, nn.LayerNorm(m))}
+    return nn.Transformer(m, s["h"], **own, **_stack(s))  # type: ignore[arg-type]
+
+
+def causal_mask(y: int, x: int) -> Tensor:
+    """Returns a mask that is true where a query may not see a key.
+
+    >>> causal_mask(2, 3).tolist()
+    [[False, True, True], [False, False, True]]
+    """
+    return torch.ones(y, x, dtype=torch.bool).triu(1)
+
+
+def masks(settings: Settings) -> dict[str, Tensor]:
+    """Returns the masks of ``nn.MultiheadAttention``, in which True hides.
+
+    >>> masks({"y": 1, "x": 3, "pad": 1, "causal": 0})["key_padding_mask"].tolist()
+    [False, False, True]
+    """
+    y, x, found = settings["y"], settings["x"], {}
+    if settings["causal"]:
+        found["attn_mask"] = causal_mask(y, x)
+    if settings["pad"]:
+        found["key_padding_mask"] = torch.arange(x) >= x - settings["pad"]
+    return found
+
+
+def _hidden(x: Tensor) -> Tensor:
+    return causal_mask(len(x), len(x)).to(x.device)
+
+
+LAYERS = {
+    "encoder-block": Layer("nn.TransformerEncoder", _encoder, lambda s, a: (a, {})),
+    "decoder-only-block": Layer(
+        "nn.TransformerEncoder", _encoder, lambda s, a: (a, {"mask": _hidden(a[0])})
+    ),
+    "decoder-block": Layer(
+        "nn.TransformerDecoder", _decoder, lambda s, a: (a, {"tgt_mask": _hidden(a[0])})
+    ),
+    "encoder-decoder": Layer(
+        "nn.Transformer", _transformer, lambda s, a: (a[::-1], {"tgt_mask": _hidden(a[0])})
+    ),
+    "torch-multihead-attention": Layer(
+        "nn.MultiheadAttention",
+        lambda s: nn.MultiheadAttention(s["h"] * s["k"], s["h"], batch_first=True),
+        lambda s, a: (
+            (a[0], a[1], a[1]),
+            {name: mask.to(a[0].device) for name, mask in masks(s).items()},
+        ),
+    ),
+}
+
+
+# --- the comparison -------------------------------------------------------------------------------
+
+
+def packed(weights: Weights) -> dict[str, Tensor]:
+    """Returns the weights by torch's names; q, k and v of an attention are stacked."""
+    found = dict(weights)
+    for path in [name for name in weights if name.endswith("q.weight")]:
+        scope = path.removesuffix("q.weight")
+        for kind in ("weight", "bias"):
+            parts = [found.pop(f"{scope}{part}.{kind}") for part in PARTS]
+            found[f"{scope}in_proj_{kind}"] = torch.cat(parts)
+            found[f"{scope}out_proj.{kind}"] = found.pop(f"{scope}out.{kind}")
+    return found
+
+
+def compared(scene: Scene) -> Compared:
+    """Runs both forward and backward on the same weights and inputs."""
+    layer, settings = LAYERS[scene.entry.name], scene.settings
+    weights = {name: w.detach().requires_grad_() for name, w in scene.module.named_parameters()}
+    inputs = tuple(x.detach().requires_grad_() for x in scene.inputs)
+    with torch.device("meta"):
+        theirs = layer.make(settings)
+    given, named = layer.call(settings, inputs)
+    one = functional_call(scene.module, weights, inputs)
+    two = functional_call(theirs, packed(weights), given, named)
+    row = None
+    if isinstance(two, tuple):
+        two, attention = two
+        row = apart(attention.sum(-1), torch.ones(()).to(attention))
+    random = torch.randn(one.shape, generator=generator(scene.seed, "gradient")).to(one)
+    leaves = (*inputs, *weights.values())
+    pairs = (torch.autograd.grad((x * random).sum(), leaves) for x in (one, two))
+    gradients = max(apart(a, b) for a, b in zip(*pairs, strict=True))
+    named_parameters = theirs.named_parameters()
+    parameters = tuple((name, tuple(p.shape), here(name)) for name, p in named_parameters)
+    return Compared(apart(one, two), gradients, parameters, row)
+
+
+def here(name: str) -> str:
+    """Returns this project's name for one of torch's parameters.
+
+    >>> here("layers.0.self_attn.in_proj_weight"), here("out_proj.bias"), here("norm1.weight")
+    ('layers.0.self_attn.{q, k, v}.weight', 'out.bias', 'norm1.weight')
+    """
+    name = name.replace("out_proj.", "out.")
+    for kind in ("weight", "bias"):
+        name = name.replace(f"in_proj_{kind}", f"{{{', '.join(PARTS)}}}.{kind}")
+    return name
+
+
+def _row(name: str, shape: tuple[int, ...], ours: str) -> str:
+    numbers = torch.Size(shape).numel()
+    sizes = " × ".join(f"{n:,}" for n in shape)
+    theirs, own = (  # lines break behind points first
+        markup.text(path).replace(".", ".<wbr>") for path in (name, ours)
+    )
+    return (
+        f"<tr><td{LONG}><code>{theirs}</code></td><td>{sizes}</td>"
+        f'<td class="number">{numbers:,}</td><td{LONG}><code>{own}</code></td></tr>'
+    )
+
+
+def _told(scene: Scene, found: Compared) -> str:
+    code = LAYERS[scene.entry.name].code
+    rows = (
+        ""
+        if found.row is None
+        else f" Its rows of weights sum to 1 within {markup.digits(found.row)}."
+    )
+    return (
+        f"<p><code>{code}</code> on the same weights and inputs: the outputs are at most "
+        f"<b>{markup.digits(found.outputs)}</b> apart, the gradients of inputs and weights at most "
+        f"<b>{markup.digits(found.gradients)}</b>.{rows}</p>"
+        f'<p class="muted">Numbers of 32 bits are rounded at about 10⁻⁷ of their size; both sum in '
+        f"another order. {captions.origin(scene)}</p>"
+    )
+
+
+def _masks(scene: Scene) -> str:
+    """Returns the boolean masks in the form that torch expects."""
+    if scene.entry.name != "torch-multihead-attention":
+        return ""
+    return "".join(_mask(name, mask) for name, mask in masks(scene.settings).items())
+
+
+def _mask(name: str, mask: Tensor) -> str:
+    if max(mask.shape) > FEW:
+        return f"<p><code>{name}</code>: too large to write out here.</p>"
+    rows = mask.tolist() if mask.dim() > 1 else [mask.tolist()]
+    cells = "".join(
+        f"<tr>{''.join(f'<td>{_truth(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return (
+        f"<p><code>{name}</code>, where True is left out:</p>"
+        f'<table style="width:auto"><tbody>{cells}</tbody></table>'
+    )
+
+
+def _truth(hidden: bool) -> str:
+    return "<b>True</b>" if hidden else '<span class="muted">False</span>'

@@ -1,0 +1,157 @@
+"""Two blocks: a channel and its kernel, and ConvNeXt's block beside a residual block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+import ncd
+from ncd import Axes, space
+from ncd.app.panels.images import picture_parts as parts
+from ncd.app.parts import heatmap, html_panel, map_component
+from ncd.app.parts.heatmap import Ends
+from ncd.app.scene import captions
+from ncd.app.scene.scene import Scene
+from ncd.app.state.controls import Place
+from ncd.circuit.circuit import Circuit
+from ncd.circuit.costs import Cost
+from ncd.language.axes import Array
+from ncd.site import markup
+from ncd.systems.images.resnet import again
+
+TITLE = "Two blocks"
+RUNS = True
+CHANNEL = Place("channel")
+CONTROLS = (CHANNEL,)
+KERNELS = 24  # that are shown
+SIDE, SMALL = 148, 44  # pixels of a map and of a kernel
+WIDE, TALL = 330, 84  # pixels of a profile
+
+
+@dataclass(frozen=True)
+class Step:
+    """A learned map of a block: its name, its channels before and after, and what it costs."""
+
+    name: str
+    before: int
+    after: int
+    parameters: int
+    flops: int
+
+
+def show(scene: Scene) -> None:
+    """Shows a channel before and after its kernel, and the channels along both blocks."""
+    cell = next(cell for cell in scene.circuit.cells if cell.name == "dwconv")
+    before, after = (scene.trace.values[v.id] for v in (cell.inputs[0], cell.outputs[0]))
+    kernels = dict(scene.module.named_parameters())[f"{cell.path}.weight"][:, 0]
+    at = CHANNEL.among(len(kernels))
+    size = kernels.shape[-1]
+    shown = parts.row(
+        parts.figure(parts.map_picture(before[at], "before", SIDE), f"channel {at} before"),
+        parts.figure(parts.map_picture(kernels[at], "kernel", SIDE), f"its {size} × {size} kernel"),
+        parts.figure(parts.map_picture(after[at], "after", SIDE), f"channel {at} after"),
+        _gallery(kernels, at),
+    )
+    html_panel.show(
+        f"{shown}<p>Each channel is convolved with a kernel of its own; channels are mixed by the "
+        f"two maps behind it.</p>{_compared(scene)}"
+        f'<p class="muted">{captions.origin(scene)}</p>',
+        "two blocks",
+        CONTROLS,
+    )
+
+
+def _gallery(kernels: Tensor, at: int) -> str:
+    run = heatmap.shown(len(kernels), at, KERNELS)
+    maps = parts.grid(kernels[run.start : run.stop])
+    sheet = heatmap.sheet(maps, Ends.of(maps, signed=True), heatmap.scale(signed=True))
+    names = [(CHANNEL.action(i), str(i)) for i in run]
+    buttons = map_component.cut(sheet, names, CHANNEL.action(at))
+    style = f"<style>.heads .part {{ width: {SMALL}px; height: {SMALL}px; }}</style>"
+    return f'<div style="max-width:26rem">{style}{buttons}</div>'
+
+
+def steps(scene: Scene) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Returns the maps of the first block here, and those of a residual block as wide."""
+    c, side = scene.settings["c"], max(1, scene.settings["x"] // 4)
+    term = Axes(b=1, n=c, n_b=max(1, c // 4), x=space(side, side))(again("n", "n_b", "x"))
+    here = _steps(scene.circuit, scene.cost, ("dwconv", "pwconv1", "pwconv2"))
+    plain = _steps(ncd.elaborate(term), ncd.cost(term), ("conv_1", "conv_2", "conv_3"))
+    return here, plain
+
+
+def _steps(circuit: Circuit, cost: Cost, names: tuple[str, ...]) -> tuple[Step, ...]:
+    """Returns the first cell of each name as a step."""
+    costs = {op.node: op for op in cost.ops}
+    cells = [next(cell for cell in circuit.cells if cell.name == name) for name in names]
+    return tuple(
+        Step(
+            cell.name,
+            _channels(cell.inputs[0].array),
+            _channels(cell.outputs[0].array),
+            costs[cell.id].parameters,
+            costs[cell.id].flops,
+        )
+        for cell in cells
+    )
+
+
+def _channels(array: Array) -> int:
+    """Returns the size of the last axis that is no place."""
+    return next(axis.numel for axis in reversed(array) if not axis.spatial)
+
+
+def _compared(scene: Scene) -> str:
+    """Returns a profile and a table for each of both blocks."""
+    here, plain = steps(scene)
+    most = max(step.after for step in (*here, *plain))
+    size = 2 * scene.settings["r"] + 1
+    named = {
+        "dwconv": f"{size} × {size}, each channel by itself",
+        "pwconv1": "1 × 1, four times wider",
+        "pwconv2": "1 × 1, back",
+        "conv_1": "1 × 1, four times narrower",
+        "conv_2": "3 × 3, all channels with all",
+        "conv_3": "1 × 1, back",
+    }
+    dark = scene.dark
+    return parts.row(
+        _side("ConvNeXt: wide inside", here, most, named, markup.colour("note", dark)),
+        _side("Residual: narrow inside", plain, most, named, markup.colour("residual", dark)),
+    )
+
+
+def _side(
+    title: str, block: tuple[Step, ...], most: int, named: Mapping[str, str], colour: str
+) -> str:
+    rows = [
+        f"<tr><td>{named[step.name]}</td><td class='number'>{step.before:,} → {step.after:,}</td>"
+        f"<td class='number'>{step.parameters:,}</td>"
+        f"<td class='number'>{markup.amount(step.flops)}</td></tr>"
+        for step in block
+    ]
+    total = sum(step.parameters for step in block), sum(step.flops for step in block)
+    foot = (
+        f"<tr><td>together</td><td></td><td class='number'>{total[0]:,}</td>"
+        f"<td class='number'>{markup.amount(total[1])}</td></tr>"
+    )
+    head = ("Map", "channels", "parameters", "FLOPs")
+    table = markup.table(head, rows, foot, numbers=(1, 2, 3))
+    return f"<div><h2>{title}</h2>{profile(block, most, colour)}{table}</div>"
+
+
+def profile(block: tuple[Step, ...], most: int, colour: str) -> str:
+    """Returns the outline of a block as SVG, as tall at each place as it has channels."""
+    tall = [TALL * n / most for n in (block[0].before, *(step.after for step in block))]
+    step = WIDE / len(block)
+    upper = [f"{i * step:.1f},{(TALL - h) / 2 + 4:.1f}" for i, h in enumerate(tall)]
+    lower = [f"{i * step:.1f},{(TALL + h) / 2 + 4:.1f}" for i, h in enumerate(tall)]
+    said = " → ".join(f"{n:,}" for n in (block[0].before, *(one.after for one in block)))
+    return (
+        f'<svg viewBox="0 0 {WIDE} {TALL + 8}" width="{WIDE}" height="{TALL + 8}" role="img" '
+        f'style="max-width:100%;height:auto" aria-label="channels: {said}"><polygon '
+        f'points="{" ".join((*upper, *lower[::-1]))}" fill="{colour}" stroke="currentColor" '
+        'stroke-width="1.2" stroke-linejoin="round"/></svg>'
+    )

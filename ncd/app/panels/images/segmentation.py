@@ -1,0 +1,146 @@
+"""The Mask panel: unseen pictures, and the class that the network gives each pixel."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+from ncd.app.panels.learning.mistakes import colour, painted
+from ncd.app.parts import heatmap, html_panel
+from ncd.app.scene import captions
+from ncd.app.scene.scene import LONG, Scene
+from ncd.app.state import selection
+from ncd.app.state.cache import remember
+from ncd.app.state.controls import Place
+from ncd.run.seeding import generator
+from ncd.site import markup
+from ncd.systems.training.labelled_images import KINDS, shapes
+from ncd.systems.training.tasks import iou
+
+TITLE = "Mask"
+RUNS = True
+PICKED = Place("masked")  # the number of the picture
+CONTROLS = (PICKED,)
+TRAIN, TRAINING = "train", "Training"
+PICTURES = 8  # the number of pictures for a small network
+STYLE = """<style>
+.masks { display: grid; grid-template-columns: repeat(3, minmax(0, 260px)); gap: 0.4rem 1.2rem; }
+.masks figure { margin: 0; }
+.masks img { display: block; width: 100%; aspect-ratio: 1; border-radius: 3px; }
+.masks img { image-rendering: pixelated; }
+.masks figcaption { font-size: 0.875rem; }
+.kind { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; }
+@media (max-width: 500px) { .masks { gap: 0.4rem; } .masks figcaption { line-height: 1.25; } }
+</style>"""
+
+
+class Masks(NamedTuple):
+    """Pictures (n, h, w), the predicted and the right class of each pixel, and the overall IoU.
+
+    The first picture is the page's own input, if that is a picture; its right answer is not known.
+    """
+
+    pictures: Tensor
+    found: Tensor
+    right: Tensor
+    iou: float
+
+    @property
+    def own(self) -> int:
+        """The number of pictures of the visitor's, which have no known answer."""
+        return len(self.pictures) - len(self.right)
+
+    def wrong(self, i: int) -> Tensor | None:
+        """Returns the pixels of a picture that are wrong, if the answer is known."""
+        return None if i < self.own else self.found[i] != self.right[i - self.own]
+
+    def said(self, i: int) -> str:
+        """Returns a phrase about the number of wrong pixels in a picture."""
+        wrong = self.wrong(i)
+        return "what goes in" if wrong is None else f"{int(wrong.sum()):,} wrong"
+
+
+def show(scene: Scene) -> None:
+    """Shows one picture with its predicted and its right mask, and the others as buttons."""
+    key = scene.numbers
+    masks = remember("masks", scene.term, *key, make=lambda: scene.work(lambda: measure(scene)))
+    html_panel.show(_html(scene, masks), "mask", CONTROLS, _pick)
+
+
+def _pick(value: str) -> None:
+    if value == TRAIN and st.session_state.get(selection.PANEL) != TRAINING:
+        st.session_state[selection.PANEL] = TRAINING
+        st.rerun()  # the tabs are outside the fragment that a click reruns
+
+
+def measure(scene: Scene) -> Masks:
+    """Segments pictures that are not in the training data."""
+    few = 1 if scene.cost.flops * PICTURES > LONG else PICTURES
+    side, classes = scene.settings["x"], min(scene.settings["y"], len(KINDS))
+    pictures, right = shapes(few, side, classes, generator(scene.seed, "pictures of the masks"))
+    own = scene.inputs[0].cpu()[None] if scene.feed.pictures else pictures[:0]
+    given = torch.cat((own, pictures))
+    with torch.no_grad():
+        scores = scene.module(given.to(scene.device)).cpu()
+    return Masks(given[:, 0], scores.argmax(1), right, iou(scores[len(own) :], right))
+
+
+def _html(scene: Scene, masks: Masks) -> str:
+    at = PICKED.among(len(masks.pictures))
+    picture, found = masks.pictures[at], masks.found[at]
+    seen = [
+        ("The picture", painted(picture, torch.zeros_like(found))),
+        ("What the network finds", painted(picture, found, masks.wrong(at))),
+    ]
+    if at >= masks.own:
+        seen.append(("What is there", painted(picture, masks.right[at - masks.own])))
+    figures = "".join(
+        f'<figure><img alt="" src="{heatmap.address(pixels)}">'
+        f"<figcaption>{said}</figcaption></figure>"
+        for said, pixels in seen
+    )
+    return (
+        f'{STYLE}{_told(scene, masks)}<div class="masks">{figures}</div>'
+        f"<p>{_kinds(scene.settings['y'])} A pixel that is struck through is wrong.</p>"
+        f"{_others(masks, at)}"
+    )
+
+
+def _told(scene: Scene, masks: Masks) -> str:
+    """Returns a sentence about the quality of the masks and the origin of the weights."""
+    count = markup.counted(len(masks.right), "picture")
+    weights = captions.explained("Untrained weights", captions.UNTRAINED)
+    offer = f' <button class="plain" data-pick="{TRAIN}">Train them</button>'
+    if scene.learned:
+        weights, offer = f"Weights {markup.text(scene.learned.said)}", ""
+    return (
+        f"<p>Intersection over union, the mean over all kinds of shape in {count} made up from "
+        f"seed {scene.seed}: <b>{masks.iou:.2f}</b>. {weights}; it has learned from none of these."
+        f"{offer}</p>"
+    )
+
+
+def _kinds(classes: int) -> str:
+    """Returns the legend of the class colours."""
+    names = (*KINDS, *(f"kind {n}" for n in range(len(KINDS), classes)))[1:classes]
+    fields = (
+        f'<span class="kind" style="background:rgb{colour(n)}"></span> {name}'
+        for n, name in enumerate(names, 1)
+    )
+    return f"{' · '.join(fields)}."
+
+
+def _others(masks: Masks, at: int) -> str:
+    """Returns all pictures as buttons."""
+    buttons = (
+        PICKED.button(i, f'<img alt="" src="{_small(masks, i)}">{masks.said(i)}', i == at, "thumb")
+        for i in range(len(masks.pictures))
+    )
+    return f'<div class="heads">{"".join(buttons)}</div>'
+
+
+def _small(masks: Masks, i: int) -> str:
+    return heatmap.address(painted(masks.pictures[i], masks.found[i], large=heatmap.SMALL))

@@ -1,0 +1,123 @@
+"""Similarity: the table of pictures and sentences, and the loss that is learned from it."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ncd.app.panels.images import picture_parts as parts
+from ncd.app.parts import heatmap, html_panel
+from ncd.app.scene import captions
+from ncd.app.scene.scene import Scene
+from ncd.app.state.controls import Choice, Range
+
+TITLE = "Similarity"
+RUNS = True
+SCALES = (1, 2, 5, 10, 14, 20, 50, 100)  # what cosines are multiplied by; 100 at most in CLIP
+USUAL = SCALES.index(14)  # 1 / 0.07, with which training begins
+ALONG = {
+    "cosine": "cosines",
+    "rows": "each picture over sentences",
+    "columns": "each sentence over pictures",
+}
+WARMTH = Range("warmth", range(len(SCALES)), USUAL)
+READ = Choice("read_along", ALONG, "rows")
+CONTROLS = (WARMTH, READ)
+THUMB, WORDS = 52, 4  # pixels of a picture, and numbers of words that are shown
+
+
+def show(scene: Scene) -> None:
+    """Shows the table at a temperature, and its loss if the diagonal were right."""
+    cosines = next(
+        scene.trace.values[cell.outputs[0].id].float().cpu()
+        for cell in scene.circuit.cells
+        if cell.op.label.endswith("similarity")
+    )
+    scale, way = SCALES[WARMTH.number], READ.value
+    slider = WARMTH.html(f"times {scale}")
+    html_panel.show(
+        f'<div class="told">{slider}</div><p>{READ.html()}</p>'
+        + parts.row(_table(scene, cosines, way, scale), _told(scene, cosines, scale)),
+        "similarity",
+        CONTROLS,
+    )
+
+
+def numbers(cosines: Tensor, way: str, scale: float) -> Tensor:
+    """Returns the cosines (i, j), or the chances that they give along rows or columns.
+
+    >>> numbers(torch.zeros(2, 4), "rows", 10)[0].tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    if way == "cosine":
+        return cosines
+    return (scale * cosines).softmax(1 if way == "rows" else 0)
+
+
+def loss(cosines: Tensor, scale: float) -> tuple[float, float]:
+    """Returns the cross-entropy along rows and along columns, if pair n belongs together.
+
+    Source: Radford et al. 2021, figure 3.
+
+    >>> loss(torch.eye(2), 100.0)
+    (0.0, 0.0)
+    """
+    n = min(cosines.shape)
+    scores, right = scale * cosines[:n, :n], torch.arange(n)
+    return float(F.cross_entropy(scores, right)), float(F.cross_entropy(scores.T, right))
+
+
+def _table(scene: Scene, cosines: Tensor, way: str, scale: float) -> str:
+    """Returns the table, whose rows are pictures and whose columns are sentences."""
+    shown = numbers(cosines, way, scale)
+    words = scene.inputs[1].cpu()
+    head = "".join(f'<th scope="col" class="number">{_sentence(row)}</th>' for row in words)
+    rows = "".join(
+        f'<tr><th scope="row">{_thumb(scene, i)}</th>'
+        + "".join(_cell(float(x), i == j, way) for j, x in enumerate(row))
+        + "</tr>"
+        for i, row in enumerate(shown)
+    )
+    return (
+        '<div class="scroll"><table style="width:auto"><thead><tr><td></td>'
+        f"{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _sentence(words: Tensor) -> str:
+    few = " ".join(str(n) for n in words[:WORDS].tolist())
+    return f"{few} …" if len(words) > WORDS else few
+
+
+def _thumb(scene: Scene, i: int) -> str:
+    picture, said = scene.inputs[0][i], f"picture {i}"
+    if scene.feed.pictures:
+        return parts.photograph(picture, said, THUMB)
+    return parts.image(heatmap.address(heatmap.photograph(parts.grid(picture))), said, THUMB)
+
+
+def _cell(x: float, pair: bool, way: str) -> str:
+    share = max(0.0, min(1.0, x))
+    shade = f"color-mix(in srgb, var(--st-primary-color) {60 * share:.0f}%, transparent)"
+    frame = ";outline:2px solid var(--st-primary-color);outline-offset:-2px" if pair else ""
+    said = f"{x:.2f}".replace("-", "−") if way == "cosine" else f"{100 * x:.0f} %"
+    return f'<td class="number" style="background:{shade}{frame}">{said}</td>'
+
+
+def _told(scene: Scene, cosines: Tensor, scale: float) -> str:
+    along, down = loss(cosines, scale)
+    n = min(cosines.shape)
+    chance = float(torch.tensor(float(n)).log())
+    return (
+        '<div style="flex:1;min-width:15em;max-width:30em">'
+        "<p>In training, picture 0 belongs to sentence 0, and so on: the framed cells. All others "
+        "are examples of what does not belong together.</p>"
+        f"<p>Each row asks which sentence fits the picture: loss {along:.2f}. Each column asks "
+        f"which picture fits the sentence: loss {down:.2f}. The mean, <b>{(along + down) / 2:.2f}"
+        f"</b>, is what is learned from; by chance it is ln {n} = {chance:.2f}.</p>"
+        "<p>The cosines are multiplied by a number that is learned too; training begins with 14 "
+        "and stops at 100.</p>"
+        f'<p class="muted">The columns are the numbers of the words. {captions.origin(scene)}</p>'
+        "</div>"
+    )

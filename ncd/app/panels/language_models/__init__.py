@@ -1,0 +1,1 @@
+"""Panels of language models and of recurrent states."""

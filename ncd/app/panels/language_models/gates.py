@@ -1,0 +1,94 @@
+"""The Gates panel: what a recurrent network keeps, writes and outputs at every position."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import torch
+
+import ncd
+from ncd.app.parts import heatmap, map_component
+from ncd.app.parts.heatmap import Ends, Grid
+from ncd.app.parts.map_component import Map, Side
+from ncd.app.scene import captions
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import remember
+from ncd.app.state.controls import Place
+from ncd.site import markup
+from ncd.systems.recurrent.gated_cells import WATCHED, with_gates
+
+TITLE = "Gates"
+RUNS = True
+GATE = Place("gate")  # the number of the chosen array
+CONTROLS = (GATE,)
+MEANS = {
+    "hidden state": "It is the output, and goes to the next position.",
+    "cell state": "The memory: each step multiplies it by the forget gate and adds what is new.",
+    "input gate": "How much of what is new is written into the memory.",
+    "forget gate": "How much of the memory stays; at 1 all of it.",
+    "output gate": "How much of the memory is shown as the hidden state.",
+    "reset gate": "How much of the state is seen when what is new is worked out.",
+    "update gate": "How much of the old state stays; the rest is replaced by what is new.",
+}
+
+
+def show(scene: Scene) -> None:
+    """Shows every gate and state as a small map along the sequence, and the chosen one large."""
+    names = WATCHED[scene.entry.name]
+    make = partial(scene.work, partial(watched, scene))
+    maps = remember("gates", scene.term, *scene.numbers, make=make)
+    at = GATE.among(len(names))
+    pictures = [(GATE.action(i), name, _picture(maps[i])) for i, name in enumerate(names)]
+    map_component.show(
+        "gates",
+        CONTROLS,
+        side=map_component.gallery(pictures, GATE.action(at)),
+        map=_focus(scene, names[at], maps[at]),
+        aside=_told(scene, names[at], maps[at]),
+    )
+
+
+def watched(scene: Scene) -> list[Grid]:
+    """Runs the network with its gates as outputs; returns each as (features, positions).
+
+    A run records a loop's arrays at its last position only.
+    """
+    term = with_gates(scene.entry.name, **scene.settings)
+    module = ncd.compile(term, scene.seed, scene.device)
+    module.load_state_dict(scene.module.state_dict())
+    with torch.no_grad():
+        arrays = module(*scene.inputs)
+    return [array.T.float().cpu().numpy() for array in arrays]
+
+
+def _ends(map: Grid) -> Ends:
+    """Returns the range of the colours of a map: signed for a state, from 0 to 1 for a gate."""
+    return Ends.of(map, signed=True).whole if map.min() < 0 else Ends(0.0, 1.0, 0, 1.0)
+
+
+def _picture(map: Grid) -> str:
+    ends = _ends(map)
+    small = heatmap.pooled(map, heatmap.SMALL).maps
+    return heatmap.picture(small, ends, heatmap.scale(ends.low < 0))
+
+
+def _focus(scene: Scene, name: str, map: Grid) -> Map:
+    t, h = (axis for axis in scene.circuit.outputs[0].array)
+    return Map(
+        f"{name} {map.shape}",
+        f"The {name} of every feature at every position",
+        heatmap.pooled(map, heatmap.LARGE),
+        _ends(map),
+        Side(f"feature {markup.axis(h)}", f"feature {h.name}"),
+        Side(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
+        said=name,
+    )
+
+
+def _told(scene: Scene, name: str, map: Grid) -> str:
+    mean = markup.digits(float(np.mean(map)))
+    return (
+        f"<h2>{name.capitalize()}</h2><p>{MEANS[name]} Its mean here is {mean}.</p>"
+        f'<p class="muted">{captions.origin(scene)}</p>'
+    )

@@ -1,0 +1,182 @@
+"""The memory of a language model: parameters by part, cache and FLOPs at a context length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from ncd.answers.model_memory import layer_windows
+from ncd.app.panels.attention.cache_size import CONTEXT
+from ncd.app.panels.attention.layer_windows import kept_positions
+from ncd.app.parts import map_component
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import SHELF, kept
+from ncd.circuit.circuit import Cell, Circuit
+from ncd.circuit.costs import in_bytes, kept_by_axis
+from ncd.circuit.elaborate import elaborate
+from ncd.language.number_formats import PLAIN_FORMATS
+from ncd.language.terms import Term
+from ncd.site import markup
+
+TITLE = "Memory"
+RUNS = False
+CONTROLS = (CONTEXT,)
+USUAL = "bfloat16"  # the format of published weights and caches, where none is chosen
+LONGEST = 5.0  # the longest bar, in em
+TRAINED = 3  # times the FLOPs of a forward pass: one more each for inputs and for weights
+WHY = (
+    "T is the number of tokens. The first part of the FLOPs is two for each weight that a token "
+    "meets; in the second, it is compared with all T, of which a causal model needs half. Training "
+    "goes backward as well, which costs twice a forward pass (Kaplan et al. 2020, section 2.1)."
+)
+NONE = "<p>It keeps no cache: it reads a whole text at once.</p>"
+BOTH = (
+    "<p>Each layer of its decoder keeps the keys and values of what is written, and those of what "
+    "was read, which are calculated once. Here T tokens are read and T are written.</p>"
+)
+WHICH = ((), ("",), (" written", " read"))  # a token, by how many texts are kept
+POSITIONS = ("t", "s")  # the knobs of how much is read or written
+
+
+@dataclass(frozen=True)
+class Work:
+    """The FLOPs of a forward pass over T positions: ``once + each * T + pairs * T ** 2``."""
+
+    once: int
+    each: int
+    pairs: int
+
+    def per_token(self, context: int) -> int:
+        """Returns the mean FLOPs of one of so many positions."""
+        return self.once // context + self.each + self.pairs * context
+
+
+def show(scene: Scene) -> None:
+    """Shows the parameters of each part, and the cache and the FLOPs at the chosen context."""
+    context = 1 << CONTEXT.number
+    rows = parts(scene.circuit)
+    used = work(scene)
+    map_component.show(
+        "memory",
+        CONTROLS,
+        head=f'<div class="told">{CONTEXT.html(f"a text of {context:,} tokens")}</div>',
+        side=_parts(scene, rows),
+        foot=_facts(scene, used, context),
+    )
+
+
+def parts(circuit: Circuit) -> dict[str, int]:
+    """Returns the parameters of each part, the words first; equal parts of layers are added up.
+
+    >>> import ncd
+    >>> parts(ncd.elaborate(ncd.catalogue["gpt-2"].build(n=1)))
+    {'words': 16384, 'positions': 4096, 'attention': 16640, 'feed-forward': 16576, 'norms': 384}
+    """
+    found: dict[str, int] = {}
+    seen: set[str] = set()
+    for path, cells in groupby(circuit.cells, lambda cell: cell.path):
+        cell = next(cells)
+        count = sum(value.array.numel for value in cell.initial.values() if value.learned)
+        if count and path not in seen:
+            part = _part(cell)
+            found[part] = found.get(part, 0) + count
+        seen.add(path)
+    order = ("words", "positions", "attention", "feed-forward", "experts", "router", "norms")
+    return {name: found[name] for name in (*order, *found) if name in found}
+
+
+KNOWN = {  # the part, by what the path of a layer has in it
+    "norm": "norms",
+    **dict.fromkeys(("ln_",), "norms"),
+    **dict.fromkeys(("embed_tokens", "wte", "shared", "lm_head", "word_embeddings"), "words"),
+    **dict.fromkeys(("wpe", "position_embeddings", "relative_attention_bias"), "positions"),
+    **dict.fromkeys(("shared_experts",), "feed-forward"),
+    **dict.fromkeys(("attn", "attention", "Attention"), "attention"),
+    **dict.fromkeys(("mlp", "intermediate", "output", "DenseReluDense"), "feed-forward"),
+}
+
+
+def _part(cell: Cell) -> str:
+    """Returns the part of a model to which a learned op belongs."""
+    path = cell.path
+    weight = next(iter(cell.initial.values())).array
+    if "e" in weight.names:
+        return "router" if cell.layer is not None else "experts"
+    if cell.name == "gate" and "moe" in path:
+        return "router"
+    return next((part for word, part in KNOWN.items() if word in path), "others")
+
+
+def work(scene: Scene) -> Work:
+    """Returns the FLOPs of a forward pass; a move of a length keeps them."""
+    others = ((name, n) for name, n in scene.settings.items() if name not in POSITIONS)
+    key = "work", scene.entry.key, *others
+    return kept(SHELF, key, lambda: _measured(scene))
+
+
+def _measured(scene: Scene) -> Work:
+    """Returns the FLOPs of a forward pass, from those at three lengths of a text."""
+    names = [name for name in POSITIONS if name in scene.settings]
+    two, three, four = (
+        _flops(scene.entry.build(**{**scene.settings, **dict.fromkeys(names, n)}))
+        for n in (2, 3, 4)  # a size of 1 is no product for torch, and costs nothing
+    )
+    pairs = (four - 2 * three + two) // 2
+    each = three - two - 5 * pairs
+    return Work(two - 2 * each - 4 * pairs, each, pairs)
+
+
+def _flops(term: Term) -> int:
+    return sum(cell.flops for cell in elaborate(term).cells)
+
+
+def _parts(scene: Scene, rows: dict[str, int]) -> str:
+    whole, colour = scene.cost.parameters, markup.colour("linear", scene.dark)
+    most = max(rows.values(), default=1)
+    name = USUAL if scene.formats.weights == PLAIN_FORMATS else scene.formats.weights
+    lines = [
+        f"<tr><td>{part}</td><td>{markup.meter(n / most, colour, LONGEST)}</td>"
+        f'<td class="number">{n:,}</td><td class="number">{n / whole:.1%}</td>'
+        f'<td class="number">{markup.amount(in_bytes(n, name), "B")}</td></tr>'
+        for part, n in rows.items()
+    ]
+    foot = (
+        f'<tr><td>Total</td><td></td><td class="number">{whole:,}</td><td></td>'
+        f'<td class="number">{markup.amount(in_bytes(whole, name), "B")}</td></tr>'
+    )
+    table = markup.table(("Part", "", "Parameters", "", name), lines, foot, numbers=(2, 3, 4))
+    return f'<div class="scroll">{table}</div>'
+
+
+def _facts(scene: Scene, used: Work, context: int) -> str:
+    token = used.per_token(context)
+    sum_ = f"{used.each:,} + {used.pairs:,} · T"
+    rows = [
+        ("FLOPs of a token, forward", sum_, markup.amount(token, "FLOP")),
+        ("FLOPs of a token, training", f"{TRAINED} × the same", markup.amount(3 * token, "FLOP")),
+    ]
+    name = USUAL if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
+    numbers = kept_by_axis(scene.circuit, scene.entry.cached)
+    rows += [
+        (f"Cache of a token{said}, {name}", f"{n:,} numbers", markup.amount(in_bytes(n, name), "B"))
+        for said, n in zip(WHICH[len(numbers)], numbers.values(), strict=True)
+    ]
+    if numbers:
+        kept = in_bytes(kept_positions(scene, context), name)
+        what, formula = _whole_cache(scene, len(numbers))
+        rows.append((what, formula, f"<b>{markup.amount(kept, 'B')}</b>"))
+    lines = [
+        f'<tr><td>{what}</td><td>{formula}</td><td class="number">{value}</td></tr>'
+        for what, formula, value in rows
+    ]
+    table = markup.table(("", "formula", f"T = {context:,}"), lines, numbers=(2,))
+    note = (NONE, "", BOTH)[len(numbers)]
+    return f'<div class="scroll">{table}</div>{note}<p class="muted">{WHY}</p>'
+
+
+def _whole_cache(scene: Scene, texts: int) -> tuple[str, str]:
+    """Returns what the whole cache is of, and its formula."""
+    if texts > 1:
+        return "Cache of both texts", "sum of bytes × T"
+    windows = any(layer_windows(scene.circuit))
+    return "Cache of the text", "bytes × min(T, w), or × T" if windows else "bytes × T"

@@ -1,0 +1,113 @@
+"""Next word: the scores as probabilities, and how the guess forms from layer to layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ncd.app.parts import heatmap, map_component
+from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.scene import captions
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import remember
+from ncd.app.state.controls import Place
+from ncd.site import markup
+
+TITLE = "Next word"
+RUNS = True
+AT = Place("next_after", None)
+CONTROLS = (AT,)
+BEST = 8  # words in the list
+LONGEST = 8.0  # the longest bar, in em
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """The probabilities of the next word after each layer, (layers, positions, words)."""
+
+    layers: Tensor
+
+    @property
+    def last(self) -> Tensor:
+        """The probabilities that the model gives, (positions, words)."""
+        return self.layers[-1]
+
+
+def show(scene: Scene) -> None:
+    """Shows the best next words after a position, and what each layer would have guessed."""
+    found = remember(
+        "next word", scene.term, *scene.numbers, make=lambda: scene.work(lambda: guesses(scene))
+    )
+    t = found.last.shape[0]
+    at = AT.among(t, t - 1)
+    word = scene.words("t")
+    said = f" ({markup.text(word[at])})" if at < len(word) else ""
+    map_component.show(
+        "next word",
+        CONTROLS,
+        head=f'<div class="told">{AT.html(f"after position {at}{said}", t, at)}</div>',
+        map=_map(scene, found, at),
+        aside=_told(scene, found, at),
+    )
+
+
+@torch.no_grad()
+def guesses(scene: Scene) -> Guesses:
+    """Returns what the last norm and the table of words make of the stream after each layer.
+
+    Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
+    """
+    cells = scene.circuit.cells
+    values = scene.trace.values
+    sums = [cell.outputs[0].id for cell in cells if cell.op.label == "Add" and cell.scope]
+    norm = next(cell for cell in cells if cell.name == "ln_f")
+    table = scene.module.get_parameter("wte")
+    layer = scene.module.get_submodule(norm.path)
+    made = [F.linear(layer(values[id]), table).softmax(-1) for id in sums[1::2]]
+    return Guesses(torch.stack(made).float().cpu())
+
+
+def _map(scene: Scene, found: Guesses, at: int) -> Map:
+    best = found.last.argmax(-1)
+    grid = found.layers[:, torch.arange(len(best)), best].numpy().astype(np.float32)
+    names = [f"layer {i + 1}" for i in range(len(grid))]
+    return Map(
+        f"next word {grid.shape}",
+        "The probability that each layer gives to the model's guess",
+        heatmap.pooled(grid, heatmap.LARGE),
+        Ends.of(grid, signed=False),
+        Side("after layer", "layer", names),
+        Side("position", "position", scene.words("t"), AT),
+        said="probability",
+        marks=tuple(Mark("one", row, at) for row in range(len(grid))[-1:]),
+    )
+
+
+def _told(scene: Scene, found: Guesses, at: int) -> str:
+    shares, ids = found.last[at].topk(min(BEST, found.last.shape[-1]))
+    colour, most = markup.colour("softmax", scene.dark), float(shares[0])
+    named = {i: w for w, i in zip(scene.words("t"), _ids(scene), strict=False)}
+    rows = [
+        f"<tr><td>{markup.text(named.get(i, f'word {i}'))}</td>"
+        f"<td>{markup.meter(share / most, colour, LONGEST)}</td>"
+        f'<td class="number">{share:.2%}</td></tr>'
+        for share, i in zip(shares.tolist(), ids.tolist(), strict=True)
+    ]
+    table = markup.table(("Next word", "probability", ""), rows, numbers=(2,))
+    even = 1 / found.last.shape[-1]
+    return (
+        f"<p>The scores of a position become probabilities by a softmax. If all words were alike, "
+        f"each would have {even:.2%}.</p>{table}"
+        "<p>The map shows the model’s guess at every position, and the probability that it already "
+        "has after each layer: the last norm and the table of words are applied to what the layers "
+        f'have added up so far.</p><p class="muted">{captions.origin(scene)}</p>'
+    )
+
+
+def _ids(scene: Scene) -> list[int]:
+    return [int(i) for i in scene.inputs[0].flatten().tolist()]

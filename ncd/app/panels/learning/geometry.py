@@ -1,0 +1,274 @@
+"""The Plane and hidden space panel: what a perceptron's layers do to points while it learns.
+
+The space is drawn on a canvas and not by Plotly, as it changes with the plane in every frame of a
+drag: without a graphics card a frame of both takes about 15 ms, and one of Plotly's space alone
+about 50 ms. Plotly's script has 4.8 MB, and its first picture takes a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+import torch
+
+from ncd.app.panels.learning.mistakes import COLOURS
+from ncd.app.parts.html_panel import asked, static
+from ncd.app.scene import captions, session_weights
+from ncd.app.scene.scene import Scene
+from ncd.app.scene.session_weights import EVERY, Training
+from ncd.app.state import knobs
+from ncd.app.state.cache import remember
+from ncd.app.state.controls import Choice, Text
+from ncd.jobs.job_pool import QUIET
+from ncd.jobs.training_runs import Run, prepare
+from ncd.site import markup
+from ncd.site.markup import LIGHT_JS, PANEL_CSS
+from ncd.systems.networks.perceptrons import ACTIVATIONS, outputs
+from ncd.systems.training.plane_training import (
+    EDGE,
+    MOST,
+    SETS,
+    WIDEST,
+    accuracy,
+    flat,
+    points,
+    valid,
+)
+from ncd.systems.training.training_loop import Progress
+
+TITLE = "Plane and hidden space"
+RUNS = True
+KEY = "geometry"
+OWN = "your own"
+POINTS, PLACED = Choice("points", (*SETS, OWN), next(iter(SETS))), Text("placed", longest=5 * MOST)
+UPDATES = Choice("updates", ("300", "1000", "3000"), "1000")
+CONTROLS = (POINTS, PLACED, UPDATES)
+STILL = 0.05  # a run is stuck if its loss falls by a smaller share in its last fifth
+SCRIPTS = ("hidden_space", "geometry_canvas", "geometry_scene", "geometry")
+
+_geometry = st.components.v2.component(
+    "ncd_geometry",
+    html=static("panels/learning/geometry.html"),
+    css=PANEL_CSS + static("panels/learning/geometry.css"),
+    js=LIGHT_JS + static(*(f"panels/learning/{name}.js" for name in SCRIPTS)),
+)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The points, how many are classified correctly, and the weights as one row."""
+
+    places: tuple[tuple[float, float, int], ...]
+    right: int
+    numbers: tuple[float, ...]
+
+    @property
+    def classes(self) -> int:
+        """The number of classes with at least one point."""
+        return len({kind for _, _, kind in self.places})
+
+
+def show(scene: Scene) -> None:
+    """Shows the choice of points, the buttons, and both spaces."""
+    if scene.settings["p1"] > WIDEST:
+        st.text(f"With more than {WIDEST} hidden units there is nothing to be seen any more.")
+        return
+    prepare()
+    now = session_weights.training(scene.entry, scene.settings, scene.seed)
+    going = now is not None and now.going
+    chosen = _chosen()
+    found = remember(
+        "geometry",
+        scene.term,
+        *scene.weights,
+        chosen,
+        make=lambda: scene.work(lambda: tried(scene, chosen)),
+    )
+    _controls(scene, now, found.classes > 1)
+    with st.container():  # a fragment needs a container to draw itself again
+        (st.fragment(_shown, run_every=EVERY) if going else _shown)(scene, now, found)
+
+
+def _chosen() -> str:
+    """Returns the name of the chosen set, or the visitor's own points as text."""
+    return POINTS.value if POINTS.value != OWN else valid(PLACED.value)
+
+
+@torch.no_grad()
+def tried(scene: Scene, chosen: str) -> Tried:
+    """Runs the page's own module on all points."""
+    places, classes = points(chosen, scene.settings["n"], scene.seed)
+    share = accuracy(scene.module(places.to(scene.device)).cpu(), classes)
+    rows = zip(places.tolist(), classes.tolist(), strict=True)
+    table = tuple((round(x, 4), round(y, 4), kind) for (x, y), kind in rows)
+    return Tried(table, round(share * len(table)), flat(scene.module))
+
+
+# --- buttons -------------------------------------------------------------------------------------
+
+
+def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="training"):
+        if now is not None and now.going:
+            assert now.run is not None
+            st.button("Stop", key="stop", on_click=now.run.stop)
+        else:
+            begin = partial(_train, scene, scene.seed)
+            st.button("Train", key="train", disabled=not enough, on_click=begin)
+        st.button(
+            "Train from another seed",
+            key="next",
+            disabled=not enough,
+            on_click=partial(_next, scene),
+        )
+        POINTS.segments("Points", on_change=partial(session_weights.begin, None))
+        UPDATES.segments("Steps")
+        session_weights.download(scene.entry, scene.learned)
+
+
+def _train(scene: Scene, seed: int) -> None:
+    """Starts a training run; a callback."""
+    name, steps, given = scene.entry.name, int(UPDATES.value), {"points": _chosen()}
+    run = Run(name, scene.settings, seed, steps, scene.device, loop="plane", given=given)
+    session_weights.begin(Training(name, scene.settings, seed, run))
+
+
+def _next(scene: Scene) -> None:
+    """Starts a training run from the weights of the next seed; a callback."""
+    seed = (knobs.seed() + 1) % (knobs.SEED.max + 1)
+    knobs.put({"seed": seed})
+    _train(scene, seed)
+
+
+def _place() -> None:
+    """Stores the points that the visitor has set; stops a run on other points. A callback."""
+    PLACED.put(valid(asked(KEY, "drawn")))
+    found = st.session_state.get(session_weights.STATE)
+    if found is not None and found.going:
+        session_weights.begin(None)
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
+    """Shows both spaces at every recorded training step."""
+    run = now.run if now else None
+    progress = tuple(run.progress) if run else ()
+    settings, own = scene.settings, POINTS.value == OWN
+    data = {
+        "places": found.places,
+        "n": settings["n"],
+        "p": settings["p1"],
+        "q": outputs(settings["n"]),
+        "bend": ACTIVATIONS[settings["g"]],
+        "frames": frames(progress, found, bool(scene.learned)),
+        "steps": run.steps if run else 1,
+        "own": own,
+        "text": valid(PLACED.value) if own else "",
+        "most": MOST,
+        "edge": EDGE,
+        "colours": COLOURS,
+        "said": _said(scene, now, progress, found),
+        "where": _where(scene),
+        "foot": _foot(scene, own),
+    }
+    _geometry(key=KEY, data=data, on_drawn_change=_place, on_pick_change=lambda: None)
+
+
+def frames(
+    progress: Sequence[Progress], found: Tried, ended: bool
+) -> list[tuple[int, float, float, Sequence[float]]]:
+    """Returns the recorded steps: number, loss, accuracy and weights.
+
+    After the end of a run, the last step has the weights of the page itself.
+    """
+    share = found.right / max(1, len(found.places))
+    known = [(now.step, now.loss, now.score or 0.0, now.numbers) for now in progress if now.numbers]
+    if not known:
+        return [(0, 0.0, share, found.numbers)]
+    if ended:
+        last = progress[-1]
+        known = [each for each in known if each[0] < last.step]
+        known.append((last.step, last.loss, last.score or 0.0, found.numbers))
+    return known
+
+
+def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], found: Tried) -> str:
+    """Returns the state of the training in a sentence."""
+    if now is not None and now.run is not None:
+        without = session_weights.without(now.run, progress)
+        if without and now.run.failure not in QUIET:
+            return markup.text(without)
+    if now is not None and now.going and progress:
+        last = progress[-1]
+        return f"Step {last.step:,} of {last.steps:,} · loss {markup.digits(last.loss)}"
+    count = len(found.places)
+    if found.classes < 2:
+        return "Set points of at least two classes: click the plane, and choose the class below it."
+    told = f"{found.right} of {count} points are on the right side"
+    if not scene.learned:
+        return f"{captions.explained('Untrained weights', captions.UNTRAINED)}: {told}."
+    steps = f"after {progress[-1].step:,} steps" if progress else "after training"
+    if found.right == count:
+        return f"✓ Parted: all {count} points are on the right side {steps}."
+    return f"✗ {_why(scene, progress)}: {told} {steps}. {_cure(scene, progress)}"
+
+
+def stuck(progress: Sequence[Progress]) -> bool:
+    """Returns whether the loss has hardly fallen in the last fifth of a run.
+
+    >>> falls = [Progress(step, 10, 1.0 - step / 20, 0.0) for step in range(11)]
+    >>> stuck(falls), stuck([Progress(step, 10, 0.35, 0.0) for step in range(11)])
+    (False, True)
+    """
+    if len(progress) < 5:
+        return False
+    before, last = progress[-len(progress) // 5], progress[-1]
+    return last.loss > (1 - STILL) * before.loss
+
+
+def _why(scene: Scene, progress: Sequence[Progress]) -> str:
+    return "Stuck" if stuck(progress) or not scene.settings["g"] else "Not parted yet"
+
+
+def _cure(scene: Scene, progress: Sequence[Progress]) -> str:
+    if not scene.settings["g"]:
+        return (
+            "Without an activation both maps are one affine map, and the cuts of the plane are "
+            "straight, whatever the weights."
+        )
+    if stuck(progress):
+        return (
+            "The loss hardly falls any more. Another seed may find a better way down, more hidden "
+            "units make that likelier, and some plateaus end after many more steps."
+        )
+    return "The loss still falls: more steps may do."
+
+
+def _where(scene: Scene) -> str:
+    p1 = scene.settings["p1"]
+    axis = next(axis for axis in scene.circuit.axes if axis.name == "p_1")
+    size = f"{markup.axis(axis)} = {p1}"
+    if p1 > 3:
+        return f"The hidden space, {size} dimensions, seen along three"
+    return f"The hidden space, {size}" + (": drag to turn it" if p1 == 3 else "")
+
+
+def _foot(scene: Scene, own: bool) -> str:
+    p1, n = scene.settings["p1"], scene.settings["n"]
+    lines = ["The plane: in colour, what it takes each place for; "]
+    if p1 <= 12:
+        lines.append("dashed, where a hidden unit is 0 before its activation; ")
+    lines.append("struck through, points on the wrong side. ")
+    if p1 > 3 and n == 2:
+        lines.append("The hidden space is turned so that its hyperplane is seen from the edge. ")
+    elif p1 > 3:
+        lines.append("The hyperplanes are not drawn: three directions of many do not show them. ")
+    else:
+        lines.append("The arrows are the rows of W<sub>2</sub>, normal to their hyperplanes. ")
+    made = "the points are yours" if own else f"the points are made from seed {scene.seed}"
+    return f'<p class="muted">{"".join(lines)}The first weights come from the seed; {made}.</p>'

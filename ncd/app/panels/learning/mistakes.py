@@ -1,0 +1,281 @@
+"""The mistakes on unseen examples, and pictures of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ncd.app.parts import heatmap
+from ncd.app.parts.heatmap import Ends
+from ncd.app.scene.scene import LONG, Scene
+from ncd.app.state.cache import SHELF, kept
+from ncd.circuit.elaborate import elaborate
+from ncd.site import markup
+from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
+from ncd.systems.training.tasks import Data, Task, data
+from ncd.systems.training.training_loop import answered, check_room
+
+# Colours by Okabe and Ito, which colour-blind readers can tell apart.
+COLOURS = ((230, 159, 0), (86, 180, 233), (204, 121, 167), (0, 158, 115))
+COVER = 0.6  # the opacity of the class colour
+LARGE = 256  # the side of the image in points; a pixel is a square of several points
+STROKE = 4  # the least side of a pixel, in points, for a stroke through it
+
+
+def colour(kind: int) -> tuple[int, int, int]:
+    """Returns one of the four class colours, as red, green and blue."""
+    return COLOURS[(kind - 1) % len(COLOURS)]
+
+
+def painted(
+    picture: Tensor, classes: Tensor, wrong: Tensor | None = None, large: int = LARGE
+) -> NDArray[np.uint8]:
+    """Returns a grey picture with its pixels in class colours, struck through if wrong.
+
+    All are (h, w). Class 0 is the background, which has no colour.
+
+    >>> painted(torch.zeros(1, 2), torch.tensor([[0, 1]]), large=2).tolist()
+    [[[0, 0, 0], [138, 95, 0]]]
+    """
+    grey = 255 * picture.clamp(0, 1)[..., None].expand(-1, -1, 3)
+    table = torch.tensor([(0, 0, 0), *map(colour, range(1, int(classes.max()) + 1))])
+    cover = COVER * (classes > 0)[..., None]
+    pixels = ((1 - cover) * grey + cover * table[classes]).round().byte()
+    scale = max(1, large // max(picture.shape))
+    pixels = _larger(pixels, scale)
+    if wrong is not None and scale >= STROKE:
+        stroke = torch.eye(scale, dtype=torch.bool).repeat(wrong.shape)
+        pixels[stroke & _larger(wrong, scale)] = 255
+    return pixels.numpy()
+
+
+def _larger(pixels: Tensor, scale: int) -> Tensor:
+    return pixels.repeat_interleave(scale, 0).repeat_interleave(scale, 1)
+
+
+UNTRAINED = 100_000_000  # FLOPs for unseen examples of untrained weights: tens of milliseconds
+MOST = 12  # the greatest number of pictures
+LATER = "A system of this size is tried on unseen examples once it has been trained."
+BLANK = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
+STYLE = """<style>
+.mistakes { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; }
+.mistakes figure { margin: 0; min-width: 84px; }
+.mistakes figure[aria-hidden] { visibility: hidden; }
+.mistakes img { display: block; margin: 0 auto; width: 72px; height: 72px; }
+.mistakes img { image-rendering: pixelated; }
+.mistakes figcaption { font-size: 0.875rem; text-align: center; }
+.mistakes code { white-space: pre; line-height: 1.5; }
+.mistakes code.spaced { white-space: normal; } /* a line is broken between words */
+.mistakes .spaced span { display: inline-block; white-space: pre; margin-right: 1ch; }
+.mistakes mark { color: inherit; background: light-dark(#fbd9d3, #6b2f27); }
+.mistakes mark { text-decoration: underline; }
+</style>"""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An example as a data URL, with a caption."""
+
+    address: str
+    said: str
+
+    @property
+    def html(self) -> str:
+        said = markup.text(self.said)
+        return f'<img alt="" src="{self.address}"><figcaption>{said}</figcaption>'
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sequence, with the answer at each place and whether it is wrong."""
+
+    read: tuple[str, ...]
+    said: tuple[tuple[str, bool], ...]
+
+    @property
+    def html(self) -> str:
+        read = [markup.text(one) for one in self.read]
+        said = [
+            f"<mark>{markup.text(one)}</mark>" if wrong else markup.text(one)
+            for one, wrong in self.said
+        ]
+        if all(len(one) == 1 for one in self.read):
+            return f"<code>{''.join(read)}\n{''.join(said)}</code>"
+        columns = (f"<span>{a}\n{b}</span>" for a, b in zip(read, said, strict=True))
+        return f'<code class="spaced">{"".join(columns)}</code>'
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """The number of examples tried, the score, and the worst examples, the worst first.
+
+    ``blank`` is the number of empty places, so that what is below does not move.
+    """
+
+    tried: int
+    wrong: int
+    score: float
+    source: str
+    pictures: tuple[Picture | Line, ...]
+    blank: Picture | Line
+
+
+def examples(scene: Scene, task: Task) -> Data:
+    """Returns the data of a task; a move of another size than those it depends on keeps it."""
+    key = ("data", task.name, *(scene.settings[name] for name in task.sizes), scene.seed)
+    return kept(SHELF, key, lambda: data(task, scene.settings, scene.seed))
+
+
+def budget(scene: Scene) -> int:
+    """Returns how many FLOPs may be spent on unseen examples: few while nothing has been learned.
+
+    Every move of a size leads to other untrained weights, whose answers are all alike.
+    """
+    return LONG if scene.learned else UNTRAINED
+
+
+def measure(scene: Scene, task: Task) -> Mistakes:
+    """Evaluates the scene's module on unseen examples.
+
+    A large system without trained weights is not evaluated. Raises SizeError or LimitError if the
+    system cannot be trained at these sizes; a large one says so when its training begins.
+    """
+    if not scene.learned and scene.cost.flops > UNTRAINED:
+        return Mistakes(0, 0, 0.0, "", (), Picture(BLANK, "\N{NO-BREAK SPACE}"))
+    check_room(task, scene.settings, elaborate(scene.term))
+    own = examples(scene, task)
+    runs = max(1, budget(scene) // max(1, scene.cost.flops))
+    count = min(len(own.unseen), runs * task.in_a_run(scene.settings))
+    outputs, answers = answered(task, scene.settings, scene.module, own, scene.device, count)
+    if task.measure == "answers":
+        symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
+        wrong, pictures = _lines(own, outputs.argmax(-1), answers, symbols)
+        length = answers.shape[1]
+        blank: Picture | Line = Line((" ",) * length, ((" ", False),) * length)
+    else:
+        blank = Picture(BLANK, "\N{NO-BREAK SPACE}")
+        wrong, pictures = PICTURES[task.measure](own, outputs, answers)
+    score = task.score(outputs, answers)
+    return Mistakes(len(answers), wrong, score, own.source, pictures, blank)
+
+
+def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+    """Returns the misread images, the most confident first."""
+    sure, found = chances.max(1)
+    wrong = (found != answers).nonzero()[:, 0]
+    order = wrong[sure[wrong].argsort(descending=True, stable=True)]
+
+    def each() -> Iterator[Picture]:
+        for i in order[:MOST].tolist():
+            said = f"{int(answers[i])} → {int(found[i])}, {float(sure[i]):.0%}"
+            image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]  # all channels are equal
+            yield Picture(heatmap.picture(image.numpy(), Ends(0.0, 1.0), heatmap.GREY), said)
+
+    return len(wrong), tuple(each())
+
+
+def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+    """Returns the images with the most wrong pixels, which are struck through."""
+    found = scores.argmax(1)
+    wrong = found != answers
+    worst = wrong.flatten(1).sum(1).argsort(descending=True, stable=True)
+
+    def each() -> Iterator[Picture]:
+        for i in worst[:MOST].tolist():
+            pixels = painted(own.unseen[i, 0], found[i], wrong[i])
+            share = 1 - float(wrong[i].float().mean())
+            yield Picture(heatmap.address(pixels), f"{share:.1%}")
+
+    return int(wrong.flatten(1).any(1).sum()), tuple(each())
+
+
+def _remade(own: Data, found: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+    """Returns the images with the largest errors."""
+    errors = (found - answers).square().flatten(1).mean(1)
+    ends = Ends(float(own.unseen.min()), 1.0)
+
+    def each() -> Iterator[Picture]:
+        for i in errors.argsort(descending=True, stable=True)[:MOST].tolist():
+            image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]
+            address = heatmap.picture(image.numpy(), ends, heatmap.GREY)
+            yield Picture(address, markup.digits(float(errors[i])))
+
+    return len(errors), tuple(each())
+
+
+PICTURES = {"accuracy": _digits, "iou": _masks, "variance": _remade}
+
+
+def _lines(
+    own: Data, found: Tensor, answers: Tensor, symbols: Sequence[str]
+) -> tuple[int, tuple[Picture | Line, ...]]:
+    """Returns the sequences with the most wrong answers; a dot marks places without a question."""
+    due = answers != NOT_ASKED
+    wrong = due & (found != answers)
+    worst = wrong.sum(1).argsort(descending=True, stable=True)
+
+    def each() -> Iterator[Line]:
+        for i in worst[:MOST].tolist():
+            if wrong[i].any():
+                told = torch.where(due[i], found[i], len(symbols)).tolist()
+                read = tuple(symbols[n] for n in own.unseen[i].tolist())
+                said = [(*symbols, "·")[n] for n in told]
+                yield Line(read, tuple(zip(said, wrong[i].tolist(), strict=True)))
+
+    return int(wrong.any(1).sum()), tuple(each())
+
+
+def html(found: Mistakes, task: Task) -> str:
+    """Returns the pictures with their captions."""
+    figures = "".join(f"<figure>{picture.html}</figure>" for picture in found.pictures)
+    blank = f'<figure aria-hidden="true">{found.blank.html}</figure>'
+    figures += blank * (MOST - len(found.pictures))
+    said = SAID[task.measure](found) if found.tried else f"<p>{LATER}</p>"
+    return f'{STYLE}<h2>What it gets wrong</h2>{said}<div class="mistakes">{figures}</div>'
+
+
+# These texts always have the same length, so that what is below does not move.
+def _read(found: Mistakes) -> str:
+    right = found.tried - found.wrong
+    return (
+        f"<p>It reads {right:,} of {found.tried:,} digits right that it has not learned from: "
+        f"{found.score:.1%}. Below are its surest errors, {MOST} at most: the digit that was "
+        "written → the one it reads, with the probability that it gives it.</p>"
+    )
+
+
+def _outlined(found: Mistakes) -> str:
+    return (
+        f"<p>On {found.tried:,} pictures that it has not learned from, the intersection over union "
+        f"is {found.score:.2f}, the mean over all kinds of shape. Below are the "
+        f"{len(found.pictures)} worst, with the share of their pixels that is right; wrong pixels "
+        "are struck through.</p>"
+    )
+
+
+def _answered(found: Mistakes) -> str:
+    shown = "None went wrong, or it would stand here"
+    if found.wrong:
+        shown = f"Below are those that went worst, {MOST} at most"
+    return (
+        f"<p>On {found.tried:,} sequences that it has not learned from, {found.score:.1%} of its "
+        f"answers are right, and all of them in {found.tried - found.wrong:,} sequences. {shown}: "
+        "what was read, and below each symbol what it says there, underlined where it is "
+        "wrong.</p>"
+    )
+
+
+def _explained(found: Mistakes) -> str:
+    return (
+        f"<p>Of the variance of {found.tried:,} examples that it has not learned from, it explains "
+        f"{found.score:.1%}. The {MOST} pictures with the largest errors, and the mean of their "
+        "squares.</p>"
+    )
+
+
+SAID = {"variance": _explained, "accuracy": _read, "answers": _answered, "iou": _outlined}

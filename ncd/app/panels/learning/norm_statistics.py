@@ -1,0 +1,230 @@
+"""The Statistics panel: batch norm in training and in evaluation, beside layer norm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import le
+
+import streamlit as st
+import torch
+from torch import Tensor, nn
+
+from ncd.app.parts import map_component
+from ncd.app.scene import captions
+from ncd.app.scene.scene import Scene
+from ncd.app.state import selection
+from ncd.app.state.cache import remember
+from ncd.app.state.controls import Range
+from ncd.explain.equation_proof import apart
+from ncd.run.seeding import generator
+from ncd.site import markup
+
+TITLE = "Statistics"
+RUNS = True
+STEPS = 40  # the number of batches for the running mean
+MOMENTUM = 0.1  # torch's default
+MOST = 8  # the greatest number of channels that are shown
+LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: the ends of the sliders
+GAMMA, BETA = Range("gamma", range(31), 10), Range("beta", range(-20, 21), 0)  # in tenths
+CONTROLS = (GAMMA, BETA)
+WIDE, TALL, LINE = 360, 130, 13  # of the chart, and of a line of text
+COLOURS = ("#4a7ba7", "#a8597b", "#6f8f3a", "#b0762c")
+AVERAGED = {"batch norm": "b,x", "layer norm": "c"}
+
+Moments = tuple[tuple[float, float], ...]  # mean and deviation: before, by batch and by layer norm
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of each channel before and after both norms, and of three experiments.
+
+    ``places`` are the statistics over the channels, at the first pixel of each image. ``running``
+    is the running mean after each batch, (steps, channels).
+    """
+
+    channels: tuple[Moments, ...]
+    places: tuple[Moments, ...]
+    running: tuple[tuple[float, ...], ...]
+    means: tuple[float, ...]
+    train: float
+    use: float
+    bias: float
+
+
+def show(scene: Scene) -> None:
+    """Shows the statistics of every channel, a chart of the running mean, and three experiments."""
+    gamma, beta = (control.number / 10 for control in CONTROLS)
+    key = (*scene.numbers, gamma, beta)
+    found = remember(
+        "batch statistics",
+        scene.term,
+        *key,
+        make=lambda: scene.work(lambda: statistics(scene.inputs[0], scene.seed, gamma, beta)),
+    )
+    sliders = GAMMA.html(f"γ = {markup.digits(gamma)}") + BETA.html(f"β = {markup.digits(beta)}")
+    head = f"{_buttons(scene)}{sliders}{_table(found)}"
+    map_component.show("statistics", CONTROLS, _pick, head=head, foot=_experiments(scene, found))
+
+
+def _pick(name: str, value: str) -> None:
+    if name == selection.AXES:
+        st.session_state[selection.AXES] = value
+
+
+def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
+    """Runs torch's norms on images ``b c h w``, with this γ and β for every channel.
+
+    It draws ``STEPS`` further batches of this shape, so the shape is cut to at most ``LARGEST``.
+    """
+    x = x[tuple(map(slice, LARGEST))].detach().cpu()
+    channels = x.shape[1]
+    offsets = 2 * torch.randn(channels, generator=generator(seed, "offsets"))
+    layer = nn.BatchNorm2d(channels, momentum=MOMENTUM)
+    nn.init.constant_(layer.weight, gamma)
+    nn.init.constant_(layer.bias, beta)
+    random, running = generator(seed, "batches"), []
+    with torch.no_grad():
+        shifted = x + offsets[:, None, None]
+        y = layer(shifted)
+        other = gamma * nn.functional.layer_norm(shifted.movedim(1, -1), (channels,)) + beta
+        arrays = (shifted, y, other.movedim(-1, 1))
+        bias = torch.randn(channels, generator=random)[:, None, None]
+        moved = apart(layer(shifted + bias), y)
+        layer.reset_running_stats()
+        for _ in range(STEPS):
+            batch = torch.randn(x.shape, generator=random) + offsets[:, None, None]
+            layer(batch)
+            mean = layer.get_buffer("running_mean")
+            running.append(tuple(mean.tolist()[:MOST]))
+        one = torch.cat((shifted[:1], batch[1:]))
+        train = apart(layer(shifted)[0], layer(one)[0])
+        layer.eval()
+        use = apart(layer(shifted)[0], layer(one)[0])
+    means = tuple(offsets.tolist()[:MOST])
+    every = tuple(zip(*(_moments(a.transpose(0, 1).flatten(1)) for a in arrays), strict=True))
+    places = tuple(zip(*(_moments(a.flatten(2)[..., 0]) for a in arrays), strict=True))
+    return Statistics(every, places, tuple(running), means, train, use, moved)
+
+
+def _moments(x: Tensor) -> Moments:
+    """Returns the mean and deviation of each row."""
+    pairs = zip(x.mean(1).tolist(), x.std(1, correction=0).tolist(), strict=True)
+    return tuple(pairs)[:MOST]
+
+
+def _buttons(scene: Scene) -> str:
+    lit = str(st.session_state.get(selection.AXES, ""))
+    buttons = "".join(
+        f'<button type="button" class="plain" aria-pressed="{str(lit == axes).lower()}" '
+        f'data-pick="{selection.AXES}={axes}">what {name} averages over: '
+        f"{axes.replace(',', ' and ')}</button> "
+        for name, axes in AVERAGED.items()
+    )
+    return f"<p>Light {buttons}</p>"
+
+
+def _table(found: Statistics) -> str:
+    """Returns a table of each norm's statistics, over a channel or over a position."""
+    head = (
+        "",
+        "mean before",
+        "deviation",
+        "by batch norm",
+        "deviation",
+        "by layer norm",
+        "deviation",
+    )
+    parts = (
+        ("Each channel, over all images and places", "c", found.channels),
+        ("The first place of each image, over all channels", "b", found.places),
+    )
+    return "".join(
+        f"<h2>{title}</h2>{markup.table(head, _rows(name, every), numbers=range(1, 7))}"
+        for title, name, every in parts
+    )
+
+
+def _rows(name: str, every: tuple[Moments, ...]) -> list[str]:
+    return [
+        f"<tr><td><i>{name}</i> = {i}</td>"
+        f"{''.join(_number(number) for pair in moments for number in pair)}</tr>"
+        for i, moments in enumerate(every)
+    ]
+
+
+def _number(number: float) -> str:
+    small = 0.0 if abs(number) < 5e-4 else number
+    return f'<td class="number">{f"{small:.3f}".replace("-", "−")}</td>'
+
+
+def _experiments(scene: Scene, found: Statistics) -> str:
+    return (
+        f"<h2>The running mean</h2>{chart(found)}"
+        f"<p>After each of {STEPS} batches, the running mean of a channel moves a tenth of the way "
+        "to the batch’s own mean; dashed is the mean that the batches are drawn with.</p>"
+        "<h2>What else is in the batch</h2>"
+        f"<p>The first image in two batches: in training its output differs by up to "
+        f"<b>{markup.digits(found.train)}</b>, in use by <b>{markup.digits(found.use)}</b>.</p>"
+        "<h2>A bias before it</h2><p>A bias of its own added to every channel changes the output "
+        f"by at most <b>{markup.digits(found.bias)}</b>: rounding. The mean takes it away.</p>"
+        '<p class="muted">Each channel of the images is shifted by a number of its own, '
+        f"from seed {scene.seed}, so that there is something to see. {_cut(scene)}"
+        f"{captions.origin(scene)}</p>"
+    )
+
+
+def _cut(scene: Scene) -> str:
+    """Returns a sentence about the part of the images that is used, if not all."""
+    if all(map(le, scene.inputs[0].shape, LARGEST)):
+        return ""
+    return f"Of the images at most {' × '.join(map(str, LARGEST))} numbers are taken. "
+
+
+def chart(found: Statistics) -> str:
+    """The running mean of the first channels over the steps, as SVG."""
+    count = min(len(COLOURS), len(found.means))
+    numbers = [*found.means[:count], *(n for step in found.running for n in step[:count]), 0.0]
+    low, high = min(numbers), max(numbers)
+
+    def place(value: float) -> float:
+        return 8 + (TALL - 16) * (high - value) / ((high - low) or 1)
+
+    labels = one_below_another([place(mean) for mean in found.means[:count]])
+    lines = "".join(_line(found, c, place, labels[c]) for c in range(count))
+    zero = f'<path d="M0 {place(0):.1f}H{WIDE}" stroke="currentColor" opacity="0.3"/>'
+    return (
+        f'<svg viewBox="0 0 {WIDE + 60} {TALL}" width="{WIDE + 60}" height="{TALL}" role="img" '
+        f'style="max-width:100%" aria-label="Running means over {STEPS} batches">'
+        f"{zero}{lines}</svg>"
+    )
+
+
+def one_below_another(places: list[float]) -> list[float]:
+    """Returns heights of labels near the given ones, none less than a line from the next.
+
+    >>> one_below_another([50.0, 48.0, 9.0])
+    [61.0, 48.0, 9.0]
+    """
+    order = sorted(range(len(places)), key=places.__getitem__)
+    found, least = list(places), 0.0
+    for i in order:
+        found[i] = max(places[i], least)
+        least = found[i] + LINE
+    most = TALL - 4.0
+    for i in reversed(order):
+        found[i] = min(found[i], most)
+        most = found[i] - LINE
+    return found
+
+
+def _line(found: Statistics, c: int, place: Callable[[float], float], label: float) -> str:
+    values = [0.0, *(step[c] for step in found.running)]
+    points = " ".join(f"{WIDE * i / STEPS:.1f},{place(v):.1f}" for i, v in enumerate(values))
+    goal, colour = place(found.means[c]), COLOURS[c]
+    return (
+        f'<path d="M0 {goal:.1f}H{WIDE}" stroke="{colour}" stroke-dasharray="4 4" opacity="0.8"/>'
+        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8"/>'
+        f'<text x="{WIDE + 6}" y="{label + 4:.1f}" font-size="12" fill="currentColor">'
+        f"c = {c}</text>"
+    )

@@ -1,0 +1,1 @@
+"""Panels about indexing, memory and equations."""

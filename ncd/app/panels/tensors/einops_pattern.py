@@ -1,0 +1,428 @@
+"""An einops line applied to six pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from zlib import crc32
+
+import einops
+import streamlit as st
+import torch
+from torch import Tensor
+
+import ncd
+from ncd.app.panels.tensors import own_lines
+from ncd.app.panels.tensors.einops_shape_check import MOST, Shape, Tried, made, tried
+from ncd.app.parts import html_panel
+from ncd.app.parts.heatmap import Mosaic, mosaic
+from ncd.app.scene.scene import Scene
+from ncd.app.state import knobs
+from ncd.app.state.cache import remember
+from ncd.app.state.controls import Choice, Text
+from ncd.explain.equation_proof import apart
+from ncd.site import markup
+from ncd.systems.catalogue_entry import Entry
+from ncd.systems.inputs import picture_inputs
+from ncd.systems.tensors.einops_patterns import (
+    CALLS,
+    LONGEST,
+    REDUCTIONS,
+    TEXTS,
+    Call,
+    CallError,
+    Written,
+    line_entry,
+    shapes,
+    term,
+)
+
+COLOURS = 3  # red, green and blue
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Input, output (a number without a picture), and the gradient of the output's sum.
+
+    ``apart`` is the largest difference between the diagram's results and einops'.
+    """
+
+    given: Mosaic
+    result: Mosaic | None
+    number: float
+    gradient: Mosaic
+    extremes: tuple[float, float]
+    total: float
+    apart: tuple[float, float]
+
+
+def batch(b: int, h: int, w: int, c: int) -> Tensor:
+    """Returns b pictures, (b, h, w, c) between 0 and 1; after the sixth they repeat."""
+    few = [picture_inputs.sample(name).pixels(c, h, w, 0) for name in picture_inputs.SIX[:b]]
+    return torch.stack([few[i % len(few)] for i in range(b)]).permute(0, 2, 3, 1).contiguous()
+
+
+def given(name: str, sizes: dict[str, int]) -> Tensor:
+    """Returns the array of a name: ``ims``, ``x`` (channels first) or ``y`` (its depth).
+
+    >>> given("y", {"b": 2, "h": 4, "w": 6, "c": 3}).shape
+    torch.Size([2, 12, 2, 3])
+    """
+    ims = batch(**sizes)
+    if name == "ims":
+        return ims
+    x = einops.rearrange(ims, "b h w c -> b c h w").contiguous()
+    if name == "x":
+        return x
+    return einops.rearrange(x, "b c (h h1) (w w1) -> b (h1 w1 c) h w", h1=2, w1=2).contiguous()
+
+
+def outcome(text: str, found: Tried, sizes: dict[str, int], device: str) -> Outcome:
+    """Runs a line with einops and as a term."""
+    written = found.written
+    leaf = given(written.given, sizes).to(device)
+    ways = []
+    module = ncd.compile(term(text, sizes), device=device)
+    for run in (lambda tensor: _einops(written, tensor), module):
+        own = leaf.clone().requires_grad_()
+        result = run(own)
+        ways.append((result.detach(), *torch.autograd.grad(result.sum(), own)))
+    (result, gradient), (ours, back) = ways
+    colours = colour_axes(found)
+    seen, slope = (t[0] if written.first else t for t in (leaf, gradient))
+    return Outcome(
+        _picture(seen, colours[0]),
+        _picture(result, colours[-1]) if result.ndim else None,
+        float(result.sum()),
+        _picture(slope, colours[0]),
+        (float(slope.min()), float(slope.max())),
+        float(slope.sum()),
+        (apart(result, ours), apart(gradient, back)),
+    )
+
+
+def _einops(written: Written, tensor: Tensor) -> Tensor:
+    tensor = tensor[0] if written.first else tensor
+    for call in written.calls:
+        tensor = made(call, tensor)
+    return tensor
+
+
+def _picture(tensor: Tensor, colours: int | None) -> Mosaic:
+    return mosaic(tensor.float().cpu().numpy(), colours)
+
+
+def colour_axes(found: Tried) -> tuple[int | None, ...]:
+    """Returns the position of the colour axis before and after each call, or None if it is merged.
+
+    >>> from ncd.app.panels.tensors.einops_shape_check import tried
+    >>> sizes = {"b": 2, "h": 4, "w": 6, "c": 3}
+    >>> colour_axes(tried('rearrange(ims, "b h w c -> c h (b w)")', sizes))
+    (3, 0)
+    """
+    at: int | None = 1
+    if found.written.given == "ims":
+        at = 2 if found.written.first else 3
+    places = [at]
+    for call, shape in zip(found.written.calls, found.shapes, strict=False):
+        left, right = call.sides(len(shape))
+        parts = left[at][-1:] if at is not None else ()
+        at = right.index(parts) if parts and parts in right else None
+        places.append(at)
+    return tuple(
+        at if at is not None and shape[at] == COLOURS else None
+        for at, shape in zip(places, found.shapes, strict=True)
+    )
+
+
+# --- what could come out --------------------------------------------------------------------------
+
+
+def choices(text: str, found: Tried) -> tuple[Shape, ...]:
+    """Returns the right shape among three wrong ones, in a fixed pseudo-random order.
+
+    >>> from ncd.app.panels.tensors.einops_shape_check import tried
+    >>> text = 'reduce(ims, "b h w c -> h w c", "mean")'
+    >>> choices(text, tried(text, {"b": 6, "h": 8, "w": 9, "c": 3}))
+    ((8, 9, 3), (8, 3, 9), (9, 8, 3), (6, 8, 9, 3))
+    """
+    right = found.shapes[-1]
+    every = dict.fromkeys(_plausible(right, found.shapes[-2]))
+    wrong = [shape for shape in every if shape != right][:3]
+    return tuple(sorted((right, *wrong), key=lambda shape: crc32(f"{shape} {text}".encode())))
+
+
+def _plausible(right: Shape, before: Shape) -> Iterator[Shape]:
+    """Yields likely wrong answers: unchanged, axes exchanged, one too many or too few."""
+    if len(right) > 1:
+        yield (right[1], right[0], *right[2:])
+        yield (*right[:-2], right[-1], right[-2])
+    yield before
+    yield right[:-1]
+    yield (*right, 1)
+    yield (1, *right)
+    yield (prod(right) + 1,)
+    yield (2, *right)
+
+
+TITLE = "Pattern"
+RUNS = True
+OWN, ASKING = Text("call", longest=300), Choice("asking", ("on", "off"), "off")
+CONTROLS = (OWN, ASKING)
+# session keys; BESIDE: the example shown while typing
+FIELD, BESIDE, SAID = "call field", "call beside", "said shape"
+FIT = {"b": 6, "h": 96, "w": 96, "c": 3}
+STYLE = """<style>
+.einops { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }
+.einops { gap: 0.4rem 1.8rem; align-items: start; }
+.einops figure { margin: 0 0 0.6rem; }
+.einops img { display: block; max-width: 100%; height: auto; border-radius: 3px; }
+.einops img { image-rendering: pixelated; }
+.einops img { outline: 1px solid var(--st-border-color); outline-offset: -1px; }
+.einops .asked { min-height: 10rem; }
+.ways { display: flex; flex-wrap: wrap; gap: 0.4rem 0.5rem; margin: 0 0 1rem; }
+.wrong { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.3rem 0 0.6rem; }
+.wrong mark { background: color-mix(in srgb, #e5484d 22%, transparent); color: inherit; }
+.wrong mark { border-bottom: 2px solid #e5484d; }
+@media (max-width: 640px) { .einops { grid-template-columns: minmax(0, 1fr); } }
+</style>"""
+
+
+def typed_entry(entry: Entry) -> Entry:
+    """Returns the entry of the page's line: one that is typed and right is its diagram."""
+    settings = knobs.settings(entry)
+    text = _text(settings["pattern"])
+    if text in TEXTS:
+        return entry
+    try:
+        tried(text, {name: settings[name] for name in FIT})
+    except CallError:
+        return entry
+    return line_entry(text)
+
+
+def show(scene: Scene) -> None:
+    """Shows the line and its effect on the pictures."""
+    text = _text(scene.settings["pattern"])
+    if st.session_state.get(FIELD) != text:
+        st.session_state[FIELD] = text
+    st.text_input(
+        "A line of einops, on `ims`, `ims[0]`, `x` or `y`: write your own",
+        key=FIELD,
+        max_chars=LONGEST,
+        on_change=_typed,
+    )
+    sizes = {name: scene.settings[name] for name in FIT}
+    count = max(map(prod, shapes(**sizes).values()))
+    try:
+        html = _too_large(count) if count > MOST else _tried(scene, text, sizes)
+    except CallError as error:
+        html = _wrong(error, text)
+    html_panel.show(f"{STYLE}{_examples(text)}{html}", "einops", (ASKING,), _pick)
+
+
+# --- the line -------------------------------------------------------------------------------------
+
+
+def _text(example: int) -> str:
+    """Returns the typed line of this example, or the example."""
+    if st.session_state.get(BESIDE, example) != example:
+        OWN.put("")
+    st.session_state[BESIDE] = example
+    return OWN.value or TEXTS[example]
+
+
+def _typed() -> None:
+    """Stores the typed line, or chooses the example with the same line; a callback."""
+    text = str(st.session_state[FIELD]).strip()
+    if text in TEXTS:
+        knobs.put({"pattern": TEXTS.index(text)})
+        text = ""
+    OWN.put(text)
+
+
+def _examples(text: str) -> str:
+    """Returns the example lines as buttons."""
+    buttons = "".join(
+        f'<button type="button" class="plain" data-pick="pattern={i}" title="{markup.text(line)}" '
+        f'aria-pressed="{str(line == text).lower()}">{name}</button>'
+        for i, (name, line) in enumerate(CALLS.items())
+    )
+    return f'<div class="ways" role="group" aria-label="From the document">{buttons}</div>'
+
+
+def _pick(value: str) -> None:
+    name, _, said = value.partition("=")
+    if name == "pattern" and said in map(str, range(len(TEXTS))):
+        knobs.put({"pattern": int(said)})
+        OWN.put("")
+    elif name == "shape":
+        st.session_state[SAID] = said
+    elif name == "fit":
+        knobs.put(FIT)
+
+
+# --- what is wrong --------------------------------------------------------------------------------
+
+
+def _too_large(count: int) -> str:
+    fit = " · ".join(f"{name} {n}" for name, n in FIT.items())
+    return (
+        f'<p role="status">The pictures would be {count:,} numbers, and up to {MOST:,} are shown '
+        f'here.</p><p><button type="button" class="plain" data-pick="fit=1">{fit}</button></p>'
+    )
+
+
+def _wrong(error: CallError, text: str) -> str:
+    """Returns the line with its error marked, our explanation, and einops' message."""
+    cure = f" Try {markup.text(error.cure)}." if error.cure else ""
+    fact = f"{error.fact[:1].upper()}{error.fact[1:]}"
+    theirs = ""
+    if error.message:
+        theirs = (
+            '<p class="muted">einops itself says:</p>'
+            f'<div class="code wrong">{markup.text(error.message)}</div>'
+        )
+    return (
+        f'<div class="code wrong">{_marked(text, error)}</div>'
+        f'<p role="status"><b>{markup.text(fact)}.</b>{cure}</p>{own_lines.elsewhere(text)}{theirs}'
+    )
+
+
+def _marked(text: str, error: CallError) -> str:
+    parts, at = [], 0
+    for start, end in sorted(error.spans):
+        if start >= at:
+            parts += [
+                markup.text(text[at:start]),
+                f"<mark>{markup.text(text[start:end])}</mark>",
+            ]
+            at = end
+    return "".join((*parts, markup.text(text[at:])))
+
+
+# --- what it does ---------------------------------------------------------------------------------
+
+
+def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
+    """Returns the pictures, and the question or the result; raises CallError."""
+    found = tried(text, sizes)
+    made = remember(
+        "einops",
+        scene.term,
+        text,
+        scene.device,
+        make=lambda: scene.work(lambda: outcome(text, found, sizes, scene.device)),
+    )
+    name = found.written.given + ("[0]" if found.written.first else "")
+    left = _figure(made.given, f"<code>{name}</code>: shape <b>{_said(found.shapes[0])}</b>")
+    question = str(crc32(f"{text} {sizes}".encode()))
+    mine, _, answered = str(st.session_state.get(SAID, "")).partition(" of ")
+    if answered != question and ASKING.value == "on":
+        return f'<div class="einops">{left}{_asked(choices(text, found), question)}</div>'
+    answer = _answer(mine if answered == question else "", _said(found.shapes[-1]))
+    shaped = own_lines.shaped(text, found.shapes[0])
+    return (
+        f'<div class="einops">{left}<div class="asked">{answer}{_result(made, found)}</div></div>'
+        f"{_again()}{shaped}{_steps(found)}{_backwards(made, name)}"
+    )
+
+
+def _said(shape: Shape) -> str:
+    return " ".join(map(str, shape)) or "()"
+
+
+def _figure(seen: Mosaic, title: str) -> str:
+    wide, high = seen.size
+    return (
+        f"<figure><figcaption>{title}</figcaption>"
+        f'<img alt="" src="{seen.address}" width="{wide}" height="{high}">'
+        f'<figcaption class="muted">{seen.told}</figcaption></figure>'
+    )
+
+
+def _asked(ways: tuple[Shape, ...], question: str) -> str:
+    buttons = "".join(
+        f'<button type="button" class="plain" data-pick="shape={_said(way)} of {question}">'
+        f"{_said(way)}</button>"
+        for way in ways
+    )
+    return (
+        '<div class="asked"><p><b>Which shape comes out?</b></p>'
+        f'<div class="ways">{buttons}</div>'
+        f'<p><button type="button" class="plain" data-pick="shape= of {question}">Show it</button> '
+        f"{ASKING.button('off', 'Always show it')}</p></div>"
+    )
+
+
+def _again() -> str:
+    """Returns a button that asks the question again."""
+    return "" if ASKING.value == "on" else f"<p>{ASKING.button('on', 'Ask me first')}</p>"
+
+
+def _answer(mine: str, right: str) -> str:
+    if not mine:
+        return ""
+    sign = "✓ Right" if mine == right else f"✗ Not {markup.text(mine)}"
+    return f'<p role="status">{sign}: it is <b>{right}</b>.</p>'
+
+
+def _result(made: Outcome, found: Tried) -> str:
+    title = f"What comes out: shape <b>{_said(found.shapes[-1])}</b>"
+    if made.result is None:
+        return f"<p>{title}, the number <b>{markup.digits(made.number)}</b></p>"
+    return _figure(made.result, title)
+
+
+def _steps(found: Tried) -> str:
+    """Returns every call, with the source of each axis of its result."""
+    rows = [
+        f"<tr><td><code>{_called(call)}</code></td><td>{_lengths(call, before)}</td>"
+        f'<td class="number">{_said(after)}</td></tr>'
+        for call, before, after in zip(
+            found.written.calls, found.shapes, found.shapes[1:], strict=False
+        )
+    ]
+    return markup.table(("Call", "Each axis", "Shape"), rows, numbers=(2,))
+
+
+def _called(call: Call) -> str:
+    name = f"reduce, {call.how}" if call.how in REDUCTIONS else call.how
+    return f"{name}: {markup.text(call.pattern)}"
+
+
+def _lengths(call: Call, shape: Shape) -> str:
+    """Returns the lengths of the result's axes: (b w) = 6 · 96 = 576."""
+    sizes = call.sizes(shape)
+    said = []
+    for parts in call.sides(len(shape))[1]:
+        names = " ".join(markup.text(part.text) for part in parts)
+        lengths = [sizes[part] for part in parts]
+        if len(parts) == 1:
+            said.append(f"{names} = {lengths[0]}" if names != str(lengths[0]) else names)
+        elif parts:
+            said.append(f"({names}) = {' · '.join(map(str, lengths))} = {prod(lengths)}")
+        else:
+            said.append("1")
+    return ", ".join(said) or "none is left"
+
+
+def _backwards(made: Outcome, name: str) -> str:
+    """Returns the gradient of the sum of the output, and whether it matches the diagram's."""
+    low, high = map(markup.digits, made.extremes)
+    each = f"{low}, everywhere" if low == high else f"from {low} to {high}, as below"
+    ahead, back = map(markup.digits, made.apart)
+    told = (
+        "<h2>Backwards</h2><p>The gradient of the sum of all that comes out, for each number of "
+        f"<code>{name}</code>: <b>{each}</b>. In all that is {_whole(made.total)}. "
+        '<span class="muted">The diagram, run as a term, and einops are '
+        f"{ahead} apart in what comes out, and {back} in this gradient.</span></p>"
+    )
+    if low == high:
+        return told
+    return f'{told}<div class="einops">{_figure(made.gradient, "The gradient")}</div>'
+
+
+def _whole(number: float) -> str:
+    return f"{number:,.0f}" if abs(number - round(number)) < 1e-3 else markup.digits(number)

@@ -1,0 +1,281 @@
+"""The In memory panel: numbers in memory, and the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import torch
+from torch import Tensor
+
+from ncd.app.parts import html_panel
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import remember
+from ncd.app.state.controls import Place
+from ncd.site import markup
+from ncd.systems.tensors.memory_layout import AXES, ORDERS
+
+TITLE = "In memory"
+RUNS = True
+READ = Place("read")  # of the selected number in the reading order
+CONTROLS = (READ,)
+MOST = 256  # the greatest number of values that are drawn
+CELL, ROW, GAP, EDGE, TOP = 42, 32, 16, 46, 22  # pixels
+BEND = 0.18  # the bend of an arc, as a share of its length
+HALO = (
+    'fill="currentColor" paint-order="stroke" stroke="var(--st-background-color)" stroke-width="5"'
+)
+HEAD = ("Array", "Axes", "Sizes", "Strides", "In memory")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An array on ``AXES`` with these sizes, permuted to ``order`` and read as a table.
+
+    ``places`` are memory positions in reading order; empty if there are too many to show.
+    ``strides`` are those of the array, of the permuted array, and of the table; ``copied`` says
+    whether the table is a copy.
+    """
+
+    sizes: tuple[int, ...]
+    order: tuple[str, ...]
+    places: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+    copied: bool
+
+    @property
+    def table(self) -> tuple[int, int]:
+        """The rows and columns of the table."""
+        first, second, third, fourth = (self.sizes[AXES.index(name)] for name in self.order)
+        return first * second, third * fourth
+
+    def index(self, place: int) -> dict[str, int]:
+        """Returns the index in the array of a memory position."""
+        found = {}
+        for name, size in reversed(tuple(zip(AXES, self.sizes, strict=True))):
+            place, found[name] = divmod(place, size)
+        return {name: found[name] for name in self.order}
+
+
+def show(scene: Scene) -> None:
+    """Shows the array with the reading path, the table, the line in memory, and the strides."""
+    found = of(scene)
+    if not found.places:
+        count = f"{prod(found.sizes):,}"
+        told = f"<p>{count} numbers: they are drawn up to {MOST}. The strides are as always.</p>"
+        html_panel.show(told + _strides(scene, found), "in memory")
+        return
+    at = READ.among(len(found.places))
+    slider = READ.html(f"read: number {at}", len(found.places), at)
+    both = (
+        '<div style="display:flex;flex-wrap:wrap;gap:0.6rem 2.4rem;align-items:center">'
+        f'<div class="cells">{_array(found, at)}</div>'
+        f'<div class="cells">{table(found, at)}</div></div>'
+    )
+    parts = (slider, both, _told(found, at), _line(found, at), _strides(scene, found))
+    html_panel.show("".join(parts), "in memory", CONTROLS)
+
+
+def of(scene: Scene) -> Reading:
+    """Returns the reading order that this system uses, for the numbers 0, 1, 2, …."""
+    return remember(
+        "memory order", scene.term, scene.device, make=lambda: scene.work(lambda: _run(scene))
+    )
+
+
+def _run(scene: Scene) -> Reading:
+    sizes, order = tuple(scene.settings[name] for name in AXES), ORDERS[scene.settings["order"]]
+    places: tuple[int, ...] = ()
+    if prod(sizes) <= MOST:
+        numbers = torch.arange(prod(sizes), dtype=torch.float32, device=scene.device)
+        places = tuple(scene.module(numbers.view(sizes)).flatten().long().tolist())
+    strides, copied = strided(sizes, order)
+    return Reading(sizes, order, places, strides, copied)
+
+
+def strided(
+    sizes: Sequence[int], order: Sequence[str]
+) -> tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], bool]:
+    """Returns the strides of an array, of it permuted and of the table, and whether that copies.
+
+    >>> strided((2, 2, 2, 2), "hbwc")
+    (((8, 4, 2, 1), (2, 8, 1, 4), (4, 1)), True)
+    """
+    array = torch.empty(tuple(sizes), device="meta")  # has strides but no memory
+    turned = array.permute(*(AXES.index(name) for name in order))
+    rows = turned.shape[0] * turned.shape[1]
+    table = turned.reshape(rows, -1)
+    return (array.stride(), turned.stride(), table.stride()), not _views(turned, table)
+
+
+def _views(turned: Tensor, table: Tensor) -> bool:
+    try:
+        turned.view(table.shape)
+    except RuntimeError:
+        return False
+    return True
+
+
+# --- as pictures ----------------------------------------------------------------------------------
+
+
+def _centre(found: Reading, place: int) -> tuple[float, float]:
+    """Returns the position of a number in the picture: images in rows, channels side by side."""
+    b, c, h, w = (found.index(place)[name] for name in AXES)
+    high, wide = found.sizes[2:]
+    x = EDGE + c * (wide * CELL + GAP) + w * CELL + CELL / 2
+    return x, TOP + b * (high * ROW + GAP) + h * ROW + ROW / 2
+
+
+def _array(found: Reading, at: int) -> str:
+    """Returns the array as SVG, with the path from the first number read to the last."""
+    (b, c, h, w), places = found.sizes, found.places
+    wide, tall = EDGE + c * (w * CELL + GAP), TOP + b * (h * ROW + GAP)
+    cells = "".join(_cell(found, n, n == places[at]) for n in range(len(places)))
+    size = f'viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}"'
+    words = "The array, and a line through its numbers in the order in which they are read"
+    return (
+        f'<svg {size} role="img" aria-label="{words}" style="max-width:100%;height:auto">'
+        f"{_names(found)}{cells}{_path(found, at)}{_numbers(found, at)}</svg>"
+    )
+
+
+def _path(found: Reading, at: int) -> str:
+    """Returns arcs from each number to the next one read."""
+    ends = [_centre(found, place) for place in found.places]
+    lit = '<g fill="none" stroke="var(--st-primary-color)" stroke-width="{}" opacity="{}">{}</g>'
+    (x, y), arcs = ends[0], list(map(_arc, ends, ends[1:]))
+    start = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="9" stroke-width="2"/>'
+    last = arcs[at - 1] if at else ""
+    return lit.format(1.6, 0.6, start + "".join(arcs)) + lit.format(3.5, 1, last)
+
+
+def _arc(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """Returns an arc that bends to the left, so that both directions differ."""
+    (x0, y0), (x1, y1) = start, end
+    x, y = (x0 + x1) / 2 + BEND * (y1 - y0), (y0 + y1) / 2 - BEND * (x1 - x0)
+    return f'<path d="M{x0:.0f} {y0:.0f}Q{x:.0f} {y:.0f} {x1:.0f} {y1:.0f}"/>'
+
+
+def _names(found: Reading) -> str:
+    """Returns the labels of images and channels."""
+    (b, c, h, w), text = found.sizes, 'fill="currentColor" font-size="13" font-style="italic"'
+    rows = (
+        f'<text x="0" y="{TOP + i * (h * ROW + GAP) + h * ROW / 2 + 4:.0f}" {text}>b = {i}</text>'
+        for i in range(b)
+    )
+    columns = (
+        f'<text x="{EDGE + i * (w * CELL + GAP) + w * CELL / 2:.0f}" y="14" text-anchor="middle" '
+        f"{text}>c = {i}</text>"
+        for i in range(c)
+    )
+    return "".join((*rows, *columns))
+
+
+def _cell(found: Reading, place: int, lit: bool) -> str:
+    x, y = _centre(found, place)
+    fill = "var(--touch)" if lit else "none"
+    return (
+        f'<rect x="{x - CELL / 2:.0f}" y="{y - ROW / 2:.0f}" width="{CELL}" height="{ROW}" '
+        f'stroke="currentColor" stroke-opacity="0.45" style="fill:{fill}"/>'
+    )
+
+
+def _numbers(found: Reading, at: int) -> str:
+    """Returns the numbers as text above the path."""
+    texts = []
+    for place in range(len(found.places)):
+        x, y = _centre(found, place)
+        lit = place == found.places[at]
+        look = 'fill="#fff"' if lit else HALO
+        texts.append(
+            f'<text x="{x:.0f}" y="{y + 5:.0f}" text-anchor="middle" font-size="14" {look}>'
+            f"{place}</text>"
+        )
+    return "".join(texts)
+
+
+def table(found: Reading, at: int) -> str:
+    """Returns the table as HTML; a click on a number selects it."""
+    rows, columns = found.table
+    body = "".join(
+        f"<tr><th>{p}</th>"
+        + "".join(_read(found, p * columns + q, p * columns + q == at) for q in range(columns))
+        + "</tr>"
+        for p in range(rows)
+    )
+    head = "".join(f"<th>{q}</th>" for q in range(columns))
+    return (
+        "<figure><figcaption>read as a table, <i>p q</i></figcaption>"
+        f"<table><tr><td></td>{head}</tr>{body}</table></figure>"
+    )
+
+
+def _read(found: Reading, n: int, lit: bool) -> str:
+    touched = ' class="touch"' if lit else ""
+    return (
+        f'<td{touched}><button type="button" data-pick="{READ.action(n)}" '
+        f'aria-pressed="{str(lit).lower()}">{found.places[n]}</button></td>'
+    )
+
+
+def _line(found: Reading, at: int) -> str:
+    """Returns the memory as a line of numbers."""
+    lit = "color:#fff;background:var(--touch);"
+    cells = "".join(
+        f'<span style="{lit if n == found.places[at] else ""}display:inline-block;'
+        "min-width:2em;text-align:center;border:1px solid var(--st-border-color);"
+        f'margin:0 2px 2px 0">{n}</span>'
+        for n in range(len(found.places))
+    )
+    return f'<div class="cells"><div>{cells}</div></div>'
+
+
+# --- in words -------------------------------------------------------------------------------------
+
+
+def _told(found: Reading, at: int) -> str:
+    """Returns how the address of the selected number is computed from the strides."""
+    place, (p, q) = found.places[at], divmod(at, found.table[1])
+    stride = dict(zip(found.order, found.strides[1], strict=True))
+    index = found.index(place)
+    where = ", ".join(f"<i>{name}</i> = {i}" for name, i in index.items())
+    sum_ = " + ".join(f"{i}·{stride[name]}" for name, i in index.items())
+    return (
+        f"<p>Number {at} that is read, at <i>p</i> = {p}, <i>q</i> = {q}, is the one at {where}. "
+        f"Each index times its stride: {sum_} = <b>{place}</b>, its place in memory:</p>"
+    )
+
+
+def _strides(scene: Scene, found: Reading) -> str:
+    """Returns torch's strides of the three arrays."""
+    sizes = dict(zip(AXES, found.sizes, strict=True))
+    at = ", ".join(str(AXES.index(name)) for name in found.order)
+    kept = "a copy in the new order: no two strides could say it"
+    rows = (
+        ("a", AXES, found.sizes, "as it was made: the last axis has stride 1"),
+        (
+            f"a.permute({at})",
+            found.order,
+            tuple(sizes[name] for name in found.order),
+            "the same memory: only the strides have changed places",
+        ),
+        (
+            f".reshape({', '.join(map(str, found.table))})",
+            "pq",
+            found.table,
+            kept if found.copied else "the same memory: two strides can say it",
+        ),
+    )
+    body = [
+        f"<tr><td><code>{code}</code></td><td><i>{' '.join(names)}</i></td>"
+        f"<td>{_spaced(shape)}</td><td>{_spaced(strides)}</td><td>{told}</td></tr>"
+        for (code, names, shape, told), strides in zip(rows, found.strides, strict=True)
+    ]
+    note = "The numbers in the array are their places in memory; all strides are torch’s own."
+    return f'{markup.table(HEAD, body)}<p class="muted">{note}</p>'
+
+
+def _spaced(numbers: Sequence[int]) -> str:
+    return " ".join(f"{number:,}" for number in numbers)

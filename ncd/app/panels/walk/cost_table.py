@@ -1,0 +1,159 @@
+"""The Cost panel: parameters, FLOPs and bytes of every op, and its measured time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import plotly.graph_objects as go
+import torch
+
+import ncd
+from ncd.app.parts import charts, html_panel
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import remember
+from ncd.circuit.circuit import Cell
+from ncd.circuit.costs import COUNTED, OpCost, remarks
+from ncd.language.number_formats import Formats
+from ncd.run.measurement import op_seconds
+from ncd.run.run_memory import Peak, measured_peak, stated_peak
+from ncd.site import markup
+
+TITLE = "Cost"
+RUNS = False
+HEAD = ("Op", "Parameters", "FLOPs", "Bytes made", "Time")
+NUMBERS = (1, 2, 3, 4)
+MOST = 24  # the greatest number of ops in the chart; the costliest are shown
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The median seconds of each op, the number of runs, and the peak memory in bytes."""
+
+    seconds: dict[str, float]
+    runs: int
+    peak: Peak
+
+
+def show(scene: Scene) -> None:
+    """Shows a row for each op, the totals, and the measured time and memory."""
+    found = None
+    if scene.runs:
+        key = "measured", scene.term, scene.device, scene.formats
+        found = remember(*key, make=lambda: scene.work(lambda: measure(scene)))
+    html_panel.show(html(scene, found), "cost")
+    charts.show(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
+
+
+def chart(scene: Scene, found: Measured | None) -> go.Figure:
+    """Returns a chart of each op's share of the FLOPs and, once measured, of the time."""
+    ops = sorted(scene.cost.ops, key=lambda op: -op.flops)[:MOST]
+    flops = {"FLOPs": [op.flops / (scene.cost.flops or 1) for op in ops]}
+    whole = sum(found.seconds.values()) if found else 0
+    times = (
+        {"Time": [found.seconds.get(op.node, 0) / whole for op in ops]} if found and whole else {}
+    )
+    return charts.bars("Share of each op", [op.label for op in ops], flops | times)
+
+
+def measure(scene: Scene) -> Measured:
+    """Times every op, and measures the memory of a forward and backward run."""
+    seconds, runs = op_seconds(scene.module, scene.inputs, device=scene.device)
+    # a new module, since a backward pass leaves gradients on the weights
+    own = ncd.compile(scene.term, scene.seed, scene.device, formats=scene.formats)
+    given = scene.inputs
+    peak = measured_peak(own, tuple(map(_asking, given)))
+    return Measured(seconds, runs, peak)
+
+
+def _asking(x: torch.Tensor) -> torch.Tensor:
+    """Returns the tensor, with a gradient if its type can have one."""
+    return x.detach().requires_grad_(x.is_floating_point())
+
+
+def html(scene: Scene, found: Measured | None) -> str:
+    """Returns the table, with a description of the method below it."""
+    cost, cells = scene.cost, {cell.id: cell for cell in scene.circuit.cells}
+    seconds = found.seconds if found else {}
+    rows = [_row(op, cells[op.node], scene.dark, seconds) for op in cost.ops]
+    foot = (
+        f'<tr><td>Total</td><td class="number">{cost.parameters:,}</td>'
+        f'<td class="number">{cost.flops:,}</td>'
+        f'<td class="number">{markup.amount(cost.bytes, "B")}</td>'
+        f'<td class="number">{_time(sum(seconds.values()) if found else None)}</td></tr>'
+    )
+    formats = "" if scene.formats.plain else _formats(scene)
+    return formats + markup.table(HEAD, rows, foot, NUMBERS) + _notes(scene, found)
+
+
+def _formats(scene: Scene) -> str:
+    """Returns the bytes in the chosen formats and in float32, and how far the outputs are apart."""
+    formats, plain = scene.formats, ncd.cost(scene.term, Formats(cached=scene.formats.cached))
+    rows = [
+        _sizes("Weights", formats.weights, scene.cost.weight_bytes, plain.weight_bytes),
+        _sizes("Arrays that ops make", formats.activations, scene.cost.bytes, plain.bytes),
+    ]
+    if formats.cached:
+        kept = scene.cost.cache_bytes, plain.cache_bytes
+        rows.append(_sizes("Cache of a token", formats.cache, *kept))
+    table = markup.table(("", "Format", "Bytes", "In float32"), rows, numbers=(2, 3))
+    if not scene.runs:
+        return table
+    off, largest = remember(
+        "apart from float32",
+        scene.term,
+        *scene.numbers,
+        make=lambda: scene.work(lambda: _off(scene)),
+    )
+    share = f" ({100 * off / largest:.2g} % of the largest)" if largest else ""
+    return (
+        f"{table}<p>The outputs are up to <b>{markup.digits(off)}</b>{share} from those of "
+        'float32.</p><p class="muted">Numbers are rounded to their format and calculated with in '
+        "float32, so the time and the memory of a run here do not shrink.</p>"
+    )
+
+
+def _sizes(what: str, name: str, now: int, plain: int) -> str:
+    return (
+        f'<tr><td>{what}</td><td>{name}</td><td class="number">{markup.amount(now, "B")}</td>'
+        f'<td class="number">{markup.amount(plain, "B")}</td></tr>'
+    )
+
+
+def _off(scene: Scene) -> tuple[float, float]:
+    """Returns the largest difference of an output from float32's, and the largest number there."""
+    plain = replace(scene, formats=Formats(cached=scene.formats.cached))
+    pairs = zip(scene.trace.outputs, plain.trace.outputs, strict=True)
+    gaps = [((a - b).abs().max().item(), b.abs().max().item()) for a, b in pairs if a.numel()]
+    return max((gap for gap, _ in gaps), default=0.0), max((most for _, most in gaps), default=0.0)
+
+
+def _row(op: OpCost, cell: Cell, dark: bool, every: dict[str, float]) -> str:
+    seconds, role = every.get(op.node), cell.op.role
+    return (
+        f'<tr data-node="{op.node}" data-select="{op.node}" tabindex="0">'
+        f"<td>{markup.role(role, dark)}{markup.text(op.label)}</td>"
+        f'<td class="number">{op.parameters:,}</td><td class="number">{op.flops:,}</td>'
+        f'<td class="number">{markup.amount(op.bytes, "B")}</td>'
+        f'<td class="number">{_time(seconds)}</td></tr>'
+    )
+
+
+def _time(seconds: float | None) -> str:
+    return "–" if seconds is None else markup.amount(seconds, "s")
+
+
+def _notes(scene: Scene, found: Measured | None) -> str:
+    said = "".join(f"<p>{markup.text(one)}</p>" for one in remarks(scene.circuit, scene.cost))
+    if not found:
+        return f'{said}<p class="muted">It was not run, so no time is known. {COUNTED}</p>'
+    stated = stated_peak(scene.term, formats=scene.formats, device=scene.device)
+    peak = found.peak
+    return said + (
+        f'<p class="muted">Times are medians of {markup.counted(found.runs, "run")} on '
+        f"{markup.text(scene.device)}, after one to warm up. {COUNTED}</p>"
+        f'<p class="muted">At the peak, weights and inputs included: '
+        f"{markup.amount(stated.forward, 'B')} counted and {markup.amount(peak.forward, 'B')} "
+        f"measured forward; {markup.amount(stated.backward, 'B')} counted and "
+        f"{markup.amount(peak.backward, 'B')} measured with the backward pass "
+        f"({markup.text(peak.how)}).</p>"
+    )

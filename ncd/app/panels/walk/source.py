@@ -1,0 +1,146 @@
+"""The term as PyTorch, as lines, as the paper's equation, in two styles of wires."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import ncd
+from ncd.app.parts import html_panel
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import remember
+from ncd.circuit.circuit import Cell, Circuit, Fence
+from ncd.site import markup, source_listing
+from ncd.site.markup import mathml
+from ncd.site.op_cards import inside, title
+from ncd.write.torch_source.source_file import lines
+
+PART = re.compile(r"<([^:<>]+): ([^<>]*)>")
+PLACE = re.compile(r"<mtext>@(\d+)</mtext>")
+STYLE = """
+<style>
+.paper > math { overflow-x: auto; font-size: clamp(1rem, 4.4vw, 1.5em); padding: 0.3rem 0 0.5rem; }
+.paper table math { font-size: 1.1em; }
+.paper [data-select] { border-radius: 3px; padding: 2px 3px; }
+.paper mrow.lit { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
+.paper td { white-space: normal; }
+.paper td:last-child { min-width: 9rem; }
+</style>
+"""
+
+
+class Part(NamedTuple):
+    """A part of an equation: its LaTeX, and its op or block."""
+
+    latex: str
+    of: Cell | Fence
+
+
+@dataclass(frozen=True)
+class Paper:
+    r"""An equation in LaTeX; ``<scores: QK^T>`` is the part of an op or a block.
+
+    Parts refer to an op's name or label, or to a block's title.
+    """
+
+    latex: tuple[str, ...]
+    source: str
+    TITLE: str = "Equation"
+    RUNS: bool = False
+
+    def show(self, scene: Scene) -> None:
+        """Shows the equation, and its parts on the axes of the diagram."""
+        parts: list[Part] = []
+        lines = "".join(_line(line, scene, parts) for line in self.latex)
+        order = {cell.id: n for n, cell in enumerate(scene.circuit.cells)}
+        parts.sort(key=lambda part: min(order[id] for id in _ops(part.of, scene.circuit)))
+        rows = (_row(part, scene) for part in parts)
+        head = ("Part", "On the axes of the diagram", "In words")
+        told = f'<p class="muted">{markup.text(self.source)}</p>'
+        html = f'{STYLE}<div class="paper">{lines}{markup.table(head, rows)}{told}</div>'
+        html_panel.show(html, "equation")
+
+
+def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
+    """Returns a line as MathML with coloured parts, and appends these to ``parts``."""
+
+    def keep(found: re.Match[str]) -> str:
+        parts.append(Part(found[2], _part(scene.circuit, found[1])))
+        return rf"\text{{@{len(parts) - 1}}}"
+
+    whole = mathml(PART.sub(keep, latex), block=True)
+    return PLACE.sub(lambda found: _coloured(parts[int(found[1])], scene), whole)
+
+
+def _part(circuit: Circuit, name: str) -> Cell | Fence:
+    """Returns the op or block of a name; raises LookupError."""
+    for cell in circuit.cells:
+        if name in (cell.name, cell.op.label, cell.op.label.partition(" ")[2]):
+            return cell
+    for fence in circuit.fences:
+        if fence.title == name:
+            return fence
+    raise LookupError(f"the equation has a part {name!r}, but the term has none")
+
+
+def _coloured(part: Part, scene: Scene) -> str:
+    """Returns a part as MathML on the background colour of its op in the diagram.
+
+    It reacts to the pointer; its row in the table also to the keyboard, as a formula cannot
+    contain buttons.
+    """
+    inner = mathml(part.latex).partition(">")[2].rpartition("</math>")[0]
+    colour = markup.colour(_role(part.of, scene.circuit), scene.dark)
+    return (
+        f'<mrow data-{_kind(part)}="{part.of.id}" data-select="{part.of.id}" '
+        f'style="background:{colour}">{inner}</mrow>'
+    )
+
+
+def _kind(part: Part) -> str:
+    return "node" if isinstance(part.of, Cell) else "fence"
+
+
+def _ops(part: Cell | Fence, circuit: Circuit) -> frozenset[str]:
+    return frozenset({part.id}) if isinstance(part, Cell) else inside(circuit, part)
+
+
+def _role(part: Cell | Fence, circuit: Circuit) -> str:
+    """Returns the role of the colour behind a part in the diagram."""
+    if isinstance(part, Fence):
+        return part.role
+    around = next(fence for fence in circuit.fences if fence.id == part.fences[-1])
+    return around.role if len(_ops(around, circuit)) == 1 else part.op.role
+
+
+def _row(part: Part, scene: Scene) -> str:
+    cell = part.of
+    if isinstance(cell, Cell):
+        formula, words = mathml(cell.op.formula(cell.site)), cell.op.words(cell.site)
+    else:
+        formula, words = "", title(cell)
+    return (
+        f'<tr data-{_kind(part)}="{cell.id}" data-select="{cell.id}" tabindex="0">'
+        f"<td><math>{_coloured(part, scene)}</math></td><td>{formula}</td>"
+        f"<td>{markup.text(words)}</td></tr>"
+    )
+
+
+TITLE = "Source"
+RUNS = False
+
+
+def show(scene: Scene) -> None:
+    """Shows the file, and a download button."""
+    file = f"{scene.entry.identifier}.py"
+    make, kind = partial(ncd.source, scene.term), "text/x-python"
+    html_panel.button(f"Download {file}", make, file, kind, key="download source")
+    html = remember(
+        "listing",
+        scene.term,
+        scene.dark,
+        make=lambda: source_listing.listing_html(lines(scene.term), scene.circuit, scene.dark),
+    )
+    html_panel.show(html, "source")

@@ -1,0 +1,242 @@
+"""A walk through the diagram, forward op by op.
+
+Steps are sent in groups, and the browser moves between them. The link holds the current step; the
+server is asked only for steps that the browser does not have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from ncd.app.figure.op_card import reason
+from ncd.app.panels.walk import autograd_graph, backward_pass
+from ncd.app.panels.walk.backward_pass import FROZEN, frozen, leaves
+from ncd.app.parts.array_summary import html, shape
+from ncd.app.parts.html_panel import asked, heed, static
+from ncd.app.runtime import torch_threads
+from ncd.app.scene import captions, url
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import remember
+from ncd.circuit.circuit import Cell, Loop, Value, called, given
+from ncd.explain.chain_rule import scanless
+from ncd.run.module import Trace
+from ncd.site import markup, source_listing
+from ncd.site.forward_steps import Stop, by_side, first, stops
+from ncd.site.markup import LIGHT_JS, PANEL_CSS
+from ncd.write.torch_source.source_file import lines
+
+ARRAYS, LINES = 3, 6  # the greatest numbers of arrays and of lines that are shown for an op
+LAST = " This is done at every position of the scan; these are the last numbers."
+
+
+class Told:
+    """Writes the steps of the forward walk as HTML."""
+
+    def __init__(self, scene: Scene, trace: Trace) -> None:
+        self.scene, self.circuit, self.values = scene, scene.circuit, trace.values
+        self.names = {**called(self.circuit), **given(self.circuit)}
+        self.source = remember(
+            "painted",
+            scene.term,
+            make=lambda: source_listing.coloured_lines(lines(scene.term), self.circuit),
+        )
+        self.side = by_side(scene.circuit)
+        loops = [loop for loop in self.circuit.loops if loop.kind == "scan"]
+        self.scanned = {cell.id for loop in loops for b in loop.bodies for cell in b.cells}
+
+    def stop(self, stop: Stop) -> str:
+        """Returns the op's description, its lines of source, and its results."""
+        unit = stop.unit
+        copies = isinstance(unit, Cell) and unit.op.role == "copy" and len(stop.arrays) > 1
+        made = self._all_alike(stop) if copies else self._made(stop)
+        head = self._op(unit) if isinstance(unit, Cell) else self._end(unit)
+        inputs = unit.inputs if isinstance(unit, Cell) else ()
+        known = [value for value in inputs if value.id in self.values]
+        taken = "".join(map(self._figure, known[:ARRAYS]))
+        takes = f'<div class="gives taken">{taken}</div>' if taken else ""
+        right = f'<div>{takes}<div class="gives">{made}</div></div>'
+        return f'<div class="stop"><div class="done">{head}</div>{right}</div>'
+
+    def _end(self, unit: Loop | None) -> str:
+        if unit is None:
+            return "<h2>What goes in</h2>"
+        along = markup.text(unit.axis)
+        return (
+            f"<h2>The end of the scan</h2><p>What came out at every position of {along}, in a row, "
+            "and the state after the last.</p>"
+        )
+
+    def _op(self, cell: Cell) -> str:
+        where = " · ".join(filter(None, [self.side.get(cell.id, ""), ".".join(cell.scope)]))
+        path = f" <span class='muted'>{markup.text(where)}</span>" if where else ""
+        ids = " ".join(f"{self._named(value)}" for value in cell.inputs)
+        takes = f'<p class="takes"><span class="muted">takes</span> {ids}</p>' if ids else ""
+        why = f'<p class="why">{markup.text(reason(cell))}</p>'
+        again = LAST if cell.id in self.scanned else ""
+        code = source_listing.excerpt(
+            self.source, self.circuit, self.scene.dark, frozenset({cell.id}), LINES
+        )
+        return (
+            f'<h2 data-node="{cell.id}">{markup.role(cell.op.role, self.scene.dark)}'
+            f"{markup.text(cell.op.label)}{path}</h2>"
+            f"<p>{_sentence(cell.words)}{again}</p>{why}{takes}{code}"
+        )
+
+    def _named(self, value: Value) -> str:
+        name = markup.text(self.names.get(value.id, ""))
+        return (
+            f'<span class="array" data-array="{value.id}">{name} '
+            f"<span class='muted'>{markup.array(value.array)}</span></span>"
+        )
+
+    def _made(self, stop: Stop) -> str:
+        if not stop.arrays:
+            return '<p class="muted">Nothing: what it takes goes no further.</p>'
+        more = len(stop.arrays) - ARRAYS
+        left = f'<p class="muted">and {markup.counted(more, "array")} more</p>' if more > 0 else ""
+        return "".join(map(self._figure, stop.arrays[:ARRAYS])) + left
+
+    def _all_alike(self, stop: Stop) -> str:
+        times = f'<p class="muted">The same numbers, {len(stop.arrays)} times.</p>'
+        return self._figure(stop.arrays[0]) + times
+
+    def _figure(self, value: Value) -> str:
+        name = markup.text(self.names.get(value.id, ""))
+        return (
+            f'<figure data-array="{value.id}"><figcaption><b>{name}</b> '
+            f"{shape(value.array)}</figcaption>"
+            f"{html(value.array, self.values[value.id])}</figure>"
+        )
+
+
+def _sentence(words: str) -> str:
+    return f"{markup.text(words[:1].upper() + words[1:])}."
+
+
+TITLE = "Step"
+RUNS = True
+CONTROLS = (FROZEN,)
+KEY = "stepping"  # not "step", as a knob may have that name
+BACK = "back"  # the prefix of a step in the backward walk
+SENT, FEW = 12, 4  # the number of steps that are sent at once, and of large ones
+LIGHT = 250_000  # letters of steps that are not large
+WAYS = {"": "Forward", BACK: "Backward"}
+SCAN = (
+    '<p role="status">The arrays of a scan are made anew at every position, so none of them has '
+    "one gradient to walk back along.</p>"
+)
+
+_step = st.components.v2.component(
+    "ncd_step",
+    html=static("panels/walk/step.html"),
+    css=PANEL_CSS + static("page/flow.css") + static("panels/walk/step.css"),
+    js=LIGHT_JS + url.JS + static("panels/walk/step.js"),
+)
+
+
+def show(scene: Scene) -> None:
+    """Shows the step that the link names, with the steps around it."""
+    name = url.walked(scene.entry)
+    place = str(st.session_state.get(name, ""))
+    way, at = read(place)
+    data = _backward(scene, at) if way == BACK else _forward(scene, at)
+    data |= {
+        "page": scene.entry.name,
+        "name": name,
+        "place": place,
+        "back": way,
+        "at": at,
+        "ways": _ways(way),
+        "foot": f'<p class="muted">{captions.origin(scene)}</p>',
+    }
+    _step(
+        key=KEY,
+        data=data,
+        on_select_change=lambda: heed(KEY),
+        on_pick_change=lambda: _go(name, str(asked(KEY, "pick"))),
+    )
+
+
+def read(place: str) -> tuple[str, int]:
+    """Parses the direction and the number of a step, from 1; by default the first.
+
+    >>> read("7"), read("back3"), read("back"), read("nonsense")
+    (('', 7), ('back', 3), ('back', 1), ('', 1))
+    """
+    way = BACK if place.startswith(BACK) else ""
+    number = place.removeprefix(way)
+    known = number.isdecimal() and len(number) < 6
+    return way, max(1, int(number)) if known else 1
+
+
+def _go(name: str, place: str) -> None:
+    """Goes to the step that the browser requests; a callback."""
+    st.session_state[name] = place[:10]
+
+
+def _ways(way: str) -> str:
+    buttons = "".join(
+        f'<button type="button" data-pick="{name or 1}" '
+        f'aria-pressed="{str(name == way).lower()}">{word}</button>'
+        for name, word in WAYS.items()
+    )
+    return f'<div class="ways" role="group" aria-label="Which way">{buttons}</div>'
+
+
+def _run(at: int, count: int) -> range:
+    """Returns the group of steps that contains one."""
+    start = (min(at, count) - 1) // SENT * SENT
+    return range(start, min(count, start + SENT))
+
+
+def _sent(ids: list[tuple[str, ...]], at: int, run: range, html: list[str]) -> dict[str, Any]:
+    """Returns the group of steps, or a small part of it with this one if they are large."""
+    start = run.start
+    if sum(map(len, html)) > LIGHT:
+        skipped = (min(at, len(ids)) - 1 - start) // FEW * FEW
+        start, html = start + skipped, html[skipped : skipped + FEW]
+    return {"stops": ids, "first": start, "html": html}
+
+
+def _forward(scene: Scene, at: int) -> dict[str, Any]:
+    every = stops(scene.circuit)
+    run = _run(at, len(every))
+    trace = scene.trace
+
+    def told() -> list[str]:
+        teller = Told(scene, trace)
+        return [teller.stop(every[i]) for i in run]
+
+    key = (*scene.numbers, scene.dark, run.start)
+    html = remember("steps", scene.term, *key, make=lambda: torch_threads.run(told))
+    return _sent([stop.ids for stop in every], at, run, html)
+
+
+def _backward(scene: Scene, at: int) -> dict[str, Any]:
+    """Returns the backward walk, as in the Autograd panel."""
+    if not scanless(scene.circuit):
+        return _nowhere(SCAN)
+    off = frozen(scene)
+    dag = autograd_graph.dag(scene, off)
+    if not dag.edges:
+        return _nowhere(backward_pass.NOTHING)
+    found = backward_pass.gradients(scene, off)
+    every = backward_pass.steps(scene, dag, found)
+    run = _run(at, len(every))
+    teller = backward_pass.Told(scene, dag, found, leaves(scene))
+    key = (*scene.numbers, off, scene.dark, run.start)
+
+    def told() -> list[str]:
+        return [teller.step(every[i]) for i in run]
+
+    html = remember("steps back", scene.term, *key, make=lambda: torch_threads.run(told))
+    drawn = first(scene.circuit)
+    there = {id: stop.ids for stop in stops(scene.circuit) for id in stop.ids}
+    lit = [there.get(step.light) or there[drawn.get(step.cell, step.cell)] for step in every]
+    return _sent(lit, at, run, html)
+
+
+def _nowhere(why: str) -> dict[str, Any]:
+    return {"stops": [[]], "first": 0, "html": [why]}

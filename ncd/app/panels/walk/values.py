@@ -1,0 +1,257 @@
+"""The selected array as a map with statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import streamlit as st
+import torch
+
+from ncd.app.figure import op_card, picked_cell
+from ncd.app.parts import charts, heatmap, map_component, slice_picker
+from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.slice_picker import Cut, Dimension
+from ncd.app.runtime import torch_threads
+from ncd.app.scene import captions
+from ncd.app.scene.captions import explained
+from ncd.app.scene.scene import Scene
+from ncd.app.state.cache import remember
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value, called
+from ncd.language.axes import Array
+from ncd.site import markup
+
+BINS = 40
+MASKED = "−∞: a softmax makes it a weight of exactly 0"
+SPREAD = "standard deviation: how far from the mean the numbers lie, as a root of the mean square"
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of the finite numbers, and how many are masked (−∞) or undefined.
+
+    ``different`` counts distinct values, of whole numbers only.
+    """
+
+    mean: float
+    deviation: float
+    smallest: float
+    largest: float
+    masked: int
+    bins: tuple[int, ...]
+    different: int = 0
+    undefined: int = 0
+
+
+def statistics(tensor: torch.Tensor) -> Statistics:
+    """Computes mean, deviation (biased), extremes and histogram of the finite numbers."""
+    numbers = tensor.detach().float().flatten()
+    finite = numbers[numbers.isfinite()]
+    masked = int((numbers == -torch.inf).sum())
+    undefined = len(numbers) - len(finite) - masked
+    if not len(finite):
+        return Statistics(0, 0, 0, 0, masked, (), undefined=undefined)
+    low, high = float(finite.min()), float(finite.max())
+    bins = np.histogram(finite.cpu().numpy(), BINS, (low, high) if low < high else None)[0]
+    return Statistics(
+        float(finite.mean()),
+        float(finite.std(correction=0)),
+        low,
+        high,
+        masked,
+        tuple(map(int, bins)),
+        0 if tensor.is_floating_point() else len(tensor.unique()),
+        undefined,
+    )
+
+
+def told(array: Array, found: Statistics) -> str:
+    """Returns the statistics of an array as an HTML list."""
+    facts = {
+        "Shape": " × ".join(map(str, array.shape)) or "a number",
+        "Numbers": f"{array.numel:,}",
+        **(_whole(array, found) if array.below else _real(found)),
+    }
+    if found.masked:
+        facts[explained("Masked", MASKED)] = f"{found.masked:,}"
+    if found.undefined:
+        facts["Infinite or no number"] = f"{found.undefined:,}"
+    listed = "".join(f"<div><dt>{k}</dt><dd>{markup.text(v)}</dd></div>" for k, v in facts.items())
+    return f'<div class="told"><dl class="stats">{listed}</dl></div>'
+
+
+def _whole(array: Array, found: Statistics) -> dict[str, str]:
+    assert array.below is not None
+    return {
+        "Whole numbers below": f"{array.below.name} = {array.below.numel:,}",
+        "Different": f"{found.different:,}",
+        "Smallest": f"{found.smallest:,.0f}",
+        "Largest": f"{found.largest:,.0f}",
+    }
+
+
+def _real(found: Statistics) -> dict[str, str]:
+    return {
+        "Mean": markup.digits(found.mean),
+        explained("Spread", SPREAD): markup.digits(found.deviation),
+        "Smallest": markup.digits(found.smallest),
+        "Largest": markup.digits(found.largest),
+    }
+
+
+def show_histogram(found: Statistics, key: str) -> None:
+    """Shows a switch, and with it on a histogram of equal steps from the smallest to the largest.
+
+    It is off at first, as loading Plotly's script would slow down the page.
+    """
+    if len(found.bins) < 2 or not st.toggle("Histogram", key=key):
+        return
+    low, high = markup.digits(found.smallest), markup.digits(found.largest)
+    said = f"How many numbers are how large: {BINS} equal steps from {low} to {high}"
+    figure = charts.histogram(
+        "How large the numbers are", found.bins, found.smallest, found.largest
+    )
+    charts.show(figure, f"{key} chart", said)
+
+
+TITLE = "Values"
+RUNS = True
+CONTROLS = (map_component.COLOURS, slice_picker.PICTURE, slice_picker.SLICES, picked_cell.NUMBER)
+
+
+def show(scene: Scene) -> None:
+    """Shows the selected array or op; without a selection, the output."""
+    if not op_card.show(scene):
+        chosen = scene.selected
+        _array(scene, chosen if chosen.startswith("v") else scene.circuit.outputs[0].id)
+
+
+def _array(scene: Scene, id: str) -> None:
+    value, tensor = scene.circuit.values[id], scene.trace.values[id]
+    key = (*scene.numbers, id)
+    found = remember(
+        "statistics",
+        scene.term,
+        *key,
+        make=lambda: torch_threads.run(lambda: statistics(tensor)),
+    )
+    cut = slice_picker.chosen(value.array)
+    if not cut.dimensions:
+        map_component.show("values", head=_card(scene, value, found))
+        return
+    focus, ends = _focus(scene, value, tensor, cut, found)
+    told = [focus.numbers.told, map_component.beyond(ends, focus.ends)]
+    if any(id in body.values for loop in _scans(scene) for body in loop.bodies):
+        told.append("It is made anew at every position of the scan; these are its last numbers.")
+    map_component.show(
+        "values",
+        (map_component.COLOURS, slice_picker.PICTURE),
+        partial(_pick, scene.circuit),
+        aside=_card(scene, value, found),
+        side=slice_picker.controls(cut) + slice_picker.overview(cut, tensor, found.smallest < 0),
+        map=focus,
+        foot=(f'<p class="muted">{" ".join(filter(None, told))}</p>' if any(told) else "")
+        + _arithmetic(scene, value, cut, focus),
+    )
+    show_histogram(found, "histogram")
+
+
+def _pick(circuit: Circuit, name: str, value: str) -> None:
+    if name == map_component.BEHIND:
+        picked_cell.go_to(circuit, value)
+    elif name == map_component.ONE:
+        picked_cell.pick(picked_cell.NUMBER, value)
+    else:
+        slice_picker.pick(name, value)
+
+
+def _focus(
+    scene: Scene, value: Value, tensor: torch.Tensor, cut: Cut, found: Statistics
+) -> tuple[Map, Ends]:
+    """Returns the map of an array, and its default colour scale."""
+    whole = not tensor.is_floating_point()
+    grid = slice_picker.grid(tensor, cut)
+    ends = Ends.of(grid, signed=found.smallest < 0)
+    used = map_component.colours(ends)
+    rows, columns = cut.rows, cut.columns
+    names = called(scene.circuit).get(value.id, "")
+    by = " by ".join(dimension.words for dimension in (rows, columns) if dimension)
+    numbers = heatmap.pooled(grid, heatmap.LARGE)
+    one = picked_cell.chosen(picked_cell.NUMBER, *grid.shape)
+    focus = Map(
+        f"{value.id} {cut.picture} {grid.shape}",
+        f"{names or 'Numbers'} as a map, {by}".strip(),
+        numbers,
+        used,
+        _side(scene, rows),
+        _side(scene, columns),
+        said="",
+        square=cut.alike,
+        whole=whole,
+        pixels=slice_picker.image(tensor, cut),
+        marks=picked_cell.marks(one, numbers.block, whole=False),
+        picks=map_component.ONE,
+    )
+    return focus, ends
+
+
+def _arithmetic(scene: Scene, value: Value, cut: Cut, focus: Map) -> str:
+    """Returns the computation of the selected cell, if there is one."""
+    one = picked_cell.chosen(picked_cell.NUMBER, *focus.numbers.shape)
+    if one is None:
+        return ""
+    index = [max(0, at) for at in cut.at]
+    for dimension, at in zip(cut.shown, one[-len(cut.shown) :], strict=True):
+        index[dimension] = at
+    covers = picked_cell.pooled_note(focus.numbers, one)
+    return picked_cell.number_html(scene, value.id, index, covers)
+
+
+def _side(scene: Scene, dimension: Dimension | None) -> Side:
+    if dimension is None:
+        return Side()
+    words = () if dimension.axis.spatial else scene.words(dimension.axis.name)
+    return Side(dimension.html, dimension.words, words)
+
+
+def _card(scene: Scene, value: Value, found: Statistics) -> str:
+    where, after = _neighbours(scene, value.id)
+    name = called(scene.circuit).get(value.id, "")
+    return (
+        f'<h2 data-array="{value.id}">{markup.text(name)} {markup.array(value.array)}</h2>'
+        f'<p class="muted">{where}{f", taken by {after}" if after else ", the output"}. '
+        f"{captions.origin(scene)}</p>"
+        f"{told(value.array, found)}"
+    )
+
+
+def _scans(scene: Scene) -> list[Loop]:
+    return [loop for loop in scene.circuit.loops if loop.kind == "scan"]
+
+
+def _neighbours(scene: Scene, id: str) -> tuple[str, str]:
+    """Returns links to the op that makes an array and to those that read it."""
+    units: list[Cell | Loop] = [*scene.circuit.cells, *_scans(scene)]
+    maker = next((u for u in units if any(v.id == id for v in u.outputs)), None)
+    takers = [u for u in units if any(v.id == id for v in u.inputs)]
+    if maker is not None:
+        where = f"made by {_named(maker)}"
+    elif any(v.id == id for v in scene.circuit.inputs):
+        where = "what goes in"
+    else:
+        where = "one position of what goes into the scan"
+    return where, ", ".join(map(_named, takers))
+
+
+def _named(unit: Cell | Loop) -> str:
+    label = unit.op.label if isinstance(unit, Cell) else f"Scan along {unit.axis}"
+    return _link(unit.id, label)
+
+
+def _link(id: str, label: str) -> str:
+    return (
+        f'<span data-node="{id}" data-select="{id}" role="button" tabindex="0">'
+        f"{markup.text(label)}</span>"
+    )

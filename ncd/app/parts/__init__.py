@@ -1,0 +1,1 @@
+"""Parts of pages: maps, charts, pickers, inputs, the text editor."""

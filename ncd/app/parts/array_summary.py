@@ -1,0 +1,152 @@
+"""A summary of an array as HTML: its numbers if they are few, else small pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from ncd.app.parts import heatmap, map_component, slice_picker
+from ncd.app.parts.heatmap import Ends, Grid, Pooled
+from ncd.app.parts.slice_picker import Cut, Dimension
+from ncd.language.axes import Array
+from ncd.site import markup
+
+FEW, WIDE = 6, 8  # the largest numbers of rows and columns that are shown as a table
+FIRST = 5  # numbers that are written beside a picture
+CELLS = 64  # the cells along a side of a single picture
+MANY, TILE = 8, 32  # the number of small pictures, and the cells along a side of each
+MOST = 1_000_000  # the greatest number of values that are read for pictures
+SIDE, THIN = 190, 26  # the usual and the least side of a picture, in pixels
+
+
+def shape(array: Array) -> str:
+    """Returns the axes of an array with their sizes.
+
+    >>> from ncd import Axis
+    >>> shape(Array((Axis("k", 16),)))
+    '<i class="axis" data-axis="k">k</i> 16'
+    """
+    sized = (f"{markup.axis(axis)} {markup.text(axis.size_text)}" for axis in array)
+    return " · ".join(sized) or "a number"
+
+
+def html(array: Array, tensor: torch.Tensor) -> str:
+    """Returns a table of the numbers, or pictures with their range and the first numbers.
+
+    The tensor has exactly the array's axes. Infinite numbers are transparent in a picture.
+    """
+    cut = slice_picker.first(array)
+    if not cut.dimensions:
+        return _written(slice_picker.numbers(tensor.reshape(1, 1)), whole=bool(array.below))
+    if cut.along is None:
+        grid = slice_picker.grid(tensor, cut)
+        if grid.shape[0] <= FEW and grid.shape[1] <= WIDE:
+            return _written(grid, whole=bool(array.below))
+        shown = _single(grid, cut)
+    elif cut.coloured:
+        shown = _coloured(tensor, cut)
+    else:
+        shown = _tiles(tensor, cut)
+    return shown + _first(tensor)
+
+
+def _written(grid: Grid, whole: bool) -> str:
+    def word(number: float) -> str:
+        if number != number:
+            return "masked"
+        return f"{number:,.0f}" if whole else markup.digits(number)
+
+    rows = "".join(
+        f"<tr>{''.join(f'<td class=number>{word(float(x))}</td>' for x in row)}</tr>"
+        for row in grid
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def _single(grid: Grid, cut: Cut) -> str:
+    pooled = heatmap.pooled(grid, CELLS)
+    image = _image(pooled.maps, grid.shape, SIDE, _ends(pooled.maps))
+    return f'{image}<p class="muted">{_sides(cut)}. {_range(pooled)}</p>'
+
+
+def _tiles(tensor: torch.Tensor, cut: Cut) -> str:
+    """Returns pictures along the longest of the other axes, with one colour scale."""
+    assert cut.along is not None and cut.rows is not None
+    dimension, each = cut.dimensions[cut.along], cut.rows.size * cut.columns.size
+    run = range(min(MANY, dimension.size, max(1, MOST // each)))
+    pooled = heatmap.pooled(slice_picker.stack(tensor, cut, run), TILE)
+    ends = _ends(pooled.maps)
+    tiles = "".join(
+        f"<span>{_image(cells, pooled.shape, SIDE / 2, ends)}"
+        f"{map_component.named(dimension.axis, i, dimension.side)}</span>"
+        for i, cells in zip(run, pooled.maps, strict=True)
+    )
+    more = dimension.size - len(run)
+    left = f", {more:,} more not shown" if more else ""
+    fixed = [cut.dimensions[i] for i in cut.rest if i != cut.along]
+    at = "".join(f", at {_named(d)} = 0" for d in fixed)
+    return (
+        f'<div class="tiles">{tiles}</div><p class="muted">{_sides(cut)}; '
+        f"{markup.counted(len(run), 'picture')} along {_named(dimension)}{left}{at}. "
+        f"{_range(pooled)}</p>"
+    )
+
+
+def _coloured(tensor: torch.Tensor, cut: Cut) -> str:
+    """Returns three channels as a colour image."""
+    channels = heatmap.pooled(slice_picker.stack(tensor, cut, range(slice_picker.CHANNELS)), CELLS)
+    address = heatmap.address(heatmap.photograph(channels.maps))
+    wide, tall = _pixels(channels.shape, SIDE)
+    told = f" {channels.told}" if channels.told else ""
+    return (
+        f'<img alt="an image in colours" src="{address}" width="{wide}" height="{tall}">'
+        f"<p class='muted'>Its three channels as one image in colours.{told}</p>"
+    )
+
+
+def _image(cells: Grid, shape: Sequence[int], side: float, ends: Ends) -> str:
+    stops = heatmap.scale(ends.low < 0)
+    wide, tall = _pixels(shape, side)
+    source = heatmap.picture(cells, ends, stops)
+    return f'<img alt="" src="{source}" width="{wide}" height="{tall}">'
+
+
+def _pixels(shape: Sequence[int], side: float) -> tuple[int, int]:
+    """Returns the width and height of a picture of so many rows and columns."""
+    rows, columns = shape
+    most = max(rows, columns)
+    return max(THIN, round(side * columns / most)), max(THIN, round(side * rows / most))
+
+
+def _ends(numbers: Grid) -> Ends:
+    return Ends.of(numbers, signed=bool((numbers < 0).any()))
+
+
+def _range(pooled: Pooled) -> str:
+    """Returns a sentence about the colour scale and about pooled cells."""
+    ends = _ends(pooled.maps)
+    low, high = ("blue", "red") if ends.low < 0 else ("dark", "yellow")
+    beyond = " and beyond" if ends.beyond else ""
+    masked = "" if (pooled.maps == pooled.maps).all() else "; clear where masked"
+    return (
+        f"From {markup.digits(ends.low)}, {low}, to {markup.digits(ends.high)}, {high}{beyond}"
+        f"{masked}. {pooled.told}"
+    ).strip()
+
+
+def _first(tensor: torch.Tensor) -> str:
+    """Returns the first numbers, in memory order."""
+    numbers = tensor.flatten()[:FIRST].tolist()
+    told = " ".join(f"{n:,}" if isinstance(n, int) else markup.digits(n) for n in numbers)
+    more = " …" if tensor.numel() > FIRST else ""
+    return f"<p class='numbers'><span class='muted'>begins</span> {told}{more}</p>"
+
+
+def _sides(cut: Cut) -> str:
+    rows = f"{_named(cut.rows)} down, " if cut.rows else ""
+    return f"{rows}{_named(cut.columns)} across"
+
+
+def _named(dimension: Dimension) -> str:
+    return dimension.html

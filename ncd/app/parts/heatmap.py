@@ -1,0 +1,276 @@
+"""Heat maps pooled to screen size, and arrays of any shape as pictures."""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from math import ceil, prod
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from ncd.site import markup
+from ncd.site.markup import GREY as GREY
+from ncd.site.markup import POSITIVE as POSITIVE
+from ncd.site.markup import SIGNED, SIGNED_DARK
+
+Grid = NDArray[np.float32]
+LARGE, SMALL = 256, 84  # the cells along a side of the large map and of a small picture
+FEW, RARE = 3, 2000  # outliers ignored: at least 3, or one in 2000
+OUTLIERS_FROM = 12  # outliers are ignored only in arrays with more numbers
+DARK = ContextVar("dark", default=False)  # whether the page of this run is dark
+FAR = 5.0  # an outlier is at least this many times as large as the other numbers
+
+
+def scale(signed: bool) -> str:
+    """Returns the hex stops for numbers with or without signs.
+
+    >>> scale(signed=False) == POSITIVE, scale(signed=True) == SIGNED
+    (True, True)
+    """
+    if not signed:
+        return POSITIVE
+    return SIGNED_DARK if DARK.get() else SIGNED
+
+
+@lru_cache
+def palette(stops: str) -> bytes:
+    """Returns 256 colours interpolated between the given hex stops, three bytes each.
+
+    >>> palette(GREY)[:6], len(palette(POSITIVE))
+    (b'\\x00\\x00\\x00\\x01\\x01\\x01', 768)
+    """
+    colours = np.array([list(bytes.fromhex(stop)) for stop in stops.split()])
+    at, places = np.linspace(0, 1, 256), np.linspace(0, 1, len(colours))
+    channels = [np.interp(at, places, colours[:, i]) for i in range(3)]
+    return np.uint8(np.round(np.stack(channels, 1))).tobytes()
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Maps whose cells stand for blocks of numbers, by their mean or their largest value."""
+
+    maps: Grid  # (…, rows, columns)
+    shape: tuple[int, int]
+    block: tuple[int, int] = (1, 1)
+    largest: bool = False
+
+    @property
+    def told(self) -> str:
+        """A sentence about the pooling; empty if nothing was pooled."""
+        if self.block == (1, 1):
+            return ""
+        what = "the largest number" if self.largest else "means"
+        (rows, columns), (high, wide) = self.shape, self.block
+        return f"{rows:,} × {columns:,} numbers, shown as {what} of {high} × {wide}."
+
+
+def pooled(maps: Grid, most: int) -> Pooled:
+    """Pools maps to at most ``most`` cells a side; masked numbers (NaN) are ignored.
+
+    A cell is the mean of a block of numbers. If the mean would hide a few outliers, every cell is
+    the number of its block that is furthest from zero.
+
+    >>> pooled(np.arange(6, dtype=np.float32).reshape(1, 6), 3).maps
+    array([[0.5, 2.5, 4.5]], dtype=float32)
+    >>> pooled(np.eye(8, dtype=np.float32)[:1] * 9, 2).maps
+    array([[9., 0.]], dtype=float32)
+    """
+    shape = maps.shape[-2:]
+    rows, columns = (math.ceil(size / most) for size in shape)
+    if (rows, columns) == (1, 1):
+        return Pooled(maps, shape)
+    blocks = _blocks(maps, rows, columns)
+    known = np.isfinite(blocks)
+    numbers, count = np.where(known, blocks, 0), known.sum((-3, -1))
+    means = numbers.sum((-3, -1)) / np.maximum(count, 1)
+    high, low = numbers.max((-3, -1)), numbers.min((-3, -1))
+    furthest = np.where(high >= -low, high, low)
+    largest = bool(np.abs(means).max(initial=0) < 0.5 * np.abs(furthest).max(initial=0))
+    cells = np.where(count > 0, furthest if largest else means, np.nan)
+    return Pooled(cells.astype(np.float32), shape, (rows, columns), largest)
+
+
+def _blocks(maps: Grid, rows: int, columns: int) -> Grid:
+    """Cuts maps into blocks: (…, cells down, rows, cells across, columns)."""
+    high, wide = maps.shape[-2:]
+    more = [(0, 0)] * (maps.ndim - 2) + [(0, -high % rows), (0, -wide % columns)]
+    full = np.pad(maps, more, constant_values=np.nan)
+    return full.reshape(*maps.shape[:-2], -(-high // rows), rows, -(-wide // columns), columns)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The range of a colour scale, and the number of outliers far beyond it."""
+
+    low: float
+    high: float
+    beyond: int = 0
+    largest: float = 0.0
+
+    @staticmethod
+    def of(numbers: Grid, *, signed: bool) -> Ends:
+        """Returns the range from zero to the largest number, or symmetric about zero if ``signed``.
+
+        A few outliers are ignored, because with them all other numbers would have the same colour.
+
+        >>> Ends.of(np.float32([*range(16), 1000]), signed=False)
+        Ends(low=0.0, high=15.0, beyond=1, largest=1000.0)
+        """
+        sizes = np.abs(numbers[np.isfinite(numbers)])
+        largest, few = float(sizes.max(initial=0)), max(FEW, len(sizes) // RARE)
+        high, beyond = largest, 0
+        if len(sizes) > OUTLIERS_FROM:
+            top = np.sort(np.partition(sizes, -few - 1)[-few - 1 :])[::-1].astype(float)
+            gaps = (n for n in range(1, few + 1) if top[n - 1] > FAR * top[n] > 0)
+            beyond = next(gaps, few if top[0] > FAR * top[few] > 0 else 0)
+            high = float(top[beyond])
+        high = high or 1.0
+        return Ends(-high if signed else 0.0, high, beyond, largest)
+
+    @property
+    def whole(self) -> Ends:
+        """The same scale, extended to the largest number."""
+        high = self.largest or 1.0
+        return Ends(-high if self.low < 0 else 0.0, high, self.beyond, self.largest)
+
+
+def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
+    """Returns a map as a small image in a data URL; masked cells are transparent."""
+    share = (cells - ends.low) / (ends.high - ends.low)
+    known = np.isfinite(share)
+    if not known.all():
+        share = np.where(known, share, 0)
+    shades = (share.clip(0, 1) * 255).round().astype(np.uint8)
+    return _coloured(shades, known, palette(stops))
+
+
+def sheet(maps: Grid, ends: Ends, stops: str = POSITIVE) -> str:
+    """Returns one picture of several maps, (maps, rows, columns), one below the other."""
+    return picture(maps.reshape(-1, maps.shape[-1]), ends, stops)
+
+
+def _coloured(shades: NDArray[np.uint8], known: NDArray[np.bool_], colours: bytes) -> str:
+    if known.all():
+        image = Image.fromarray(shades, mode="P")
+        image.putpalette(colours)
+    else:
+        table = np.frombuffer(colours, np.uint8).reshape(256, 3)
+        image = Image.fromarray(np.dstack([table[shades], np.uint8(known * 255)]))
+    return _address(image)
+
+
+def photograph(channels: Grid) -> NDArray[np.uint8]:
+    """Returns three maps as the red, green and blue of one image, scaled to their extremes."""
+    numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
+    low, high = float(numbers.min()), float(numbers.max())
+    return np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
+
+
+def address(pixels: NDArray[np.uint8]) -> str:
+    """Returns a colour image as a data URL."""
+    return _address(Image.fromarray(pixels))
+
+
+def _address(image: Image.Image) -> str:
+    file = BytesIO()
+    image.save(file, "png", compress_level=1)
+    return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+
+
+def shown(count: int, at: int, most: int) -> range:
+    """Returns the group of ``most`` pictures, out of ``count``, that contains number ``at``.
+
+    >>> shown(100, 70, 32), shown(100, 99, 32)
+    (range(64, 96), range(96, 100))
+    """
+    start = at // most * most
+    return range(start, min(count, start + most))
+
+
+WIDE, TALL = 960, 640  # pixels of a picture
+LEAST = 48  # pixels to which a picture with few rows or columns is stretched
+MOST_PICTURES = 72  # the greatest number of pictures
+GAP = 3
+BEHIND = 128  # the grey between pictures
+
+
+@dataclass(frozen=True)
+class Mosaic:
+    """The picture as a data URL, its size, and a description."""
+
+    address: str
+    size: tuple[int, int]
+    told: str
+
+
+def mosaic(numbers: Grid, colours: int | None) -> Mosaic:
+    """Returns numbers as a picture; the axis ``colours``, of length 3, is red, green and blue.
+
+    Numbers outside 0 to 1 are scaled between their extremes.
+
+    >>> mosaic(np.zeros((6, 9, 3), np.float32), 2).told
+    '6 × 9 pixels'
+    """
+    if colours is None:
+        pictures = np.repeat(numbers[..., None], 3, -1)
+    else:
+        pictures = np.moveaxis(numbers, colours, -1)
+    while pictures.ndim < 3:
+        pictures = pictures[None]
+    (high, wide), lead = pictures.shape[-3:-1], pictures.shape[:-3]
+    count = prod(lead)
+    flat = _stretched(_shades(pictures).reshape(count, high, wide, 3)[:MOST_PICTURES])
+    across = prod(lead[1:]) if len(lead) > 1 and prod(lead[1:]) <= 12 else min(len(flat), 8)
+    image = Image.fromarray(_tiled(flat, across))
+    image.thumbnail((WIDE, TALL), Image.Resampling.BOX)
+    return Mosaic(address(np.asarray(image)), image.size, _told(numbers, lead, (high, wide), count))
+
+
+def _told(numbers: Grid, lead: tuple[int, ...], size: tuple[int, int], count: int) -> str:
+    low, high = float(numbers.min()), float(numbers.max())
+    words = [f"{size[0]:,} × {size[1]:,} pixels"]
+    if lead:
+        words.insert(0, f"{' × '.join(map(str, lead))} pictures of")
+    if count > MOST_PICTURES:
+        words.append(f"(the first {MOST_PICTURES})")
+    if low < 0 or high > 1:
+        words.append(f"from {markup.digits(low)} (black) to {markup.digits(high)}")
+    return " ".join(words)
+
+
+def _shades(numbers: Grid) -> NDArray[np.uint8]:
+    low, high = min(0.0, float(numbers.min())), max(1.0, float(numbers.max()))
+    return np.round(255 * (numbers - low) / (high - low)).astype(np.uint8)
+
+
+def _stretched(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Returns pictures (n, h, w, 3) with few, long rows made higher."""
+    high, wide = pictures.shape[1:3]
+    if max(high, wide) < LEAST:
+        by = ceil(LEAST / max(high, wide))
+        return pictures.repeat(by, 1).repeat(by, 2)
+    if wide > 20 * high:
+        return pictures.repeat(ceil(wide / 20 / high), 1)
+    if high > 20 * wide:
+        return pictures.repeat(ceil(high / 20 / wide), 2)
+    return pictures
+
+
+def _tiled(pictures: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
+    """Returns pictures side by side, ``across`` in each row."""
+    count, high, wide, _ = pictures.shape
+    down = ceil(count / across)
+    whole = np.full(
+        (down * (high + GAP) - GAP, across * (wide + GAP) - GAP, 3), BEHIND, dtype=np.uint8
+    )
+    for n, picture in enumerate(pictures):
+        row, column = divmod(n, across)
+        y, x = row * (high + GAP), column * (wide + GAP)
+        whole[y : y + high, x : x + wide] = picture
+    return whole

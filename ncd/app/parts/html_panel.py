@@ -1,0 +1,102 @@
+"""HTML that highlights the selection, its style files, download buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import streamlit as st
+
+from ncd.app.state import selection
+from ncd.app.state.controls import Control, pick
+from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+
+VIEW = Path(__file__).parents[1]
+
+
+def static(*paths: str) -> str:
+    """Returns the text of one or more files, joined; each path starts at ``ncd/app``.
+
+    >>> static("teach/quiz.css", "figure/scrub.css").count("{") > 2
+    True
+    """
+    return "".join((VIEW / path).read_text() for path in paths)
+
+
+class File(NamedTuple):
+    """A static file; its name contains a hash of its content."""
+
+    name: str
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, end: str, kind: str, text: str) -> File:
+        return cls(f"ncd-{sha256(text.encode()).hexdigest()[:12]}.{end}", kind, text)
+
+
+def button(
+    label: str,
+    make: Callable[[], str | bytes],
+    name: str,
+    kind: str,
+    *,
+    key: str,
+    help: str | None = None,
+    width: Literal["content", "stretch"] = "content",
+) -> None:
+    """Shows a button that downloads what ``make`` returns, as a file of this name and type."""
+    st.download_button(label, make, name, kind, key=key, help=help, on_click="ignore", width=width)
+
+
+OPENS = "<i data-opens></i>"  # ends what its panel shows: all that follows has its place now
+
+_panel = st.components.v2.component(
+    "ncd_panel",
+    html='<div class="ncd"><div class="content"></div></div>',
+    css=PANEL_CSS + DIAGRAM_CSS + static("panels/tensors/cells.css"),
+    js=LIGHT_JS + static("parts/html_panel.js"),
+)
+
+
+def show(
+    html: str,
+    key: str,
+    controls: Sequence[Control] = (),
+    on_pick: Callable[[str], None] | None = None,
+) -> None:
+    """Shows HTML (escaped by :mod:`ncd.site.markup`).
+
+    Elements with ``data-axis``, ``data-node`` or ``data-array`` are highlighted together with all
+    that share the value. A click on ``data-select`` selects the element. One on
+    ``data-pick="i=3"`` sets the control ``i``, and so does a change of an input with
+    ``data-set="i"``; ``on_pick`` is called with what sets no control.
+    """
+
+    def picked() -> None:
+        value = asked(key, "pick")
+        name, _, text = str(value or "").partition("=")
+        if not pick(controls, name, text) and on_pick is not None and isinstance(value, str):
+            on_pick(value)
+
+    _panel(
+        key=key,
+        data={"html": html},
+        on_select_change=lambda: heed(key),
+        on_pick_change=picked,
+    )
+
+
+def heed(key: str) -> None:
+    """Applies a selection made in a component; a callback."""
+    value = asked(key, "select")
+    if isinstance(value, dict):
+        selection.heed(value)
+
+
+def asked(key: str, name: str) -> Any:
+    """Returns the value that a component has sent under a name, or None."""
+    state = st.session_state.get(key)
+    return None if state is None else getattr(state, name, None)

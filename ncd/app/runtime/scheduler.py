@@ -1,0 +1,137 @@
+"""The scheduler: of all visitors' runs, one at a time makes a diagram, and one makes the rest.
+
+Threads that share Python's interpreter lock slow each other down: of ten runs that begin together,
+each would end only when all do. With turns, the first ends as if it were alone. A run that waits
+for something else gives up its turn in the meantime.
+
+A run begins with its diagram. All that follows its first pause, such as the open panel, waits in a
+second queue while a diagram is due, and does not block the diagrams that come later. So a server
+beyond its capacity still sends diagrams soon, and panels wait. If a visitor moves a slider again
+while their run waits, the run ends, and the newest one takes its place in the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from heapq import heapify, heappop, heappush
+from itertools import count
+from threading import Lock, local
+from time import perf_counter
+from typing import NamedTuple
+
+from ncd.app.runtime import streamlit_internals
+
+EVERY = 0.1  # seconds between checks whether the visitor has asked for another run
+FIRST, REST = 0, 1  # the queues: diagrams, and all that follows them
+
+
+class Waiting(NamedTuple):
+    """A thread that waits for its turn; the smallest comes first."""
+
+    since: float
+    number: int
+    lock: Lock
+
+
+_guard, _here, _numbers = Lock(), local(), count()
+_lines: tuple[list[Waiting], list[Waiting]] = [], []
+_taken = [False, False]
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Waits for its turn, and holds it while the enclosed code runs; turns can be nested.
+
+    >>> with turn(), turn():
+    ...     pass
+    """
+    if _lane() is not None:
+        yield
+        return
+    _take(FIRST)
+    try:
+        yield
+        _here.rest = None
+    finally:
+        if _lane() is not None:
+            _give()
+
+
+@contextmanager
+def aside(late: bool = True) -> Iterator[None]:
+    """Gives up the turn while the enclosed code runs; diagrams go first then, if ``late``."""
+    held = _lane() is not None
+    if held:
+        _give()
+    try:
+        yield
+    finally:
+        if held:
+            _take(REST if late else FIRST)
+
+
+def waited() -> float:
+    """Returns how many seconds this thread has waited for its turns in total."""
+    return getattr(_here, "waited", 0.0)
+
+
+def _lane() -> int | None:
+    return getattr(_here, "lane", None)
+
+
+def _since(lane: int) -> float:
+    """Returns when this thread began to wait in a queue; a run keeps its place in it."""
+    name = ("first", "rest")[lane]
+    since: float | None = getattr(_here, name, None)
+    if since is None:
+        since = perf_counter()
+        setattr(_here, name, since)
+    return since
+
+
+def _take(lane: int) -> None:
+    began, mine = perf_counter(), Waiting(_since(lane), next(_numbers), Lock())
+    mine.lock.acquire()
+    with _guard:
+        heappush(_lines[lane], mine)
+        _grant()
+    check = streamlit_internals.stop_check()
+    try:
+        while not mine.lock.acquire(timeout=EVERY if check else -1):
+            if check:
+                check()
+    except BaseException:
+        _leave(lane, mine)
+        raise
+    _here.lane, _here.first = lane, None
+    _here.waited = waited() + perf_counter() - began
+    if lane == REST and check:
+        check()
+
+
+def _leave(lane: int, mine: Waiting) -> None:
+    """Gives up a place in a queue, or the turn if it has come in the meantime."""
+    with _guard:
+        if mine in _lines[lane]:
+            _lines[lane].remove(mine)
+            heapify(_lines[lane])
+        else:
+            _taken[lane] = False
+        _grant()
+
+
+def _give() -> None:
+    lane, _here.lane = _here.lane, None
+    with _guard:
+        _taken[lane] = False
+        _grant()
+
+
+def _grant() -> None:
+    """Hands each free turn to the first in its queue; the second only while no diagram is due."""
+    for lane in (FIRST, REST):
+        due = _taken[FIRST] or _lines[FIRST]
+        if _lines[lane] and not _taken[lane] and (lane == FIRST or not due):
+            _taken[lane] = True
+            heappop(_lines[lane]).lock.release()

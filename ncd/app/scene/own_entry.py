@@ -1,0 +1,312 @@
+"""The system that a visitor has written or pasted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import torch
+
+from ncd.answers.answer_sentences import LETTERS, cost_sentence, memory_sentences, result_sentence
+from ncd.answers.plain_answer import reading_of, with_usual_sizes
+from ncd.app.runtime import scheduler, streamlit_internals
+from ncd.app.scene.session_weights import OWN
+from ncd.app.state.link_text import unpacked
+from ncd.circuit.elaborate import Axes, elaborate, needed_sizes
+from ncd.drawing.pipeline import drawn_wires
+from ncd.errors import LimitError, NCDError, UnknownNameError, unknown
+from ncd.jobs.source_reading import reader
+from ncd.language.axes import Axis, Marked
+from ncd.language.op import Op
+from ncd.language.terms import Term, rebuilt
+from ncd.notation.call_form import ModuleCall
+from ncd.notation.term_reader import TextError
+from ncd.ops.opaque_call import CLOSED, COMMON, ELSEWHERE, FOLDED, closed_name
+from ncd.read.configs.config_reader import is_config, read_config
+from ncd.read.recognise import Reading, is_source
+from ncd.run.module import CircuitModule
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.tensors.einops_patterns import EINOPS, line_entry
+from ncd.systems.training.trained_weights import MOST as MOST_BYTES
+from ncd.systems.training.trained_weights import Learned, written
+
+
+def prepare() -> None:
+    """Starts the process that reads sources, as a visitor comes who may paste one."""
+    reader().workers.prepare()
+
+
+def reading(text: str) -> Reading:
+    """Returns what a text gives: its term, and what a page says about it.
+
+    >>> found = reading("nn.Linear(8, 3)")
+    >>> found.term.cod.spec, found.kind
+    ('b:1 d:3', 'a line of PyTorch')
+
+    Raises TextError for a text that cannot be read, and ParseError with the explanation of an
+    error message.
+    """
+    return _pasted(text) if is_source(text) else reading_of(text)
+
+
+def _pasted(text: str) -> Reading:
+    with scheduler.aside():
+        return reader().read(text, streamlit_internals.session_id())
+
+
+NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
+SAMPLE = """Axes(t=seq(12), m=64, d=256)(
+    Wire("t m -> t m, t m")
+    >> (Linear("m -> d", "gate") >> Elementwise("silu")) @ Linear("m -> d", "up")
+    >> Map("d, d -> d", "$1 * $2")
+    >> Linear("d -> m", "down")
+)
+"""
+# The overloads without side effects.
+OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self", "vec")
+FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
+MOST = 10**6  # larger sizes get no slider
+PARTS, ARRAYS = 8_000, 500  # of a term, and into and out of each part, which take seconds to draw
+WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalogue has 5,670
+
+
+@dataclass(frozen=True)
+class Own:
+    """The entry of a text, the kind of the text, a note, and the error of its module, if any.
+
+    ``sentence`` says what comes out, ``costs`` what that takes, ``lines`` are the shapes that lines
+    of a source make, ``memory`` is whether it is a model whose memory is of interest, ``call`` is
+    how its module is made, ``ops`` are the ids of the ops of its lines.
+    """
+
+    entry: Entry
+    kind: str
+    note: str = ""
+    failure: TextError | None = None
+    sentence: str = ""
+    costs: str = ""
+    memory: bool = False
+    lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    call: ModuleCall = field(default_factory=ModuleCall)
+    ops: Mapping[int, str] = field(default_factory=dict)
+
+
+def own_entry(text: str) -> Entry:
+    """Returns the entry of a text; its knobs are the sizes in the text and those it leaves open.
+
+    >>> entry = own_entry('Id("~y:5 m:8") >> Linear("m -> k", "W")')
+    >>> [(knob.name, knob.default) for knob in entry.knobs]
+    [('y', 5), ('m', 8), ('k', 16)]
+    >>> str(entry.build(m=3).dom.spec)
+    '~y:5 m:3'
+
+    Raises TextError for text that is no term, and NCDError for one that cannot be built.
+    """
+    return own(text).entry
+
+
+@lru_cache(64)
+def own(text: str) -> Own:
+    """Returns the entry of a text, and what a page says about it; a text is read once for both.
+
+    Raises TextError for text that is no term, and NCDError for one that cannot be built.
+    """
+    if is_config(text):
+        model = read_config(text)
+        entry = model.entry(NAME, text)
+        costs = "\n".join(memory_sentences(model)[:-1])  # what fits is a panel
+        note = " ".join(model.notes)
+        sentence = _sentence(entry)
+        return Own(entry, "a published configuration", note, None, sentence, costs, memory=True)
+    found = reading(text)
+    least = is_source(text)
+    term = _closed(found.term) if least else found.term  # a source names no op by itself
+    _check_parts(term)
+    entry = _entry(term, NAME, "Yours", "Your own text", text, least)
+    entry = replace(entry, training=found.call.training)
+    _check_wires(entry)
+    if found.failure is not None:
+        sentence = ""
+    elif least:
+        sentence = result_sentence(found.term.cod, found.shapes, LETTERS)
+    else:
+        sentence = _sentence(entry)
+    costs = cost_sentence(found.term) if least and found.failure is None else ""
+    told = found.kind, found.note, found.failure, sentence, costs
+    return Own(entry, *told, lines=found.lines, call=found.call, ops=found.ops)
+
+
+def _sentence(entry: Entry) -> str:
+    """Returns the sentence about the results of a system, or nothing if its sizes do not meet."""
+    try:
+        term = entry.build()
+        return result_sentence(term.cod, [array.shape for array in term.cod])
+    except NCDError:  # is told beside what can be drawn
+        return ""
+
+
+def _check_parts(term: Term) -> None:
+    """Raises LimitError for too many parts, or one with too many arrays.
+
+    Raises UnknownNameError for a torch function that visitors may not call.
+    """
+    if term.nodes > PARTS:
+        fact = f"it has {term.nodes:,} parts, and at most {PARTS:,} can be drawn"
+        raise LimitError(fact, cure="fewer")
+    _check_part(term)
+
+
+def _check_wires(entry: Entry) -> None:
+    """Raises LimitError for a diagram with too many wires."""
+    try:
+        count = drawn_wires(elaborate(entry.build()))
+    except NCDError:  # is told beside what can be drawn
+        return
+    if count > WIRES:
+        fact = f"its diagram has {count:,} wires from column to column, and at most {WIRES:,} fit"
+        raise LimitError(fact, cure="fewer arrays at once")
+
+
+def _check_part(term: Term) -> None:
+    if (count := len(term.dom) + len(term.origins)) > ARRAYS:
+        fact = f"a part takes and gives {count:,} arrays, and at most {ARRAYS} can be drawn"
+        raise LimitError(fact, cure="fewer")
+    if isinstance(term, Op) and term.calls and not _may_run(term):
+        raise _no_function(term.calls)
+    for part in term.children:
+        _check_part(part)
+
+
+def _closed(value: Any) -> Any:
+    """Returns a term whose boxes have names that torch lacks, but for those that visitors may call.
+
+    So they are drawn with their shapes, and nothing can run them.
+    """
+    if type(value) is tuple:
+        return tuple(map(_closed, value))
+    if isinstance(value, Op) and not _may_run(value):
+        return rebuilt(value, lambda own: closed_name(own) if own == value.calls else own)
+    return rebuilt(value, _closed) if isinstance(value, Term) else value
+
+
+def _may_run(op: Op) -> bool:
+    """Returns whether visitors may call the function of an op; of most ops there is none."""
+    space, _, name = op.calls.partition(".")
+    function, _, overload = name.partition(".")
+    listed = f"{space}.{function}" in FUNCTIONS and overload in OVERLOADS
+    return not op.calls or listed or space in (CLOSED, ELSEWHERE, FOLDED)
+
+
+def _no_function(function: str) -> NCDError:
+    """Returns the error for a function that visitors may not call; one of torch is no slip."""
+    name = function.removeprefix("aten.").partition(".")[0]
+    if hasattr(torch.ops.aten, name):
+        fact = f"this page does not call {function} of torch"
+        return UnknownNameError(fact, cure="an op of the language in its place")
+    return unknown("function on this page", function, FUNCTIONS)
+
+
+SERVED: dict[str, Entry] = {}  # the user's own modules, by the addresses of their pages
+FAILURES: dict[str, str] = {}  # the error messages of those that fail, by the same addresses
+
+
+def serve(title: str, term: Term, failure: str = "", module: CircuitModule | None = None) -> str:
+    """Adds a page for the user's own term; returns its address.
+
+    It runs with the weights of ``module`` where the sizes on the page fit them.
+
+    >>> from ncd import parse
+    >>> serve("Net", parse('Id("~y:5 m:8") >> Linear("m -> k", "W")')), SERVED["own-net"].title
+    ('own-net', 'Net')
+
+    Raises NCDError for a term that cannot be built.
+    """
+    name = f"own-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"
+    SERVED[name] = _entry(term, name, title, "A module of your own", name, least=True)
+    FAILURES[name] = failure
+    if module is not None and sum(x.nbytes for x in module.state_dict().values()) < MOST_BYTES:
+        OWN[name] = Learned(written(module, {"system": title}), "of the module itself")
+    return name
+
+
+def _entry(term: Term, name: str, title: str, source: str, text: str, least: bool = False) -> Entry:
+    """Returns the entry of a term, with a knob for every size, or for the independent ones only."""
+    bare, known, usual = with_usual_sizes(term)
+    marks = known | usual
+    marks = _needed(bare, marks, {axis.name for axis in term.dom.axes}) if least else marks
+    sides = {name: _side(mark) for name, mark in marks.items()}
+    knobs = tuple(_knob(name, marks[name]) for name, n in sides.items() if n and n <= MOST)
+
+    def system(**sizes: int) -> Term:
+        own = {name: _turned(mark, sizes.get(name)) for name, mark in marks.items()}
+        return Axes(**own)(bare) if own else bare
+
+    return Entry(name, title, source, knobs, system, section="Yours", text=text)
+
+
+def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
+    """Returns the system of a page's address and query, or None if there is none."""
+    text = unpacked(asked.get(TEXT, SAMPLE))
+    if page == EINOPS.name and TEXT in asked and text is not None:
+        return line_entry(text)  # whose line is checked when it is built
+    if page != NAME:
+        return SERVED.get(page) or CATALOGUE.get(page)
+    try:
+        return None if text is None else own_entry(text)
+    except NCDError:
+        return None
+
+
+def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str, Marked]:
+    """Returns the independent sizes, and those of the inputs."""
+    order = sorted(marks, key=lambda name: _count(marks[name]))
+    sizes = {name: Axis(name, _plain(marks[name])) for name in order}
+    first = [name for name in marks if name in inputs]
+    try:
+        names = needed_sizes(bare, sizes, first).union(first)
+        known = {name: mark for name, mark in marks.items() if name in names}
+        return known if _shapes(Axes(**known)(bare)) == _shapes(Axes(**marks)(bare)) else marks
+    except NCDError:
+        return marks
+
+
+def _count(mark: Marked) -> int:
+    """Returns a size as one number, for sorting: small sizes become knobs before large ones."""
+    return prod(mark.size) if isinstance(mark.size, tuple) else int(mark.size)
+
+
+def _plain(mark: Marked) -> int | tuple[int, ...]:
+    return mark.size if isinstance(mark.size, tuple) else int(mark.size)
+
+
+def _shapes(term: Term) -> list[tuple[int, ...]]:
+    """Returns the shape of every array; raises SizeError where one is not known."""
+    return [value.array.shape for value in elaborate(term).values.values()]
+
+
+def _side(mark: Marked) -> int | None:
+    """Returns the size as one number; None for a group whose sides differ."""
+    if isinstance(mark.size, tuple):
+        return mark.size[0] if len(set(mark.size)) == 1 else None
+    return mark.size if isinstance(mark.size, int) else None
+
+
+def _turned(mark: Marked, size: int | None) -> Marked:
+    """Returns the mark with another size."""
+    if size is None:
+        return mark
+    new = (size,) * len(mark.size) if isinstance(mark.size, tuple) else size
+    return replace(mark, size=new)
+
+
+def _knob(name: str, mark: Marked) -> Knob:
+    size = _side(mark)
+    assert size is not None
+    what = "each side" if isinstance(mark.size, tuple) else "size"
+    what = "positions" if mark.sequence else what
+    return Knob(name, 1, max(64, 4 * size), size, help=what, least=1)

@@ -1,0 +1,259 @@
+"""The state of one run of a page: the term at its knobs, and everything derived from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from time import sleep
+from typing import Any, TypeVar
+
+import torch
+
+import ncd
+from ncd.app.runtime import scheduler, torch_threads
+from ncd.app.scene.refusal import Refusal, refuse
+from ncd.app.state import hide_sizes, selection
+from ncd.app.state.cache import SHELF, kept, known, remember
+from ncd.app.state.hide_sizes import Veil
+from ncd.circuit.circuit import Circuit
+from ncd.circuit.costs import Cost, cost_of
+from ncd.circuit.elaborate import elaborate
+from ncd.errors import NCDError
+from ncd.language.arguments import Labels
+from ncd.language.number_formats import Formats
+from ncd.language.terms import Term
+from ncd.run.device import Timer
+from ncd.run.guard import check
+from ncd.run.measurement import medians
+from ncd.run.module import CircuitModule, Trace, in_formats
+from ncd.systems.catalogue_entry import Entry
+from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.training.trained_weights import Learned, read_weights
+
+T = TypeVar("T")
+FLOAT32 = Formats()
+QUICK = 50_000_000  # FLOPs: some milliseconds
+MANY = 50  # ops of a run that takes a millisecond or more whatever their sizes
+BRIEF = 0.001  # seconds of a run that is repeated, as anything can interrupt it
+LARGE, REST = 500_000_000, 0.2  # FLOPs of a run that waits until a slider rests; seconds
+LONG = 2_000_000_000  # some tenths of a second
+SUBSCRIPTS = 0.82  # a drawing may shrink until its names have 11 pixels; this keeps it larger
+PHONE = 0.94  # the same where the room is scarce
+LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A system at its settings, with the figure's callouts if ``notes``.
+
+    ``wide`` is the width of the diagram's column in pixels; files and slides have none.
+    ``refused`` says why the settings could not be built, ``learned`` holds trained weights, if any,
+    ``veil`` says what a quiz hides, and ``about`` is the array or op of a question, whose block is
+    drawn open.
+    """
+
+    entry: Entry
+    settings: Mapping[str, int]
+    seed: int
+    device: str
+    feed: Feed
+    dark: bool
+    labels: Labels
+    selected: str
+    term: Term
+    notes: bool = True
+    wide: int | None = None
+    refused: Refusal | None = None
+    learned: Learned | None = None
+    veil: Veil | None = None
+    about: str = ""
+    formats: Formats = FLOAT32
+
+    def choosing(self, selected: str) -> Scene:
+        """Returns the scene with another selection."""
+        return replace(self, selected=selected)
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """The options with which :func:`ncd.draw` draws its diagram."""
+        own = self.entry.look(self.settings, self.notes and not self.narrow)
+        usual = {**own, "labels": self.labels, "dark": self.dark, "width": self.width}
+        usual["formats"] = self.formats
+        return hide_sizes.look(usual) if self.veil else usual
+
+    @property
+    def width(self) -> float:
+        """The width for which its diagram is drawn, in pixels."""
+        own, share = self.entry.width, PHONE if self.narrow else SUBSCRIPTS
+        return own if self.wide is None else min(own, share * self.wide)
+
+    @property
+    def narrow(self) -> bool:
+        """Returns whether the column is as narrow as a phone; callouts then stand below the
+        diagram.
+        """
+        return self.wide == selection.WIDTHS[0]
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The reason why it cannot run, if it cannot."""
+        own = self.entry, self.settings, self.term, self.formats, self.device
+        return self.refused or limited(*own)
+
+    @property
+    def runs(self) -> bool:
+        """Returns whether it can be run."""
+        return self.refusal is None
+
+    @property
+    def sized(self) -> bool:
+        """Returns whether every axis has its size; shapes and source then need no run."""
+        return all(a.size is not None for v in self.circuit.values.values() for a in v.array)
+
+    @property
+    def circuit(self) -> Circuit:
+        return elaborate(self.term)
+
+    @property
+    def cost(self) -> Cost:
+        return cost_of(self.circuit, self.formats)
+
+    @property
+    def long(self) -> bool:
+        """Returns whether a run takes so long that it starts only when asked for."""
+        return self.cost.flops > LONG or self.cost.parameters > LONG // 100
+
+    @property
+    def quick(self) -> bool:
+        """Returns whether a forward pass takes only some milliseconds."""
+        return self.cost.flops < QUICK and self.cost.parameters < QUICK // 100
+
+    def work(self, make: Callable[[], T]) -> T:
+        """Returns ``make()``, run in a thread for torch; others get the turn if it takes long."""
+        if self.quick:
+            return torch_threads.run(make)
+        with scheduler.aside():
+            if self.cost.flops > LARGE:
+                sleep(REST)  # a slider that moves on ends this run before it costs anything
+            return torch_threads.run(make, long=self.long)
+
+    @property
+    def weights(self) -> tuple[Hashable, ...]:
+        """Returns everything that the module depends on, apart from the term."""
+        trained = self.learned.key if self.learned else ""
+        return self.seed, self.device, trained, self.formats, self.entry.training
+
+    @property
+    def numbers(self) -> tuple[Hashable, ...]:
+        """Returns everything that the numbers of a run depend on, apart from the term."""
+        return *self.weights, self.feed.key
+
+    @property
+    def module(self) -> CircuitModule:
+        """The compiled module, shared by all visitors with the same term and never modified."""
+        return remember("module", self.term, *self.weights, make=lambda: self.work(self._compiled))
+
+    @property
+    def compiled(self) -> bool:
+        """Returns whether its module exists already."""
+        return known("module", self.term, *self.weights) is not None
+
+    def _compiled(self) -> CircuitModule:
+        if not self.learned and self.formats.plain and self.device == "cpu":
+            check(self.circuit)
+            module = CircuitModule(self.circuit, self.seed, shared=True)
+            return module.train(self.entry.training)
+        module = ncd.compile(self.term, self.seed, self.device)
+        if self.learned:
+            read_weights(module, self.learned.weights, finite=False)
+        return in_formats(module, self.formats).train(self.entry.training)
+
+    @property
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        """The inputs, shared like the module."""
+        given = self.term, self.seed, self.device
+        return remember("inputs", *given, self.feed.key, make=lambda: self.feed.tensors(*given))
+
+    @property
+    def trace(self) -> Trace:
+        """The value of every array."""
+        return remember("trace", self.term, *self.numbers, make=lambda: self.work(self._run))
+
+    def _run(self) -> Trace:
+        module, inputs, timer = self.module, self.inputs, Timer(self.device)
+        timer.mark()
+        with torch.no_grad():
+            found = ncd.trace(module, *inputs)
+        timer.mark()
+        if not self.quick or len(self.circuit.cells) > MANY:  # long enough to be timed
+            (taken,) = timer.laps()
+            remember("run seconds", self.term, self.device, make=lambda: taken)
+        return found
+
+    @property
+    def seconds(self) -> float:
+        """The median time of a forward pass on the device; of a long one that for the panel."""
+        return remember("seconds", self.term, self.device, make=self._measured)
+
+    @property
+    def known_seconds(self) -> float | None:
+        """The median time if it has been measured already, else None."""
+        seconds: float | None = known("seconds", self.term, self.device)
+        return seconds
+
+    def _measured(self) -> float:
+        taken: float | None = known("run seconds", self.term, self.device)
+        if taken is not None:
+            return taken
+        with scheduler.aside(late=False):  # only a message has to be sent afterwards
+            return self.work(self._time)
+
+    def _time(self) -> float:
+        module, inputs = self.module, self.inputs
+        calls = {"forward": lambda: module(*inputs)}  # usually warmed up by the trace
+        with torch.no_grad():
+            once = medians(calls, device=self.device, rounds=1, warm=0)["forward"]
+            if once > BRIEF:
+                return once
+            return medians(calls, device=self.device, rounds=3, warm=0)["forward"]
+
+    def words(self, axis: str) -> tuple[str, ...]:
+        """The words at the positions of an axis, if there are any."""
+        return self.feed.shown(axis)
+
+
+def built(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
+    """Returns the term at these settings; or the part that can be drawn, and the refusal."""
+    key = ("built", entry.key, tuple(settings.items()))
+    return kept(SHELF, key, lambda: _build(entry, settings))
+
+
+def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
+    try:
+        return entry.build(**settings), None
+    except NCDError as error:
+        return error.sketch, refuse(error, entry, settings, error.sketch)
+
+
+def limited(
+    entry: Entry,
+    settings: Mapping[str, int],
+    term: Term,
+    formats: Formats = FLOAT32,
+    device: str = "cpu",
+) -> Refusal | None:
+    """Returns the reason why a term is too large to run here, if it is."""
+    limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
+    key = ("limited", entry.key, tuple(settings.items()), limits, formats, device)
+    return kept(SHELF, key, lambda: _limit(entry, settings, term, formats, device))
+
+
+def _limit(
+    entry: Entry, settings: Mapping[str, int], term: Term, formats: Formats, device: str
+) -> Refusal | None:
+    try:
+        check(elaborate(term), watched=True, formats=formats, device=device)  # shows every array
+    except NCDError as error:
+        return refuse(error, entry, settings, term)
+    return None

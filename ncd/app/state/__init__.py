@@ -1,0 +1,1 @@
+"""The state of a session: cache, controls, knobs, selection."""

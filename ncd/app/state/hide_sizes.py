@@ -1,0 +1,178 @@
+"""Drawings, texts and source without sizes, for the quiz."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, called
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.elements.labels import Label, math
+from ncd.drawing.elements.primitives import (
+    Dot,
+    DrawnFence,
+    DrawnGlyph,
+    DrawnWire,
+    Extra,
+    Outline,
+    Text,
+)
+from ncd.errors import NCDError
+from ncd.language.axes import Axis
+from ncd.language.op import Op
+from ncd.language.terms import rewrite
+from ncd.site import markup
+from ncd.site.op_cards import title
+from ncd.site.quiz_facts import plain
+
+ASKED = "?"
+SIZE = re.compile(r", size [^,]+")
+END = re.compile(r"=\d.*")  # the last position, at the bracket of a scan
+LITERAL = re.compile(r'(<span class="number-literal">)[^<]*(</span>)')
+T = TypeVar("T", DrawnGlyph, Extra)
+
+
+@dataclass(frozen=True)
+class Veil:
+    """The id of the array that the quiz asks for, and the ids of those already answered."""
+
+    asked: str
+    known: frozenset[str] = frozenset()
+
+    @property
+    def hidden(self) -> str:
+        """The id of the array whose axis names are hidden too; empty once it is answered."""
+        return "" if self.asked in self.known else self.asked
+
+    def around(self, circuit: Circuit) -> frozenset[str]:
+        """Returns the ids of the ops and loops that make or take the hidden array."""
+        units: tuple[Cell | Loop, ...] = (*circuit.cells, *circuit.loops)
+        ends = {unit.id: {v.id for v in (*unit.inputs, *unit.outputs)} for unit in units}
+        return frozenset(id for id, own in ends.items() if self.hidden in own)
+
+
+def look(usual: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the drawing options with names only, without callouts and cell grids."""
+    return {**usual, "labels": "names", "notes": {}, "cells": False}
+
+
+def drawing(whole: Drawing, circuit: Circuit, veil: Veil) -> Drawing:
+    """Returns the drawing without sizes, except those of answered arrays."""
+    around, cells = veil.around(circuit), {cell.id: cell for cell in circuit.cells}
+    scans = {loop.id for loop in circuit.loops if loop.kind == "scan"}
+    return replace(
+        whole,
+        description="The sizes are hidden, and one shape is asked for.",
+        fences=tuple(_endless(f) if f.id in scans else f for f in whole.fences),
+        wires=tuple(_wire(wire, veil) for wire in whole.wires),
+        glyphs=tuple(_glyph(glyph, veil, around, cells) for glyph in whole.glyphs),
+        labels=tuple(_text(text, veil) for text in whole.labels),
+        extras=tuple(_extra(extra, veil) for extra in whole.extras),
+    )
+
+
+def _wire(wire: DrawnWire, veil: Veil) -> DrawnWire:
+    if wire.array == veil.hidden:
+        return replace(wire, axis="", words="an axis of the array that is asked for")
+    if wire.array in veil.known:
+        return wire
+    return replace(wire, words=SIZE.sub("", wire.words))
+
+
+def _text(text: Text, veil: Veil) -> Text:
+    """Returns a label without its size, centred where the full label stood."""
+    hidden = bool(veil.hidden) and text.array == veil.hidden
+    told = any(map(str.isalpha, text.label.typed.text)) or text.array in veil.known
+    if not text.axis or (told and not hidden):
+        return text
+    label = math(ASKED, text.label.typed.size) if hidden else _named(text)
+    return replace(_relabelled(text, label), axis="" if hidden else text.axis)
+
+
+def _relabelled(text: Text, label: Label) -> Text:
+    at = text.at._replace(x=text.at.x + (text.label.width - label.width) / 2)
+    return replace(text, label=label, at=at)
+
+
+def _named(text: Text) -> Label:
+    """Returns the name of an axis as a label, or a question mark if it has only a size."""
+    typed = text.label.typed
+    name = ASKED if text.axis.isdecimal() else text.axis
+    return math(name, typed.size, bold=typed.bold, bar=typed.bar)
+
+
+def _glyph(
+    glyph: DrawnGlyph, veil: Veil, around: frozenset[str], cells: Mapping[str, Cell]
+) -> DrawnGlyph:
+    words = glyph.words
+    if glyph.cells or glyph.node not in cells:
+        words = words.partition(":")[0].partition("(")[0].strip() or "folded"
+    else:
+        cell = cells[glyph.node]
+        words = cell.op.label if glyph.node in around else _unsized(cell)
+    return replace(_inside(glyph, veil), words=words)
+
+
+def _endless(scan: DrawnFence) -> DrawnFence:
+    """Returns the brackets of a scan without the number of its positions."""
+
+    def unsized(text: Text) -> Text:
+        typed = text.label.typed
+        return _relabelled(text, math(END.sub(f"={ASKED}", typed.text), typed.size))
+
+    begin, *ends = scan.title
+    return replace(scan, title=(begin, *map(unsized, ends)))
+
+
+def _unsized(cell: Cell) -> str:
+    """Returns the description of an op without sizes, or its label if that needs sizes."""
+    try:
+        op: Op = rewrite(cell.op, _bare)
+        return op.words(op.site(rewrite(cell.site.ins, _bare)))
+    except NCDError:
+        return cell.op.label
+
+
+def _bare(axis: Axis) -> Axis:
+    return replace(axis, size=None)
+
+
+def _extra(extra: Extra, veil: Veil) -> Extra:
+    if veil.hidden and extra.of == veil.hidden:
+        extra = replace(extra, words="")
+    return _inside(extra, veil)
+
+
+def _inside(part: T, veil: Veil) -> T:
+    def item(own: Outline | Dot | Text) -> Outline | Dot | Text:
+        return _text(own, veil) if isinstance(own, Text) else own
+
+    return replace(part, items=tuple(map(item, part.items)))
+
+
+def words(circuit: Circuit, veil: Veil, told: Mapping[str, str]) -> dict[str, str]:
+    """Returns hover texts without sizes; ``told`` are the full texts."""
+    names = called(circuit)
+    found = {id: told[id] for id in veil.known if id in told}
+    for id, value in circuit.values.items():
+        if id not in found:
+            shape = ASKED if id == veil.hidden else markup.array(plain(value.array))
+            found[id] = f"{markup.text(names.get(id, ''))} {shape}".strip()
+    return found | {fence.id: _title(fence) for fence in circuit.fences}
+
+
+def _title(fence: Fence) -> str:
+    return markup.text(title(fence))
+
+
+def code(line: str, html: str) -> str:
+    """Returns a line of source with its numbers hidden; a docstring line becomes empty.
+
+    >>> code("x = 12", 'x = <span class="number-literal">12</span>')
+    'x = <span class="number-literal">?</span>'
+    """
+    if '"""' in line:
+        return ""
+    return LITERAL.sub(rf"\g<1>{ASKED}\g<2>", html)

@@ -1,0 +1,294 @@
+"""The values of the knobs, stored in the session by name."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from ncd.run.device import devices
+from ncd.systems.catalogue_entry import Entry, Knob, Preset
+
+SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
+MOST = 10**9  # larger numbers would be rounded by the slider in the browser
+NOTES, RANGES, TYPED = "notes", "ranges", "typed"
+UNSEEN = "unseen"  # the values that were set last, and until when a browser may not show them
+LAG = 1.0  # seconds until a busy browser shows what it was sent
+# Names of sizes in PyTorch and in published configurations, with the knob and its meaning.
+USUAL = {
+    **dict.fromkeys(("d_model", "embed_dim", "hidden_size", "n_embd"), ("m", "features")),
+    **dict.fromkeys(("heads", "n_heads", "num_heads", "nhead", "n_head"), ("h", "heads")),
+    **dict.fromkeys(("d_k", "d_head", "head_dim"), ("k", "features")),
+    **dict.fromkeys(("d_ff", "dim_feedforward", "intermediate_size"), ("d", "hidden features")),
+    **dict.fromkeys(("layers", "n_layers", "num_layers", "n_layer"), ("n", "layers")),
+    "seq_len": ("t", "positions"),
+    "vocab_size": ("v", "symbols"),
+    "channels": ("c", "channels"),
+    "kernel_size": ("w", "kernel"),
+    "stride": ("s", "stride"),
+}
+PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
+WORD = r"[^\W\d]\w*"
+BARE = rf"\s+(?!{WORD}(?:\s*[=:]|\s+-?\d))"  # a space that is no end of a word that stands alone
+SAID = re.compile(rf"({WORD})(?:\s*[=:]\s*|{BARE})(-?\d{{1,3}}(?:,\d{{3}})+(?!\d)|[^\s,;=:]+)")
+
+
+def settings(entry: Entry) -> dict[str, int]:
+    """Returns every knob's value from the session, before any widget is made.
+
+    A missing value becomes the default, an illegal one the nearest legal one.
+    """
+    found = entry.within(asked := {knob.name: _value(knob) for knob in entry.knobs})
+    put({name: n for name, n in found.items() if n != asked[name]})
+    return found
+
+
+def seed() -> int:
+    """Returns the seed of weights and random arrays."""
+    return _value(SEED)
+
+
+def device() -> str:
+    """Returns the chosen device, or the first of this machine's devices."""
+    known = devices()
+    chosen = st.session_state.get("device", known[0])
+    if chosen not in known:
+        note("device", f"There is no device “{str(chosen)[:20]}” here. It runs on {known[0]}.")
+        chosen = known[0]
+    if st.session_state.get("device") != chosen:
+        st.session_state["device"] = chosen
+    return str(chosen)
+
+
+def _value(knob: Knob) -> int:
+    held = st.session_state.get(knob.name, knob.default)
+    if isinstance(held, str):
+        value, said = read(knob, held)
+        note(knob.name, said)
+    else:
+        value = min(knob.legal(int(held)), MOST if knob is not SEED else SEED.max)
+    right = bool(value) if knob.switch else value
+    if knob.name not in st.session_state or held != right:
+        st.session_state[knob.name] = right
+    return value
+
+
+def take(entry: Entry) -> None:
+    """Parses the knob values of a link, and adds a note for every value that had to be changed."""
+    st.session_state[NOTES], st.session_state[RANGES] = {}, {}
+    settings(entry)
+    seed()
+    device()
+
+
+def read(knob: Knob, asked: str) -> tuple[int, str]:
+    """Returns the legal value nearest to a text, and a note if it differs.
+
+    >>> h, n1 = Knob("h", 1, 16, 4), Knob("n1", 4, 256, 64, multiple=4)
+    >>> read(h, "96"), read(h, "0")
+    ((96, ''), (1, 'h cannot be 0: it is 1 or more. The nearest is 1.'))
+    >>> read(h, "4.5"), read(h, "abc")
+    ((4, 'h is a whole number: 4.5 became 4.'), (4, '“abc” is no whole number. h is 4.'))
+    >>> read(n1, "71")[0]
+    72
+    """
+    if knob.switch:
+        return _read_switch(knob, asked)
+    number, name = _number(asked), label(knob.name)
+    if number is None:
+        return knob.default, f"“{asked[:20]}” is no whole number. {name} is {knob.default}."
+    if abs(number) > max(MOST, SEED.max):
+        return knob.default, f"{asked[:20]} is more than fits in here. {name} is {knob.default}."
+    value = min(knob.legal(round(number)), SEED.max if knob is SEED else MOST)
+    if value == number:
+        return value, ""
+    if value == round(number):
+        return value, f"{name} is a whole number: {asked[:20]} became {value:,}."
+    verb = "goes" if knob.limits.startswith("from") else "is"
+    said = f"{name} cannot be {asked[:20]}: it {verb} {knob.limits}."
+    return value, f"{said} The nearest is {value:,}."
+
+
+def _number(asked: str) -> float | None:
+    """Returns the number in a text, or None if there is none (``inf`` counts as none)."""
+    plain = asked.replace(",", "")
+    try:
+        number = float(plain)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) or plain.strip("-").isdecimal() else None
+
+
+def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:
+    words = {"true": 1, "1": 1, "false": 0, "0": 0}
+    if asked.lower() in words:
+        return words[asked.lower()], ""
+    return knob.default, f"{knob.name} is true or false, and “{asked[:20]}” is neither."
+
+
+# --- typed, published, and back -------------------------------------------------------------------
+
+
+def typed(entry: Entry) -> None:
+    """Sets the sizes in a text such as ``h=96 m=12288``; the callback of the text field.
+
+    Usual names such as ``d_model`` stand for the knobs in ``USUAL``.
+    """
+    text = str(st.session_state.get(TYPED, ""))[:200]
+    known = {knob.name: knob for knob in entry.knobs}
+    st.session_state.get(NOTES, {}).pop(TYPED, None)
+    said, wrong = spelled(text)
+    for word, asked in said.items():
+        name, meant = (word, "") if word in known else USUAL.get(word.lower(), (word, ""))
+        if name in known and known[name].help.startswith(meant):
+            value, why = read(known[name], asked)
+            put({name: value})
+            note(name, why)
+        else:
+            wrong.append(word)
+    if wrong:
+        names = ", ".join(map(label, known))
+        what = ", ".join(f"“{word[:20]}”" for word in wrong[:3])
+        first = entry.knobs[0].name
+        note(
+            TYPED, f"There is no size {what} here. Type {first}=8, for example; there are {names}."
+        )
+    else:
+        st.session_state[TYPED] = ""
+
+
+def spelled(text: str) -> tuple[dict[str, str], list[str]]:
+    """Parses sizes from a text; returns them by name, and the words that cannot be read.
+
+    >>> spelled("h=96, m = 12,288 n₀: 7 x")
+    ({'h': '96', 'm': '12,288', 'n0': '7'}, ['x'])
+    """
+    plain = text.translate(str.maketrans(SMALL, PLAIN))
+    rest = re.split(r"[\s,;]+", SAID.sub(" ", plain).strip())
+    return dict(SAID.findall(plain)), [word for word in rest if word]
+
+
+def put(values: Mapping[str, int]) -> None:
+    """Sets knobs; for use in callbacks."""
+    unseen = _unseen()
+    for name, value in values.items():
+        held = st.session_state.get(name)
+        new = bool(value) if isinstance(held, bool) else value
+        if new != held:
+            unseen[name] = unseen.get(name, (held,))[0], new
+            st.session_state[UNSEEN] = unseen, math.inf
+        st.session_state[name] = new
+        forget(name)
+
+
+def outdated(name: str) -> bool:
+    """Returns whether a browser reports what it showed before a value that it has just been sent.
+
+    The new value then stays. A browser sends all its sliders with each message, also with one that
+    overtakes the answer to the message before.
+    """
+    unseen = _unseen()
+    before, new = unseen.get(name, (None, None))
+    if new is None or st.session_state[name] != before:
+        unseen.pop(name, None)  # it has been moved on from there
+        return False
+    st.session_state[name] = new
+    return True
+
+
+def sent() -> None:
+    """Records that the browser has been sent every value."""
+    st.session_state[UNSEEN] = _unseen(), time.monotonic() + LAG
+
+
+def _unseen() -> dict[str, tuple[Any, Any]]:
+    """Returns the values that the browser may not show yet: what it shows, and what was set."""
+    values, until = st.session_state.get(UNSEEN, ({}, 0.0))
+    return values if time.monotonic() < until else {}
+
+
+def scrubbed(entry: Entry, said: object) -> None:
+    """Sets the sizes that were dragged in the diagram; a callback."""
+    known = {knob.name: knob for knob in entry.knobs if knob.is_size}
+    for name, asked in said.items() if isinstance(said, Mapping) else ():
+        if name in known and isinstance(asked, int | float):
+            value, why = read(known[name], str(asked)[:20])
+            put({name: value})
+            note(name, why)
+
+
+def reset(entry: Entry, given: Mapping[str, str]) -> None:
+    """Resets the whole sidebar, inputs included; a callback."""
+    st.session_state[NOTES], st.session_state[RANGES] = {}, {}
+    put({knob.name: knob.default for knob in (*entry.knobs, SEED)})
+    for name, value in {"device": devices()[0], **given, "preset": None, "formats": ""}.items():
+        st.session_state[name] = value
+
+
+def choose(entry: Entry, name: str | None) -> None:
+    """Sets the knobs of a preset, and all others to their defaults; a callback."""
+    published = entry.preset(name).knobs if name else {}
+    put({knob.name: published.get(knob.name, knob.default) for knob in entry.knobs})
+
+
+def chosen(entry: Entry, values: Mapping[str, int]) -> Preset | None:
+    """Returns the preset with the current sizes; of several, the one that fixes the most knobs.
+
+    >>> import ncd
+    >>> entry = ncd.catalogue["multi-head-attention"]
+    >>> chosen(entry, entry.settings({"h": 8, "k": 64, "m": 512, "y": 7})).title
+    'Transformer, base'
+    """
+    found = [preset for preset in entry.presets if preset.knobs.items() <= values.items()]
+    return max(found, key=lambda preset: len(preset.knobs), default=None)
+
+
+def span(knob: Knob, value: int) -> tuple[int, int]:
+    """Returns the range of a slider, extended to include a value outside it that was requested."""
+    ranges: dict[str, tuple[int, int]] = st.session_state.setdefault(RANGES, {})
+    low, high = ranges.get(knob.name, (knob.min, knob.max))
+    if not low <= value <= high:
+        double = 1 << (value - 1).bit_length()
+        low, high = min(low, value), max(high, min(double, MOST, knob.bounds[1] or MOST))
+        ranges[knob.name] = low, high
+    return low, high
+
+
+# --- notes and names ------------------------------------------------------------------------------
+
+
+def note(name: str, text: str) -> None:
+    """Shows a note beside a knob until the knob moves."""
+    if text:
+        st.session_state.setdefault(NOTES, {})[name] = text
+
+
+def forget(name: str) -> None:
+    """Removes the note beside a knob; a callback."""
+    st.session_state.get(NOTES, {}).pop(name, None)
+
+
+def told(name: str) -> str:
+    """Returns the note beside a knob as escaped Markdown."""
+    text = st.session_state.get(NOTES, {}).get(name, "")
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~&" else c for c in text)
+
+
+def beside(names: Iterable[str]) -> dict[str, object]:
+    """Returns the notes for these names and the extended slider ranges."""
+    notes = st.session_state.get(NOTES, {})
+    said = {name: notes[name] for name in names if name in notes} if notes else {}
+    return {NOTES: said, RANGES: dict(st.session_state.get(RANGES, {}))}
+
+
+def label(name: str) -> str:
+    """Returns a knob's name with subscript digits.
+
+    >>> label("n0"), label("c_2")
+    ('n₀', 'c₂')
+    """
+    return re.sub(r"_(?=\d+$)", "", name).translate(str.maketrans(PLAIN, SMALL))

@@ -1,0 +1,78 @@
+"""Text inside a link, and session keys that a link stores."""
+
+from __future__ import annotations
+
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from urllib.parse import quote
+
+MARK = "z."  # the prefix of compressed text
+LINK = 6000  # the greatest number of letters in a link
+LONGEST = 120_000  # the greatest number of letters in a text
+
+
+def packed(text: str) -> str:
+    """Returns the form of a text in a link; empty if it is too long.
+
+    >>> packed("a b -> b a"), unpacked(packed("layer " * 900)) == "layer " * 900
+    ('a b -> b a', True)
+    """
+    small = zlib.compress(text.encode("utf-8", "replace"), 9)
+    short = MARK + urlsafe_b64encode(small).decode().rstrip("=")
+    plain = not text.startswith(MARK) and len(quote(text)) <= len(short)
+    found = text if plain else short
+    return found if len(quote(found)) <= LINK else ""
+
+
+def unpacked(said: str) -> str | None:
+    """Returns the text that a part of a link stands for; None if it is invalid or too long.
+
+    >>> unpacked("z.AAAA") is None, unpacked("b i d, b j d -> b i j")
+    (True, 'b i d, b j d -> b i j')
+    """
+    if not said.startswith(MARK):
+        return said if len(said) <= LONGEST else None
+    try:
+        # b64decode skips invalid letters; the checksum of zlib then rejects a damaged text
+        small = urlsafe_b64decode(said.removeprefix(MARK).encode("ascii") + b"==")
+        opened = zlib.decompressobj()
+        text = opened.decompress(small, 4 * LONGEST).decode()
+    except (ValueError, zlib.error):
+        return None
+    return text if opened.eof and len(text) <= LONGEST else None
+
+
+Value = str | int | bool
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A session key: its default, its allowed values, if limited, and its greatest length.
+
+    Pages share the values of keys with the same ``meaning``; a long text may be ``packed``
+    (compressed).
+    """
+
+    default: Value
+    among: tuple[str, ...] = ()
+    meaning: str = ""
+    longest: int = 100
+    packed: bool = False
+
+    def read(self, text: str) -> Value | None:
+        """Returns the value that a text stands for, or None if it is not valid.
+
+        >>> Kept(False).read("1"), Kept("op", ("op", "all")).read("no")
+        (True, None)
+        """
+        if isinstance(self.default, bool):
+            return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+        if self.packed:
+            return unpacked(text)
+        if self.default == "0" and not (text.isdecimal() and len(text) < 10):
+            return None
+        if isinstance(self.default, int):
+            return text[: self.longest]  # parsed by the knobs
+        known = text in self.among if self.among else len(text) <= self.longest
+        return text if known else None

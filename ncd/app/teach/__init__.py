@@ -1,0 +1,1 @@
+"""Teaching: quiz, questions, and the presenter view."""

@@ -1,0 +1,185 @@
+"""A lesson in class: the presenter view, and the question below the diagram.
+
+The browser alone walks through the views. Each view is the address of a page, so the page itself
+needs no code for it.
+
+The link has it under ``ask``, so that a lecturer's screen and a hundred phones show the same one.
+The answer is computed from the term, and leaves the server once somebody has chosen. In the
+presenter the key for the next view first shows the answer (``presenter.js``).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cache
+
+import streamlit as st
+
+from ncd.app.parts import html_panel
+from ncd.app.parts.html_panel import static
+from ncd.app.scene import url
+from ncd.app.scene.own_entry import NAME, SERVED
+from ncd.app.scene.scene import Scene
+from ncd.app.state import hide_sizes, selection
+from ncd.app.state.cache import remember
+from ncd.app.state.hide_sizes import Veil
+from ncd.language.axes import Array, Axis
+from ncd.site import markup
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.catalogue_entry import Entry
+from ncd.systems.lessons.computed_questions import Answer, Question, question
+
+# Hides the menu before the first paint.
+EARLY = """<script>
+const presented = new URLSearchParams(location.search);
+if (presented.has("present"))
+  document.documentElement.dataset.present = presented.get("with") === "panel" ? "panel" : "alone";
+</script>"""
+
+FILES = ("view_list.js", "lesson.js", "presenter.js")
+JS = ("page/copy_link.js", *(f"teach/{file}" for file in FILES))
+
+_present = st.components.v2.component(
+    "ncd_present",
+    html=static("teach/presenter.html"),
+    css=static("teach/presenter.css"),
+    js=static(*JS),
+)
+
+
+def show_presenter(entry: Entry) -> None:
+    """Shows the buttons: copy link or code, lesson, present, add a view."""
+    sizes = [knob.name for knob in entry.knobs]
+    framed = bool(os.environ.get("NCD_FRAMES", "").strip())  # other sites may show it
+    data = {"sizes": sizes, "framed": framed, "pages": _titles()}
+    _present(key="present", data=data, width="content")
+
+
+_leave = st.components.v2.component(
+    "ncd_unpresented",
+    js="""
+export default function () {
+  delete document.documentElement.dataset.present;
+  const query = new URLSearchParams(location.search);
+  if (!query.has("present")) return;
+  for (const name of ["present", "with"]) query.delete(name);
+  history.replaceState(history.state, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
+}
+""",
+)
+
+
+def leave() -> None:
+    """Leaves the presenter view on a page that has nothing to present: its text is corrected."""
+    _leave(key="unpresented")
+
+
+@cache
+def _titles() -> dict[str, str]:
+    """Returns the titles of all pages, by their names."""
+    return {name: entry.title for name, entry in (CATALOGUE | SERVED).items()} | {NAME: "Yours"}
+
+
+KEY = "prediction"
+CHOSEN = "predicted"  # a session key: the question that was answered, and with what
+SHOW = "show"  # in place of an answer: nobody has guessed
+SHOWS = f'<button type="button" class="show" data-pick="{SHOW}">Show the answer</button>'
+CSS = static("teach/prediction.css")
+
+
+def with_question(scene: Scene) -> Scene:
+    """Returns the scene with what is asked for selected, and hidden if its shape is asked for."""
+    found = asked(scene)
+    if found is None or not found.about:
+        return scene
+    chosen = replace(scene.choosing(found.about), about=found.about)
+    if _chosen(scene) or not found.hides:
+        return chosen
+    others = frozenset(scene.circuit.values) - {found.about}
+    return replace(chosen, veil=Veil(found.about, others))
+
+
+def asked(scene: Scene) -> Question | None:
+    """Returns the question of the link, if this system has it at its sizes and no quiz is on."""
+    ask = str(st.session_state.get(selection.ASK, ""))
+    if not ask or st.session_state.get(selection.QUIZ):
+        return None
+    key = ask, tuple(scene.settings.items())
+    make = lambda: (question(scene.entry, scene.settings, ask),)  # noqa: E731
+    (found,) = remember("prediction", scene.term, scene.entry.key, *key, make=make)
+    return found
+
+
+def reveal() -> None:
+    """Shows the answer of the link's question; a callback."""
+    _choose(SHOW)
+
+
+def _identity() -> tuple[str, str]:
+    """Returns the page and the question of the session."""
+    return st.session_state[url.STATE].page, str(st.session_state.get(selection.ASK, ""))
+
+
+def _choose(answer: str) -> None:
+    """Keeps the first answer to a question; a callback."""
+    kept = st.session_state.get(CHOSEN)
+    if not (kept and kept[0] == _identity()):
+        st.session_state[CHOSEN] = _identity(), answer[:20]
+
+
+def _chosen(scene: Scene) -> str:
+    """Returns the answer that was given to the question of the link, or an empty text."""
+    kept = st.session_state.get(CHOSEN)
+    return str(kept[1]) if kept and kept[0] == _identity() else ""
+
+
+def show_question(scene: Scene) -> None:
+    """Shows the question below the diagram, if the link has one."""
+    found = asked(scene)
+    if found is None:
+        return
+    with st.container(key="prediction-box"):
+        html_panel.show(f"<style>{CSS}</style>{_html(found, _chosen(scene))}", KEY, on_pick=_choose)
+
+
+def _html(found: Question, chosen: str) -> str:
+    """Returns the question with its answers as buttons, marked once one was chosen."""
+    rows = "".join(_answer(found, n, chosen) for n in range(len(found.answers)))
+    show, told = ("", _told(found, chosen)) if chosen else (SHOWS, _room(found))
+    buttons = f'<div class="answers" role="group" aria-label="Answers">{rows}{show}</div>'
+    return (
+        f'<div class="predict"><p class="asked">{markup.text(found.text)}</p>{buttons}{told}</div>'
+    )
+
+
+def _room(found: Question) -> str:
+    """Returns the room of the answer: a text about as long, which says nothing of it."""
+    words = -(-len(f"{_verdict(found, '')} {found.why}") // 5)
+    return f'<p class="room" aria-hidden="true">{"nnnn " * words}</p>'
+
+
+def _told(found: Question, chosen: str) -> str:
+    return f'<p role="status">{_verdict(found, chosen)} {markup.text(found.why)}</p>'
+
+
+def _answer(found: Question, n: int, chosen: str) -> str:
+    right, own = n == found.right, chosen == str(n)
+    mark, kind = ("✓ ", "right") if right else ("✗ ", "wrong") if own else ("", "other")
+    letter, words = "ABCD"[n], _words(found.answers[n])
+    if not chosen:
+        return f'<button type="button" data-pick="{n}"><b>{letter}</b> {words}</button>'
+    return f'<span class="{kind}"><b>{mark}{letter}</b> {words}</span>'
+
+
+def _words(answer: Answer) -> str:
+    if isinstance(answer, Array):
+        return markup.sized(hide_sizes.plain(answer))
+    return markup.axis(answer) if isinstance(answer, Axis) else markup.text(answer)
+
+
+def _verdict(found: Question, chosen: str) -> str:
+    letter = "ABCD"[found.right]
+    if chosen == SHOW:
+        return f"It is <b>{letter}</b>."
+    return "<b>Right.</b>" if chosen == str(found.right) else f"No: it is <b>{letter}</b>."

@@ -1,0 +1,328 @@
+"""The quiz about shapes: questions, rounds, locked panels.
+
+The selected array is the question: a click on a wire chooses it, and the link contains it with
+``quiz=1``. Sizes of inputs and layers are given, by the knobs. Answers are graded in the browser,
+by the ``grading.js`` of pages without a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import streamlit as st
+
+from ncd.app.parts import html_panel
+from ncd.app.parts.html_panel import static
+from ncd.app.scene.scene import Scene
+from ncd.app.state import hide_sizes, selection
+from ncd.app.state.cache import remember
+from ncd.app.state.hide_sizes import Veil
+from ncd.app.teach.lesson_view import reveal
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value, called
+from ncd.drawing.pipeline import draw
+from ncd.language.axes import Axis
+from ncd.language.torch_code import Arg
+from ncd.site import markup, source_listing
+from ncd.site.markup import DIAGRAM_CSS, GRADING_JS, LIGHT_JS, PANEL_CSS
+from ncd.site.quiz_facts import axis_facts, computed_axes, plain, taken_axes
+from ncd.write.torch_source.source_file import lines
+
+
+def askable(circuit: Circuit) -> tuple[str, ...]:
+    """Returns the ids of arrays with known sizes, in the order in which they are made."""
+    sized = lambda value: all(axis.size is not None for axis in value.array)  # noqa: E731
+    return tuple(value.id for value in circuit.values.values() if sized(value))
+
+
+def array_of(circuit: Circuit, selected: str) -> str:
+    """Returns the array that a selection means: the output of a selected op or block."""
+    if selected in circuit.values:
+        return selected
+    units: tuple[Cell | Loop, ...] = (*circuit.cells, *circuit.loops)
+    made = {unit.id: unit.outputs for unit in units}
+    made |= {fence.id: fence.states[-1] for fence in circuit.fences}
+    last = made.get(selected, ())
+    return last[0].id if last else ""
+
+
+def visible_arrays(scene: Scene) -> Mapping[str, tuple[str, ...]]:
+    """Returns the drawn arrays except inputs and arrays passed on unchanged.
+
+    Each comes with the names of its axes from the upper wire to the lower.
+    """
+    folded = selection.folded(scene.circuit)
+
+    def make() -> dict[str, tuple[str, ...]]:
+        drawing = draw(scene.term, **hide_sizes.look(scene.look), folded=folded)
+        given = {value.id for value in scene.circuit.inputs}
+        passed = {v.id for cell in scene.circuit.cells if _passes(cell) for v in cell.outputs}
+        wires = sorted((wire for wire in drawing.wires), key=lambda wire: wire.path[0].a.y)
+        shown = dict.fromkeys(wire.array for wire in wires if wire.array not in given | passed)
+        return {id: tuple(wire.axis for wire in wires if wire.array == id) for id in shown}
+
+    return remember("asked for", scene.term, scene.entry.key, folded, make=make)
+
+
+def is_given(circuit: Circuit, value: Value) -> bool:
+    """Returns whether an array is an input, or an input passed on unchanged."""
+    maker = circuit.makers.get(value.id)
+    if maker is None:
+        return any(value.id == own.id for own in circuit.inputs)
+    return _passes(maker) and all(is_given(circuit, own) for own in maker.inputs)
+
+
+def _passes(cell: Cell) -> bool:
+    calls = cell.torch
+    return all(isinstance(own, Arg) for own in (calls if isinstance(calls, tuple) else (calls,)))
+
+
+@dataclass
+class LockedPanel:
+    """A panel during a quiz: source or shapes without sizes, else a sentence that says why not."""
+
+    TITLE: str
+    RUNS: bool = False
+
+    def show(self, scene: Scene) -> None:
+        """Shows the panel without sizes."""
+        assert scene.veil is not None
+        html = {"Source": _source, "Shapes": _shapes}.get(self.TITLE, _locked)(scene)
+        html_panel.show(html, "covered", on_pick=lambda _: _end())
+
+
+def _end() -> None:
+    """Ends the quiz, or the question of a lesson; a callback."""
+    st.session_state[selection.QUIZ] = ""
+    reveal()
+
+
+def _locked(scene: Scene) -> str:
+    return (
+        "<p>This panel tells sizes, so it is closed while they are asked for.</p>"
+        '<p><button type="button" class="plain" data-pick="end">Show them</button></p>'
+    )
+
+
+def _source(scene: Scene) -> str:
+    """Returns the source with numbers hidden, and without the lines of the array asked for."""
+    assert scene.veil is not None
+    around, circuit = scene.veil.around(scene.circuit), scene.circuit
+    found = source_listing.Listing(
+        (line, hide_sizes.code(line.text, html) if around.isdisjoint(line.nodes) else "…")
+        for line, html in source_listing.coloured_lines(lines(scene.term), circuit)
+    )
+    return source_listing.excerpt(found, circuit, scene.dark)
+
+
+def _shapes(scene: Scene) -> str:
+    """Returns every step with the shapes known so far."""
+    assert scene.veil is not None
+    rows = (_row(cell, scene, scene.veil) for cell in scene.circuit.cells)
+    return markup.table(("Step", "Goes in", "Leaves"), rows)
+
+
+def _row(cell: Cell, scene: Scene, hiding: Veil) -> str:
+    ins, outs = (
+        markup.listed(_known(value, scene, hiding) for value in values)
+        for values in (cell.inputs, cell.outputs)
+    )
+    return (
+        f'<tr data-node="{cell.id}" data-select="{cell.id}" tabindex="0">'
+        f"<td>{markup.role(cell.op.role, scene.dark)}{markup.text(cell.op.label)}</td>"
+        f"<td>{ins}</td><td>{outs}</td></tr>"
+    )
+
+
+def _known(value: Value, scene: Scene, hiding: Veil) -> str:
+    given = value.id != hiding.hidden and is_given(scene.circuit, value)
+    if not (given or value.id in hiding.known):
+        return hide_sizes.ASKED
+    return markup.sized(value.array)
+
+
+KEY, ROUND = "question", "quiz round"
+RIGHT, LATER, SHOWN = "right", "later", "shown"  # solved at once, solved later, or given up
+ACTS = (RIGHT, LATER, "show", "next", "again", "end")
+
+_quiz = st.components.v2.component(
+    "ncd_quiz",
+    html=static("teach/quiz.html"),
+    css=PANEL_CSS + DIAGRAM_CSS + static("teach/quiz.css"),
+    js=LIGHT_JS + GRADING_JS + static("teach/quiz.js"),
+)
+
+
+@dataclass
+class Round:
+    """The questions and answers of a session on one page.
+
+    ``done`` is the outcome for each array with its sizes, so that another size is another
+    question. ``wish`` is an action of the visitor that no run has handled yet.
+    """
+
+    page: str
+    asked: str = ""
+    done: dict[str, str] = field(default_factory=dict)
+    wish: str = ""
+
+
+def is_on() -> bool:
+    """Returns whether the session is in a quiz."""
+    return bool(st.session_state.get(selection.QUIZ))
+
+
+def with_question(scene: Scene) -> Scene:
+    """Returns the scene with a question, and with everything hidden that is not answered."""
+    if not is_on():
+        return scene
+    found, circuit = _round(scene.entry.name), scene.circuit
+    asked = array_of(circuit, scene.selected) or found.asked
+    if asked not in askable(circuit):
+        asked = _next(scene, found, "")
+    found.asked = asked
+    if asked:
+        _handle(scene, found)
+    st.session_state[selection.KEY] = found.asked
+    values = circuit.values.values()
+    known = frozenset(value.id for value in values if _key(value) in found.done)
+    return replace(scene, selected=found.asked, veil=Veil(found.asked, known), about=found.asked)
+
+
+def _round(page: str) -> Round:
+    found: Round | None = st.session_state.get(ROUND)
+    if found is None or found.page != page:
+        found = st.session_state[ROUND] = Round(page)
+    return found
+
+
+def _key(value: Value) -> str:
+    return f"{value.id} {value.array.spec}"
+
+
+def _next(scene: Scene, found: Round, after: str) -> str:
+    """Returns the next unanswered array in sight, beginning after ``after``."""
+    circuit = scene.circuit
+    every = [id for id in askable(circuit) if id in visible_arrays(scene)] or list(askable(circuit))
+    at = every.index(after) + 1 if after in every else 0
+    turned = [*every[at:], *every[:at]]
+    left = (id for id in turned if _key(circuit.values[id]) not in found.done)
+    return next(left, after or next(iter(turned), ""))
+
+
+# --- what is answered -----------------------------------------------------------------------------
+
+
+def _handle(scene: Scene, found: Round) -> None:
+    """Handles the visitor's action since the last run."""
+    act, found.wish = found.wish, ""
+    if act in (RIGHT, LATER):
+        found.done.setdefault(_key(scene.circuit.values[found.asked]), act)
+    elif act == "show":
+        found.done.setdefault(_key(scene.circuit.values[found.asked]), SHOWN)
+    elif act == "next":
+        found.asked = _next(scene, found, found.asked)
+    elif act == "again":
+        found.done.clear()
+        found.asked = _next(scene, found, "")
+
+
+def facts(scene: Scene, value: Value) -> dict[str, Any]:
+    """Returns what ``grading.js`` needs to grade an answer about an array."""
+    circuit = scene.circuit
+    known = [axis for v in circuit.values.values() for axis in plain(v.array)]
+    return {
+        "wanted": [axis_facts(axis) for axis in plain(value.array)],
+        "known": list(dict.fromkeys(map(axis_facts, known))),
+        "found": sorted(computed_axes(circuit, scene.settings)),
+        "taken": taken_axes(circuit, value.id),
+        "drawn": visible_arrays(scene).get(value.id, ()),
+    }
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def show(scene: Scene) -> None:
+    """Shows the question below the diagram, if the session is in a quiz."""
+    if scene.veil is None or not is_on():  # a lesson's question hides an array too
+        return
+    found = _round(scene.entry.name)
+    value = scene.circuit.values.get(found.asked)
+    done = found.done.get(_key(value), "") if value else ""
+    _quiz(
+        key=KEY,
+        data={
+            "asked": found.asked,
+            "ask": _question(scene.circuit, value) if value else "No array here has its sizes.",
+            "said": _solution(scene.circuit, value, done) if value and done else "",
+            "key": _key(value) if value else "",
+            "facts": facts(scene, value) if value and not done else {},
+            "done": bool(done),
+            "axes": _chips(scene),
+            "score": _score(found),
+        },
+        on_act_change=_act,
+    )
+
+
+def _act() -> None:
+    """Stores the visitor's action for the next run; a callback."""
+    asked = html_panel.asked(KEY, "act")
+    if not (isinstance(asked, dict) and asked.get("do") in ACTS):
+        return
+    found: Round | None = st.session_state.get(ROUND)
+    if asked["do"] == "end":
+        st.session_state[selection.QUIZ] = ""
+    elif found is not None:
+        found.wish = asked["do"]
+
+
+def _question(circuit: Circuit, value: Value) -> str:
+    maker = circuit.makers.get(value.id)
+    name = called(circuit).get(value.id, "")
+    where = f"leaves {markup.text(maker.op.label)}" if maker else "goes in here"
+    is_new = name and not (maker and name in maker.op.label.split())
+    more = f', called <i class="name">{markup.text(name)}</i>' if is_new else ""
+    return f"What shape {where}{more}?"
+
+
+def _solution(circuit: Circuit, value: Value, done: str) -> str:
+    """Returns the shape, and what the op before it does."""
+    shape = markup.sized(value.array) if value.array else "a number, without axes"
+    maker = circuit.makers.get(value.id)
+    how = f'<span class="muted">{markup.text(maker.words)}</span>' if maker else ""
+    sign = "It is" if done == SHOWN else '<span class="tick">✓</span>'
+    return f"{sign} <b>{shape}</b> {how}"
+
+
+def _chips(scene: Scene) -> str:
+    """Returns the axes in sight as buttons, each with its size if that is given."""
+    circuit, seen = scene.circuit, visible_arrays(scene)
+    out = computed_axes(circuit, scene.settings)
+    alike: dict[str, set[str]] = {}
+    axes: dict[str, Axis] = {}
+    for value in circuit.values.values():
+        if value.id in seen or value in circuit.inputs:
+            for axis in (a for a in plain(value.array) if a.size is not None):
+                axes.setdefault(axis.called, axis)
+                alike.setdefault(axis.called, set()).add(axis.size_text)
+    return "".join(_chip(a, a.called in out or len(alike[name]) > 1) for name, a in axes.items())
+
+
+def _chip(axis: Axis, hidden: bool) -> str:
+    size = "" if hidden else f" {axis.size_text}"
+    says = markup.text(f"{axis.called}{size}")
+    return (
+        f'<button type="button" class="chip" data-axis="{markup.text(axis.name)}" '
+        f'data-say="{says}" aria-label="add {says}">{markup.axis(axis)}{markup.text(size)}</button>'
+    )
+
+
+def _score(found: Round) -> str:
+    ends = list(found.done.values())
+    if not ends:
+        return ""
+    shown = f", {ends.count(SHOWN)} shown" if SHOWN in ends else ""
+    return f"{ends.count(RIGHT)} of {len(ends)} at the first try{shown}"

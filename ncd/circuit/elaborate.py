@@ -1,0 +1,250 @@
+"""Elaboration: the circuit of a term, with all sizes that follow from others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from ncd.circuit.assembly import Around, Builder, check_shared
+from ncd.circuit.circuit import Circuit
+from ncd.circuit.resize import circuit_of
+from ncd.circuit.size_solver import Place, Rule, Sizes, Slot, needed, solve
+from ncd.errors import NCDError, SizeError
+from ncd.formulas.formula import parse as parse_formula
+from ncd.language.arguments import check_term
+from ncd.language.axes import Array, Axis, AxisSize, Marked, Type, plain, sized
+from ncd.language.blocks import Block, Equation
+from ncd.language.fields import field_names
+from ncd.language.loops import Scan
+from ncd.language.op import Op
+from ncd.language.terms import Id, Term, rebuilt, remade, rewrite
+
+
+class _SizeWriter:
+    """Writes solved sizes into a term, in the order of the places of its circuit.
+
+    A part that occurs at several places stays one object wherever it has the same sizes.
+    """
+
+    def __init__(self, sizes: Iterable[Sizes]) -> None:
+        self.sizes = iter(sizes)
+        self.done: dict[tuple[object, ...], Any] = {}
+
+    def written(self, term: Term) -> Any:
+        """Returns the term with the sizes of its places."""
+        match term:
+            case Id() | Op():
+                known = next(self.sizes)
+                key = (id(term), *((name, axis.size) for name, axis in known.items()))
+                return self.once(key, lambda: rewrite(term, lambda axis: _filled(axis, known)))
+            case Equation():
+                next(self.sizes)  # of the op that copies the inputs
+            case Scan():
+                return self.scan(term)
+        new = {name: self.part(getattr(term, name)) for name in field_names(type(term))}
+        parts = (p for value in new.values() for p in (value if _terms(value) else (value,)))
+        return self.once((id(term), *map(id, parts)), lambda: remade(term, new))
+
+    def once(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
+        if key not in self.done:
+            self.done[key] = make()
+        return self.done[key]
+
+    def part(self, value: Any) -> Any:
+        if isinstance(value, Term):
+            return self.written(value)
+        return tuple(map(self.written, value)) if _terms(value) else value
+
+    def scan(self, term: Scan) -> Scan:
+        for _ in term.dom:
+            next(self.sizes)
+        body = self.written(term.body)
+        for _ in term.cod:
+            next(self.sizes)
+        known = next(self.sizes)
+        along = Array(_filled(axis, known) for axis in term.axis)
+        return Scan(body, along, term.name, term.states)
+
+
+def _terms(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Term)
+
+
+def _filled(axis: Axis, known: Sizes) -> Axis:
+    if axis.size is None and axis.name in known:
+        return replace(axis, size=known[axis.name].size)
+    return axis
+
+
+def _placed(term: Term, solving: bool = True) -> tuple[Builder, Circuit]:
+    builder = Builder(solving)
+    strip = builder.place(term, builder.values(term.dom), 0, Around())
+    return builder, strip.circuit(term, builder.fences)
+
+
+Rules = Mapping[str, Axis | Rule | None]  # by names in formulas; None for an unknown size
+
+
+def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
+    """Returns the circuit with all sizes that can be solved for."""
+    builder, circuit = _placed(term)
+    if not builder.open:
+        check_shared(circuit)
+        return circuit
+    known: dict[Slot, Axis] = {}
+    places = [_global(place, rules) for place in builder.places]
+    count = len(places)
+    for name, rule in rules.items():
+        if isinstance(rule, Axis):
+            known["", name] = rule
+        elif rule is not None:
+            slots: dict[str, tuple[Slot, ...]] = {n: (("", n),) for n in (name, *rule.names)}
+            places.append(Place(slots, (), rule, f"Axes({name}={str(rule.formula)!r})"))
+    sizes = solve(places, known)[:count]
+    written: Term = _SizeWriter(sizes).written(term)
+    if written == term:
+        return circuit
+    builder, circuit = _placed(written, solving=False)
+    if not builder.open:
+        check_shared(circuit)
+    return circuit
+
+
+def _global(place: Place, rules: Rules) -> Place:
+    """Returns the place with one slot of the whole term for each name in a formula."""
+    names = [name for name in place.slots if name in rules and name not in place.local]
+    if not names:
+        return place
+    more: dict[str, tuple[Slot, ...]] = {n: (*place.slots[n], ("", n)) for n in names}
+    return replace(place, slots={**place.slots, **more})
+
+
+def elaborate(term: Term) -> Circuit:
+    """Returns the circuit of a term; equal terms give the same circuit, with the same ids.
+
+    Args:
+        term: The term; its axes need not have sizes.
+
+    Returns:
+        The circuit, whose ``term`` has all sizes that follow from others.
+
+    Raises:
+        SizeError: For sizes that do not fit.
+        MismatchError: For layers of one name that differ.
+
+    Source: the design of pyncd and DisCoPy: structure is resolved once, for all views.
+
+    >>> from ncd import Id
+    >>> [value.id for value in elaborate(Id("y m, x m")).outputs]
+    ['v0', 'v1']
+    """
+    check_term(term, "elaborate")
+    known = term.__dict__.get("_circuit")
+    made: Circuit | None = known and known()
+    return _elaborated(term) if made is None else made
+
+
+def needed_sizes(term: Term, sizes: Mapping[str, Axis], first: Iterable[str]) -> set[str]:
+    """Returns the names of a term without sizes whose sizes do not follow from others.
+
+    >>> from ncd import Id
+    >>> sorted(needed_sizes(Id("y m"), {"y": Axis("y", 3), "m": Axis("m", 4)}, ["m"]))
+    ['m', 'y']
+
+    Raises SizeError or MismatchError where two sizes do not fit.
+    """
+    builder, _ = _placed(term)
+    return needed([*builder.places], sizes, first)
+
+
+_elaborated = lru_cache(maxsize=256)(_solved)
+
+
+class Axes:
+    """Sizes for the axes of a term: ``Axes(y=seq(20), m=128)(term)`` returns the sized term.
+
+    Sizes that are not given are solved for, forwards and backwards through the whole term.
+
+    Args:
+        sizes: For each name a number, a formula such as ``"k*h"``, or what :func:`ncd.seq`,
+            :func:`ncd.space` or :func:`ncd.plain` return.
+
+    Raises:
+        SizeError: When it is called, for an axis without a size or sizes that do not fit. The error
+            holds the unsized term, which can still be drawn, and the op that failed.
+
+    Source: Notebook, section 3.2: sizes by the letters of the paper.
+
+    >>> from ncd import seq
+    >>> str(Axes(y=seq(20), m=128)(Id("y m")).dom.spec)
+    '~y:20 m:128'
+    >>> str(Axes(m=128, d="4*m")(Id("m d")).dom.spec)
+    'm:128 d:512'
+    """
+
+    def __init__(self, /, **sizes: AxisSize) -> None:
+        self.sizes: Mapping[str, AxisSize] = sizes
+
+    def __call__(self, sketch: Term) -> Term:
+        check_term(sketch, "Axes")
+        try:
+            return circuit_of(sketch, self.sizes, lambda: self._solved(sketch)).term
+        except NCDError as error:
+            error.sketch = error.sketch or sketch
+            raise
+
+    def _solved(self, sketch: Term) -> Circuit:
+        term: Term = _given(sketch, self.sizes)
+        rules = self._rules()
+        circuit = _solved(term, rules) if rules else elaborate(term)
+        require_sizes(circuit, self.sizes)
+        return circuit
+
+    def _rules(self) -> Rules:
+        """Returns the formulas, and what is known of the names in them."""
+        marks = {n: v if isinstance(v, Marked) else plain(v) for n, v in self.sizes.items()}
+        formulas = {
+            name: Rule(name, parse_formula(mark.size))
+            for name, mark in marks.items()
+            if isinstance(mark.size, str)
+        }
+        known: dict[str, Axis | Rule | None] = {}
+        for name in (name for rule in formulas.values() for name in rule.names):
+            size = marks[name].size if name in marks else None
+            known[name] = None if size is None or isinstance(size, str) else Axis(name, size)
+        return {**known, **formulas}
+
+
+def _given(value: Any, sizes: Mapping[str, AxisSize]) -> Any:
+    """Returns a term with these sizes; local names of a block keep theirs."""
+    if isinstance(value, Block) and value.local:
+        own = {axis.name for axis in value.dom.axes}
+        sizes = {name: size for name, size in sizes.items() if name not in own}
+    if isinstance(value, Term) and value.children:
+        return rebuilt(value, lambda part: _given(part, sizes))
+    if _terms(value):
+        return tuple(_given(part, sizes) for part in value)
+    return rewrite(value, lambda axis: sized(axis, sizes))
+
+
+def require_sizes(circuit: Circuit, known: Iterable[str] = ()) -> None:
+    """Raises SizeError, with the op, for an axis without a size; ``known`` are names with one."""
+    for cell in circuit.cells:
+        axes = (*cell.site.axes, *cell.site.reads)
+        _require(axes, cell.op.label, known, cell.op)
+    for value in circuit.inputs:
+        _require(Type((value.array,)).axes, f"Input ({value.array})", known, None)
+
+
+def _require(axes: tuple[Axis, ...], where: str, known: Iterable[str], op: Op | None) -> None:
+    for axis in axes:
+        if axis.size is None:
+            others = f", or a name among {', '.join(known)}" if known else ""
+            raise SizeError(
+                f"axis {axis.name} has no size",
+                cure=f"Axes({axis.identifier}=…){others}",
+                axis=axis.name,
+            ).at(where=where, bound=axes, op=op)

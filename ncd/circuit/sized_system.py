@@ -1,0 +1,129 @@
+"""A term as a function of its sizes, at numbers or at sizes that stay open."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from ncd.circuit.circuit import Circuit
+from ncd.circuit.elaborate import elaborate
+from ncd.errors import NCDError
+from ncd.formulas.traced_sizes import Trace
+from ncd.language.axes import Axis, Size
+from ncd.language.terms import Term, rewrite
+
+LARGEST = 10**9
+AXES = 24  # a term with more sizes is not asked which of them follow from others
+
+
+@dataclass(frozen=True)
+class SizeRange:
+    """The name and the values of a size: those of its slider, and the legal ones.
+
+    ``limits`` are the legal values in words; a ``switch`` is 0 or 1.
+    """
+
+    name: str
+    min: int
+    max: int
+    step: int = 1
+    help: str = ""
+    least: int = 1
+    most: int = LARGEST
+    multiple: int = 1
+    limits: str = "1 or more"
+    switch: bool = False
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SizedSystem:
+    """The sizes of a term, their values, and the function from values to the term.
+
+    ``plain`` are the names of the settings that stay as they are, such as an index; ``renamed``
+    are names that axes had in older links, with those that they have now.
+    """
+
+    sizes: tuple[SizeRange, ...]
+    settings: Mapping[str, int]
+    build: Callable[[Mapping[str, int]], Term]
+    plain: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def traceable(self) -> tuple[str, ...]:
+        """The names of the sizes that formulas may contain."""
+        return tuple(size.name for size in self.sizes if size.name not in self.plain)
+
+
+def of_term(term: Term, circuit: Circuit) -> SizedSystem:
+    """Returns a term with all its axes' sizes as settings, without those that follow from others.
+
+    >>> from ncd.ops import Linear
+    >>> from ncd import elaborate
+    >>> term = Linear("m:8 -> k:4", "Q")
+    >>> found = of_term(term, elaborate(term))
+    >>> dict(found.settings), str(found.build({"m": 8, "k": 5}).cod)
+    ({'m': 8, 'k': 4}, 'k')
+    """
+    found: dict[str, set[Size | None]] = defaultdict(set)
+    for axis in circuit.axes:
+        found[axis.name].add(axis.size)
+    sizes = {name: next(iter(own)) for name, own in found.items() if len(own) == 1}
+    settings = {name: size for name, size in sizes.items() if isinstance(size, int)}
+    for name in list(settings) if len(settings) <= AXES else ():
+        if _follows(term, name, settings[name]):
+            term = _at(term, {name: None})
+            del settings[name]
+    ranges = tuple(SizeRange(name, 1, max(16, 2 * now)) for name, now in settings.items())
+    return SizedSystem(ranges, settings, lambda given: _at(term, given))
+
+
+def _follows(term: Term, name: str, size: int) -> bool:
+    """Returns whether the size of an axis is solved from those of the others."""
+    try:
+        circuit = elaborate(_at(term, {name: None}))
+    except NCDError:
+        return False
+    return all(axis.size == size for axis in circuit.axes if axis.name == name)
+
+
+def _at(term: Term, given: Mapping[str, int | None]) -> Term:
+    def sized(axis: Axis) -> Axis:
+        if axis.size is None or axis.name not in given:
+            return axis
+        return replace(axis, size=given[axis.name])
+
+    found: Term = rewrite(term, sized)
+    return found
+
+
+def traced_circuit(
+    build: Callable[[Mapping[str, int]], Term],
+    settings: Mapping[str, int],
+    sizes: Collection[str],
+) -> tuple[Trace, Circuit] | None:
+    """Returns the circuit at traced sizes; None if it cannot be built so.
+
+    Sizes that are part of names stay plain numbers.
+    """
+    names = set(sizes)
+    while names:
+        trace = Trace()
+        given = {n: trace.size(n, v) if n in names else v for n, v in settings.items()}
+        try:
+            return trace, elaborate(build(given))
+        except NCDError as error:
+            wrong = named_in(trace, error)
+            if not wrong:
+                return None
+            names -= wrong
+    return None
+
+
+def named_in(trace: Trace, error: NCDError) -> set[str]:
+    """Returns the names of the sizes in the text of an error."""
+    text = str(error).encode("unicode_escape").decode()
+    said = [n for (n, _), own in trace.written.items() if f"\\u{ord(own):x}" in text]
+    return {name for number in said for name in trace.read(number.total)}

@@ -1,0 +1,249 @@
+"""The primitives from back to front, and their paths in SVG syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import hypot
+
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import (
+    Box,
+    Curve,
+    Dot,
+    DrawnFence,
+    DrawnGlyph,
+    DrawnWire,
+    Extra,
+    Outline,
+    Path,
+    Picture,
+    Point,
+    Text,
+    corners,
+    line,
+    polygon,
+)
+from ncd.language.blocks import ROLES
+
+Item = Outline | Dot | Text
+Ends = frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A path with its fill and line; ``soft`` adds the shadow of a fence."""
+
+    path: Path
+    fill: str = "none"
+    line: str = "ink"
+    width: float = 0.0
+    closed: bool = False
+    dashed: bool = False
+    soft: bool = False
+    round: bool = False  # whether its ends are round
+
+
+def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
+    """Yields every primitive in painting order."""
+    behind = [extra for extra in drawing.extras if extra.behind]
+    items = [item for glyph in drawing.glyphs for item in glyph.items]
+    for fence in drawing.fences:
+        yield from _fence(fence)
+    for extra in behind:
+        yield from _extra(extra)
+    for dash in drawing.dashes:
+        yield Stroke(dash.path, width=style.DASH_WIDTH, dashed=True)
+    yield from (_item(item) for item in items if is_under(item))
+    ends = wire_ends(drawing)
+    for each in reading_order(drawing):
+        if isinstance(each, DrawnWire):
+            yield from _wire(each, ends)
+        else:
+            yield from (_item(i) for i in each.items if not (is_under(i) or is_over(i)))
+    yield from (_item(item) for item in items if is_over(item))
+    yield from drawing.labels
+    for extra in drawing.extras:
+        if not extra.behind:
+            yield from _extra(extra)
+
+
+def reading_order(drawing: Picture) -> list[DrawnWire | DrawnGlyph]:
+    """Returns wires and ops from left to right, then from top to bottom: the order of Tab."""
+
+    def key(item: DrawnWire | DrawnGlyph) -> tuple[int, int]:
+        if isinstance(item, DrawnWire):
+            start = item.path[0].a if item.path else Point(*drawing.box[:2])
+        else:
+            start = Point(item.hit.x0 + 0.5, item.hit.y0)
+        return _near(start)
+
+    return sorted([*drawing.wires, *drawing.glyphs], key=key)
+
+
+def wire_ends(drawing: Picture) -> Ends:
+    """Returns the ends of wires, if the drawing has double wires, which may continue there."""
+    if not any(wire.double for wire in drawing.wires):
+        return frozenset()
+    return frozenset([_near(wire.path[-1].d) for wire in drawing.wires if wire.path])
+
+
+def _near(point: Point) -> tuple[int, int]:
+    """Returns a key that is equal for points that differ by rounding errors only.
+
+    The key counts half steps of a grid, and no coordinate of three decimals lies between two.
+    """
+    return round(64 * point.x), round(64 * point.y)
+
+
+def both(wire: DrawnWire, ends: Ends) -> tuple[Path, Path]:
+    """Returns the path of a double wire's ink, and the path of the gap in it.
+
+    Where the wire continues another, both start slightly earlier so that no seam is visible.
+    """
+    first = wire.path[0]
+    if _near(first.a) not in ends:
+        return wire.path, wire.path
+    x, y = first.b.x - first.a.x, first.b.y - first.a.y
+    long = max(hypot(x, y), 1e-6)
+
+    def since(back: float) -> Path:
+        before = Point(first.a.x - back * x / long, first.a.y - back * y / long)
+        return (line(before, first.a), *wire.path)
+
+    return since(style.SEAM / 2), since(style.SEAM)
+
+
+def is_under(item: Item) -> bool:
+    """Returns whether an item is the body of a mark, over which wires may pass."""
+    return isinstance(item, Outline) and item.paint not in ("ink", "none")
+
+
+def is_over(item: Item) -> bool:
+    """Returns whether an item is a dot where wires join."""
+    return isinstance(item, Dot) and item.paint == "ink"
+
+
+def is_soft(item: Item) -> bool:
+    """Returns whether an item beside the circuit has a shadow, as coloured ones do."""
+    return isinstance(item, Outline) and item.closed and item.paint in ROLES
+
+
+def _fence(fence: DrawnFence) -> Iterator[Stroke | Text]:
+    for path in fence.brackets:
+        yield Stroke(path, width=style.BRACKET, round=True)
+    if not fence.brackets:
+        x0, y0, x1, y1 = fence.box
+        frame = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
+        yield Stroke(frame, fence.role, closed=True, soft=True)
+    yield from fence.title
+
+
+def _wire(wire: DrawnWire, ends: Ends) -> Iterator[Stroke]:
+    if not wire.double:
+        yield Stroke(wire.path, width=style.WIRE, round=True)
+        return
+    ink, gap = both(wire, ends)
+    yield Stroke(ink, width=style.DOUBLE + style.WIRE)
+    yield Stroke(gap, line="page", width=style.DOUBLE - style.WIRE)
+
+
+def _extra(extra: Extra) -> Iterator[Stroke | Dot | Text]:
+    return (_item(item, soft=is_soft(item)) for item in extra.items)
+
+
+def _item(item: Item, soft: bool = False) -> Stroke | Dot | Text:
+    if isinstance(item, Outline):
+        return Stroke(item.path, item.paint, width=item.stroke, closed=item.closed, soft=soft)
+    return item
+
+
+PLACES = 100  # coordinates are whole hundredths, so that relative steps add up exactly
+_AFTER = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # the decimals
+
+
+def number(value: float) -> str:
+    """Returns a coordinate with at most two decimals.
+
+    >>> number(1.0), number(2.346), number(-0.25), number(-0.001)
+    ('1', '2.35', '-.25', '0')
+    """
+    return _short(round(value * PLACES))
+
+
+@lru_cache(maxsize=1 << 15)
+def _short(hundredths: int) -> str:
+    whole, rest = divmod(abs(hundredths), PLACES)
+    before = whole if whole or not rest else ""
+    return f"-{before}{_AFTER[rest]}" if hundredths < 0 else f"{before}{_AFTER[rest]}"
+
+
+@lru_cache(maxsize=1 << 15)
+def _next(hundredths: int) -> str:
+    """Returns a number that follows another; a minus sign needs no space before it."""
+    return _short(hundredths) if hundredths < 0 else f" {_short(hundredths)}"
+
+
+def commands(path: Path, closed: bool = False) -> str:
+    """Returns a path in SVG syntax with relative steps; consecutive horizontal steps are joined.
+
+    >>> from ncd.drawing.elements.primitives import Point, ease, line
+    >>> a, b, c = Point(0, 5), Point(10, 5), Point(20, 15)
+    >>> commands((line(a, b), line(b, Point(14, 5)), ease(Point(14, 5), c)))
+    'M0 5h14c3 0 3 10 6 10'
+    """
+    found: list[str] = []
+    start = pen = (0, 0)
+    end: Point | None = None
+    letter, way = "", 0  # of the last step if it is horizontal or vertical, so may be extended
+    for curve in path:
+        a, b, c, d = curve
+        if a != end and (not found or _hundredths(a) != pen):
+            start = pen = _hundredths(a)
+            found.append(f"M{_short(pen[0])}{_next(pen[1])}")
+            letter = ""
+        (x, y), pen, end = pen, _hundredths(d), d
+        dx, dy = pen[0] - x, pen[1] - y
+        if not is_flat(curve):
+            (bx, by), (cx, cy) = _hundredths(b), _hundredths(c)
+            controls = f"{_short(bx - x)}{_next(by - y)}{_next(cx - x)}{_next(cy - y)}"
+            found.append(f"c{controls}{_next(dx)}{_next(dy)}")
+            letter = ""
+        elif closed and pen == start and curve is path[-1]:
+            break  # z draws this piece
+        elif dx and dy:
+            found.append(f"l{_short(dx)}{_next(dy)}")
+            letter = ""
+        elif dx or dy:
+            goes, by = ("h", dx) if dx else ("v", dy)
+            if goes == letter and (way > 0) == (by > 0):
+                by += way
+                found.pop()
+            letter, way = goes, by
+            found.append(f"{letter}{_short(way)}")
+    return "".join(found) + "z" * closed
+
+
+def rectangle(box: Box) -> str:
+    """Returns the outline of a box.
+
+    >>> rectangle(Box(1, 2, 4, 6.5))
+    'M1 2h3v4.5h-3z'
+    """
+    x0, y0, x1, y1 = (round(side * PLACES) for side in box)
+    return f"M{_short(x0)}{_next(y0)}h{_short(x1 - x0)}v{_short(y1 - y0)}h{_short(x0 - x1)}z"
+
+
+def _hundredths(point: tuple[float, float]) -> tuple[int, int]:
+    return round(point[0] * PLACES), round(point[1] * PLACES)
+
+
+def is_flat(curve: Curve) -> bool:
+    """Returns whether a curve is a straight line."""
+    (ax, ay), b, c, (dx, dy) = curve
+    if ay == b[1] == c[1] == dy:
+        return True
+    x, y = dx - ax, dy - ay
+    beside = x * (b[1] - ay) - (b[0] - ax) * y, x * (c[1] - ay) - (c[0] - ax) * y
+    return max(beside) < 1e-6 and min(beside) > -1e-6

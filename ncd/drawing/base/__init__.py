@@ -1,1 +1,0 @@
-"""The base of every drawing: style, plan types, primitives, fonts and labels."""

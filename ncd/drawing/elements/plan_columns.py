@@ -1,0 +1,198 @@
+"""Plans: a circuit as alternating states (arrays) and steps (units), without coordinates.
+
+In systems with spatial axes arrays are drawn from the last axis up, as in the published figures:
+height × width on top, then channels, then the batch, whatever the order in torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+
+from ncd.circuit.circuit import Cell, Circuit, State, Value
+from ncd.language.cached_property import once
+from ncd.language.op import Glyph, Ports
+
+Port = tuple[str, int]  # an array's id, and the number of the axis in it
+Rows = dict[Port, float]  # the y of every wire of a state
+SCALAR = -1  # the place of an array without axes, which has no wire
+
+
+def ports(value: Value, upward: bool) -> tuple[Port, ...]:
+    """Returns the wires of an array from top to bottom."""
+    return _ports(value.id, len(value.array), upward)
+
+
+@lru_cache(maxsize=1 << 14)
+def _ports(id: str, count: int, upward: bool) -> tuple[Port, ...]:
+    """Returns the ports for an id; cached, as every state and step asks for them."""
+    order = range(count)
+    return tuple([(id, i) for i in (reversed(order) if upward else order)])
+
+
+def places(value: Value, upward: bool) -> tuple[Port, ...]:
+    """Returns the wires of an array, or the place of an array without axes."""
+    return ports(value, upward) or ((value.id, SCALAR),)
+
+
+def _starts(state: State) -> Iterator[int]:
+    """Yields the index of each array's first port."""
+    return accumulate((len(value.array) for value in state), initial=0)
+
+
+@dataclass(eq=False)
+class PlanItem:
+    """An element of a step: a cell, an array that passes through, or one that a loop joins.
+
+    ``node`` is the id of the cell or loop; empty for an array that passes through. ``ins`` and
+    ``outs`` are the wires at its ports. ``in_places`` and ``out_places`` also contain arrays
+    without axes, from top to bottom.
+    """
+
+    inputs: State
+    outputs: State
+    glyph: Glyph
+    upward: bool
+    cell: Cell | None = None
+    node: str = ""
+
+    def __post_init__(self) -> None:
+        self.ins, self.in_places = self._wires(self.inputs)
+        same = self.outputs is self.inputs
+        self.outs, self.out_places = (
+            (self.ins, self.in_places) if same else self._wires(self.outputs)
+        )
+
+    def _wires(self, state: State) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        wires = tuple([port for v in state for port in ports(v, False)])
+        return wires, tuple([port for v in state for port in places(v, self.upward)])
+
+    @property
+    def passes(self) -> bool:
+        """Whether it is an array that passes through unchanged."""
+        return not self.node
+
+    @once
+    def arrays(self) -> tuple[tuple[Ports, ...], tuple[Ports, ...]]:
+        """The port indexes of each input array and of each output array, from top to bottom."""
+        taken, given = (
+            tuple(
+                [
+                    tuple([start + i for _, i in ports(value, self.upward)])
+                    for value, start in zip(state, _starts(state), strict=False)
+                    if value.array
+                ]
+            )
+            for state in (self.inputs, self.outputs)
+        )
+        return taken, given
+
+    @once
+    def before(self) -> Mapping[int, int]:
+        """The input port that each output wire continues."""
+        return {o: i for i, o in self.glyph.through}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A fence or the brackets of a loop, over the states from ``first`` to ``last``.
+
+    ``holds`` are the arrays inside it in each state, ``ends`` the counts written at the brackets'
+    foot and head. ``goes_on`` says whether it began in an earlier row and ends in a later one.
+    """
+
+    id: str
+    title: str
+    role: str
+    words: str
+    first: int
+    last: int
+    holds: tuple[frozenset[str], ...]
+    parent: str = ""
+    ends: tuple[str, str] | None = None
+    goes_on: tuple[bool, bool] = (False, False)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """States, and between each two of them units from top to bottom."""
+
+    circuit: Circuit
+    states: tuple[State, ...]
+    steps: tuple[tuple[PlanItem, ...], ...]
+    frames: tuple[Frame, ...]
+    upward: bool
+
+    @once
+    def _drawn(self) -> dict[str, tuple[Port, ...]]:
+        return {v.id: ports(v, self.upward) for state in self.states for v in state}
+
+    def drawn(self, value: Value) -> tuple[Port, ...]:
+        """Returns the wires of an array from top to bottom."""
+        return self._drawn[value.id]
+
+    def is_panel(self, frame: Frame) -> bool:
+        """Returns whether a frame is the outermost fence and holds every array."""
+        if frame.parent or frame.ends or len(frame.holds) < len(self.states):
+            return False
+        alike = zip(self.states, frame.holds, strict=True)
+        return all(value.id in ids for state, ids in alike for value in state)
+
+    def places(self, value: Value) -> tuple[Port, ...]:
+        """Returns the wires of an array, or the place of an array without axes."""
+        return self._drawn[value.id] or ((value.id, SCALAR),)
+
+    @once
+    def takers(self) -> tuple[Mapping[str, PlanItem], ...]:
+        """For each step, the unit that takes each array of the state before it."""
+        return tuple({v.id: unit for unit in step for v in unit.inputs} for step in self.steps)
+
+    @once
+    def makers(self) -> tuple[Mapping[str, PlanItem], ...]:
+        """For each step, the unit that makes each array of the state after it."""
+        return tuple({v.id: unit for unit in step for v in unit.outputs} for step in self.steps)
+
+    @once
+    def around(self) -> tuple[Mapping[str, tuple[Frame, ...]], ...]:
+        """For each state, the frames around each array, the outermost first."""
+        found: list[dict[str, tuple[Frame, ...]]] = [{} for _ in self.states]
+        for frame in self.frames:
+            for n, ids in enumerate(frame.holds):
+                here = found[frame.first + n]
+                for id in ids:
+                    here[id] = (*here.get(id, ()), frame)
+        return tuple(found)
+
+    @once
+    def opening(self) -> Mapping[str, int]:
+        """For each frame, how many borders open at its first state, from this one inwards."""
+        return self._depths("first")
+
+    @once
+    def closing(self) -> Mapping[str, int]:
+        """For each frame, how many borders close at its last state, from this one inwards."""
+        return self._depths("last")
+
+    @once
+    def borders(self) -> list[tuple[int, int]]:
+        """For each state, the most nested borders that close and that open there."""
+        found = [(0, 0) for _ in self.states]
+        for frame in self.frames:
+            closing, opening = found[frame.last]
+            found[frame.last] = max(closing, self.closing[frame.id]), opening
+            closing, opening = found[frame.first]
+            found[frame.first] = closing, max(opening, self.opening[frame.id])
+        return found
+
+    def _depths(self, side: str) -> Mapping[str, int]:
+        by_id = {frame.id: frame for frame in self.frames}
+        found: dict[str, int] = {}
+        inner: dict[str, int] = {}
+        for frame in reversed(self.frames):  # the inner ones first
+            found[frame.id] = 1 + (frame.ends is not None) + inner.get(frame.id, 0)
+            outer = by_id.get(frame.parent)
+            if outer is not None and getattr(outer, side) == getattr(frame, side):
+                inner[outer.id] = max(inner.get(outer.id, 0), found[frame.id])
+        return found

@@ -1,1 +1,0 @@
-"""Fit: the choice of expanded blocks and row breaks for a given width."""

@@ -1,0 +1,1 @@
+"""The legend: the signs of the notation, and those of a drawing."""

@@ -1,1 +1,0 @@
-"""Overlays: cell grids, callouts and arrows drawn beside or over the circuit."""

@@ -1,1 +1,0 @@
-"""Routing: the paths of wires between ops and inside them."""

@@ -1,0 +1,153 @@
+"""A row of attention: each key's path from query to weight, and the values that are mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice, product
+
+from torch import Tensor
+
+from ncd.circuit.circuit import Cell
+from ncd.explain.cell_arithmetic import (
+    Each,
+    How,
+    Index,
+    Products,
+    Reader,
+    Same,
+    Share,
+    Spans,
+    arithmetic,
+    exact,
+    grid,
+)
+from ncd.language.torch_code import Group
+from ncd.run.module import CircuitModule
+from ncd.run.program import expressions
+
+
+@dataclass(frozen=True)
+class Step:
+    """An op's output for each key, (keys,), and its arithmetic for the key in focus."""
+
+    cell: Cell
+    how: How | None
+    numbers: Tensor
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A number mixed from the values: its place along ``dims``, and its terms.
+
+    ``weights`` is the index of the input that holds the weights.
+    """
+
+    cell: Cell
+    weights: int
+    dims: Group
+    place: tuple[int, ...]
+    total: Products
+
+
+@dataclass(frozen=True)
+class Row:
+    """The steps to the weights of one query, in order, and the mixed values.
+
+    ``steps`` begin with the scores; ``score`` is that of the key in focus. ``share`` is the softmax
+    of the last step. ``mixed`` are the first few numbers of the output.
+    """
+
+    cell: Cell
+    share: Share
+    score: Products | None
+    steps: tuple[Step, ...]
+    mixed: tuple[Mixed, ...]
+
+
+def row(
+    module: CircuitModule,
+    values: Mapping[str, Tensor],
+    cell: Cell,
+    index: tuple[int, ...],
+    most: int = 3,
+) -> Row:
+    """Returns the row of a softmax through ``index``, with at most ``most`` mixed numbers.
+
+    >>> import ncd
+    >>> term = ncd.catalogue["scaled-dot-product-attention"].build(causal=1)
+    >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
+    >>> softmax = next(c for c in module.circuit.cells if c.op.role == "softmax")
+    >>> found = row(module, ncd.trace(module, *inputs).values, softmax, (3, 2))
+    >>> [step.cell.op.role for step in found.steps], len(found.score.terms), len(found.mixed)
+    (['einsum', 'scale', 'mask'], 16, 3)
+    """
+    share = arithmetic(module, values, cell, 0, index)
+    assert isinstance(share, Share)
+    score, steps = _back(module, values, cell, _along(cell, share.spans, index), index)
+    return Row(cell, share, score, steps, _mixed(module, values, cell, index, most))
+
+
+def _along(cell: Cell, spans: Spans, index: Index) -> Index:
+    """Returns the place of a number at every position of the softmax."""
+    every = {span.dim.key: at for span, at in zip(spans, grid(spans), strict=True)}
+    dims = cell.site.ins[0].dims
+    return tuple(every.get(dim.key, at) for dim, at in zip(dims, index, strict=True))
+
+
+def _back(
+    module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, every: Index, one: Index
+) -> tuple[Products | None, tuple[Step, ...]]:
+    """Goes back from a softmax through masks and factors to the product of query and keys."""
+    steps: list[Step] = []
+    id = cell.inputs[0].id
+    while (maker := module.circuit.makers.get(id)) is not None:
+        numbers = exact(values[id][every])
+        if not numbers.dim():  # the part of a score that is the same for all keys
+            break
+        output = [value.id for value in maker.outputs].index(id)
+        found = arithmetic(module, values, maker, output, one)
+        if not isinstance(found, Same):
+            steps.insert(0, Step(maker, found, numbers))
+        if isinstance(found, Products):
+            return found, tuple(steps)
+        if not isinstance(found, Each | Same):
+            break
+        again = Reader(module, values, maker, every).read(expressions(maker)[output], every)
+        assert isinstance(again, Each | Same)
+        source, one = _on(found, maker, output)
+        _, every = _on(again, maker, output)
+        id = maker.inputs[source].id
+    return None, tuple(steps)
+
+
+def _on(found: Each | Same, maker: Cell, output: int) -> tuple[int, Index]:
+    """Returns the input that an op changes or passes on, and the place in it."""
+    if isinstance(found, Same):
+        return found.source, found.index
+    size = maker.site.outs[output].numel
+    sizes = [array.numel for array in maker.site.ins]
+    source = sizes.index(size) if size in sizes else 0
+    return source, found.indices[source]
+
+
+def _mixed(
+    module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, index: Index, most: int
+) -> tuple[Mixed, ...]:
+    """Returns the first few numbers of the product that takes the weights."""
+    id = cell.outputs[0].id
+    taker = module.circuit.takers.get(id)
+    if taker is None or len(taker.inputs) != 2:
+        return ()
+    source = [value.id for value in taker.inputs].index(id)
+    own = taker.site.ins[source]
+    fixed = {dim.key: at for dim, at in zip(own.dims, index, strict=True)}
+    out = taker.site.outs[0].dims
+    free = tuple(dim for dim in out if dim.key not in fixed)
+    found = []
+    for place in islice(product(*(range(dim.size) for dim in free)), most):
+        at = fixed | {dim.key: i for dim, i in zip(free, place, strict=True)}
+        total = arithmetic(module, values, taker, 0, tuple(at[dim.key] for dim in out))
+        if isinstance(total, Products) and len(total.factors) == 2:
+            found.append(Mixed(taker, source, free, place, total))
+    return tuple(found)

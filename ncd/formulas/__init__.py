@@ -1,0 +1,1 @@
+"""Formulas: one scalar language, with its functions, derivative, LaTeX, and traced sizes."""

@@ -1,1 +1,0 @@
-"""Dimensions as atoms, tensors while they are imported, and the record of steps."""

@@ -1,1 +1,0 @@
-"""Norms, activations and softmax that a module writes out step by step."""

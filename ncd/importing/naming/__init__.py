@@ -1,1 +1,0 @@
-"""Names for the axes of an imported module."""

@@ -1,1 +1,0 @@
-"""Expressions, formulas and polynomials of sizes."""

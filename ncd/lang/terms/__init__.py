@@ -1,1 +1,0 @@
-"""Terms: ops and the structure that joins them."""

@@ -1,1 +1,0 @@
-"""Axes, arrays and types."""

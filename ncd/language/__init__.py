@@ -1,0 +1,1 @@
+"""Language: axes, arrays, types and terms, and the errors of their construction."""

@@ -1,0 +1,590 @@
+"""The base of every op and its questions: site, glyph, pullback, streaming rule, steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+from ncd.errors import MismatchError, NCDError
+from ncd.formulas.formula import Formula
+from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
+from ncd.language.cached_property import once
+from ncd.language.fields import field_names, kept, read_fields
+from ncd.language.patterns import Binding, check_form, check_kinds, match, union
+from ncd.language.terms import Origins, Term
+from ncd.language.torch_code import Call, Expr
+
+Ports = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A shape over some wires of an op.
+
+    ``shape`` is a name of the catalogue of marks (``ncd/drawing/marks``); ``text`` is in the label
+    mathematics of ``ncd.drawing.elements.labels.math``. ``ins`` and ``outs`` are the ports that it
+    spans, ``over`` input wires that it is attached to and that run on. ``note`` is a longer name
+    beside it, in small letters.
+    """
+
+    shape: str
+    text: str = ""
+    ins: Ports = ()
+    outs: Ports = ()
+    note: str = ""
+    over: Ports = ()
+
+
+@dataclass(frozen=True)
+class Glyph:
+    """The wires and marks of an op. Ports number the axes of all inputs, or outputs, from the top.
+
+    ``through`` pairs input with output wires that continue them, ``joins`` input wires with the
+    output wire that they bend onto at a dot, ``splits`` input wires with the output wire that
+    leaves them at a dot, ``caps`` input wires that meet in a contraction; with ``arrows`` an arrow
+    leaves each cap. Any other port ends or starts at a mark, or at the edge of the op.
+    """
+
+    through: tuple[tuple[int, int], ...] = ()
+    joins: tuple[tuple[int, int], ...] = ()
+    splits: tuple[tuple[int, int], ...] = ()
+    caps: tuple[tuple[int, int], ...] = ()
+    marks: tuple[Mark, ...] = ()
+    arrows: bool = True
+
+    @once
+    def _hash(self) -> int:
+        return hash((self.through, self.joins, self.splits, self.caps, self.marks, self.arrows))
+
+    def __hash__(self) -> int:
+        """Returns the hash, which is computed once: drawings are cached by their glyphs."""
+        return self._hash
+
+
+_NAMES = """
+    T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda
+    double dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter
+    get_submodule half ipu load_state_dict modules mtia named_buffers named_children named_modules
+    named_parameters parameters register_backward_hook register_buffer register_forward_hook
+    register_forward_pre_hook register_full_backward_hook register_full_backward_pre_hook
+    register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module
+    register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
+    set_extra_state set_submodule share_memory state_dict to to_empty train training type xpu
+    zero_grad
+"""
+MODULE = frozenset(_NAMES.split())
+OWN = frozenset(("circuit", "execute", "term", "keys", "values", "items"))
+RESERVED = MODULE | OWN
+
+
+@dataclass(frozen=True)
+class Site:
+    """An op at its place: its own axes with their sizes, and the whole arrays around them.
+
+    Args:
+        dom: The op's own inputs, without the axes that it is broadcast over.
+        cod: The op's own outputs.
+        ins: The whole inputs, with every axis that the op is broadcast over.
+        outs: The whole outputs.
+        reads: Axes of which the op only knows the size.
+
+    Source: Notebook, section 2.3.2: an op keeps its own axes when it is broadcast.
+
+    >>> from ncd.ops import Softmax
+    >>> site = Softmax("x").site(Type.parse("y:3 x:4"))
+    >>> str(site.dom), str(site.ins), site.size("y")
+    ('x', 'y x', 3)
+    """
+
+    dom: Type
+    cod: Type
+    ins: Type
+    outs: Type
+    reads: Array = NO_AXES
+
+    @once
+    def axes(self) -> tuple[Axis, ...]:
+        """Every axis of the arrays, each name once."""
+        return tuple({axis.name: axis for axis in (*self.ins.axes, *self.outs.axes)}.values())
+
+    @once
+    def every(self) -> Mapping[str, Axis]:
+        """Every axis by its name, including those whose size the op only reads."""
+        return {axis.name: axis for axis in (*self.axes, *self.reads)}
+
+    def size(self, name: str) -> int:
+        """Returns the number of positions of the axis of this name."""
+        return self.every[name].numel
+
+    @property
+    def rest(self) -> Array:
+        """The axes of the first array that the op is broadcast over."""
+        return Array(axis for axis in self.ins[0] if axis.name not in self.dom[0].names)
+
+
+@dataclass(frozen=True)
+class Initial:
+    """The initial value of a parameter, or of a buffer if it is not ``learned``.
+
+    ``array`` has the axes of its numbers, in their order in memory. ``formula`` gives each number
+    from its position along these axes (``n_x`` is the size of x), from ``normal`` (standard normal)
+    and ``uniform`` (from -1 to 1), drawn from the seed. With ``numbers`` they are these instead.
+    """
+
+    array: Array
+    formula: Formula
+    learned: bool = True
+    numbers: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """An array of a term that is being written: its axes, and which one it is."""
+
+    axes: Array
+
+    @property
+    def real(self) -> bool:
+        """Whether it holds real numbers, which have a gradient."""
+        return self.axes.below is None
+
+
+Slots = Sequence[Slot]
+
+
+Rule = Callable[["StepWriter", Slot], Slot]
+
+
+class StepWriter(Protocol):
+    """Adds steps on arrays to a term; each method returns the arrays that its step makes."""
+
+    def call(self, term: Any, *slots: Slot) -> tuple[Slot, ...]:
+        """Adds any term."""
+
+    def product(self, slots: Slots, out: Array) -> Slot:
+        """Adds a product of arrays, summed to the axes of ``out``; new axes are copies."""
+
+    def map(self, formula: str | Formula, slots: Slots, out: Array, title: str = "") -> Slot:
+        """Adds a formula of arrays, of which it may leave some out, for every place of ``out``."""
+
+    def renamed(self, slot: Slot, old: Array, new: Array) -> Slot:
+        """Adds other names for some axes, if they differ."""
+
+    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> Slot:
+        """Adds a parameter of the op that is written.
+
+        In torch it has one dimension for each of the groups, which may have several axes or none,
+        and then those of the ``kept`` axes.
+        """
+
+    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+        """Makes one rule the pullback of all steps since a count, from one array to another.
+
+        ``rule`` takes the writer of the backward pass and the gradient of ``made``, and gives that
+        of ``slot``. Nothing else may use what the steps in between make.
+        """
+
+    @property
+    def count(self) -> int:
+        """The number of steps so far that have a pullback."""
+
+    def reversed(self, slot: Slot, axis: Axis) -> Slot:
+        """Adds an array in the opposite order along an axis."""
+
+    def scattered(self, places: Slot, values: Slot, out: Array) -> Slot:
+        """Adds a sum of numbers into the places of an array."""
+
+
+class Differentiable:
+    """The base of ops: each has a pullback, or is written out in ops that have one."""
+
+    @property
+    def label(self) -> str:
+        """Its name in words."""
+        return type(self).__name__
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...] | None:
+        """Returns its outputs in ops that have a pullback, with its weights as arrays.
+
+        Returns None for an op that has a pullback itself.
+        """
+        return None
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        """Returns the gradient of each input from those of the outputs; None if there is none.
+
+        Args:
+            site: The op at its place.
+            steps: Takes the steps of the backward pass.
+            ins: The inputs of the forward pass.
+            outs: Its outputs.
+            grads: The gradient of each output.
+
+        Raises:
+            MismatchError: For an op without a gradient, with the reason.
+        """
+        raise MismatchError(
+            f"{self.label} has no gradient as a term",
+            cure="a term without it, or torch.autograd",
+        )
+
+
+@dataclass(frozen=True)
+class Running:
+    """A number that is kept from tile to tile, for every place that the op is broadcast over.
+
+    Args:
+        name: Its name in the formulas that follow; ``NAME_old`` is its value before a tile.
+        how: How the numbers of a tile are joined, and the tile with those before: sum or maximum.
+        of: A formula of the tile, ``$1``, and of the numbers kept before this one.
+        rescale: What the sum of the tiles before is multiplied by; empty for 1.
+    """
+
+    name: str
+    how: Literal["max", "sum"]
+    of: str
+    rescale: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A term of a result that is only known after the last tile.
+
+    Args:
+        of: A formula of the tile, ``$1``, of what is kept, and of the op's parameters.
+        coefficient: What it is multiplied by at the end, a formula of what is kept.
+        rescale: What a sum of it over the tiles before is multiplied by; empty for 1.
+    """
+
+    of: str
+    coefficient: str
+    rescale: str = ""
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """The rule by which an op works on tiles of one axis.
+
+    Without ``merge`` and ``parts`` each tile of its result is the op on that tile. With ``merge``
+    its result has no such axis, and the results of the tiles are joined. With ``parts`` a tile of
+    its result is their sum, each times a coefficient that is known at the end; what follows has to
+    be linear in it.
+
+    Args:
+        merge: How results of tiles are joined; empty if they stand side by side.
+        mean: Whether the joined result is divided by the size of the reduced axes.
+        linear: The inputs in which the op is linear.
+        states: What it keeps from tile to tile.
+        parts: The terms of its result, if that has to wait for the last tile.
+
+    Source: Abbott and Zardini 2024, *FlashAttention on a Napkin*, on streamable functions;
+    Milakov and Gimelshein 2018, "Online normalizer calculation for softmax", algorithm 3.
+    """
+
+    merge: Literal["", "max", "min", "product", "sum"] = ""
+    mean: bool = False
+    linear: tuple[int, ...] = ()
+    states: tuple[Running, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+class Streamable:
+    """The base of ops: each can be cut into tiles along the axes that it is broadcast over.
+
+    ``weighted`` says that it is the product of its inputs and its weight, which is cut like them.
+    """
+
+    weighted: ClassVar[bool] = False
+
+    @property
+    def label(self) -> str:
+        """Its name in words."""
+        return type(self).__name__
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        """Returns how it works on tiles of an axis.
+
+        Raises:
+            MismatchError: For an axis along which it cannot be cut, with the reason.
+        """
+        own = {a.name for a in (*site.dom.axes, *site.cod.axes)}
+        if axis in own:
+            raise MismatchError(
+                f"{self.label} works on all of {axis} at once, so tiles of {axis} are not enough",
+                cure=f"an axis other than {axis}",
+            )
+        return Streamed()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An op on arrays of its own axes, with its value in plain torch, for the tests.
+
+    Args:
+        op: The op.
+        dom: The arrays that it is given.
+        torch: Its outputs as an expression of ``torch``, ``F``, ``math``, the inputs ``a``, ``b``,
+            … and the parameters ``w[0]``, ``w[1]``, … in order; several outputs are a tuple.
+        alone: Whether it must not be broadcast, because it works on all axes of its array.
+
+    Source: the documents' own unit tests, which compare each module with plain torch.
+
+    >>> from ncd.ops import Softmax
+    >>> Softmax.samples()[0]
+    Sample(op=Softmax('x'), dom='x:4', torch='a.softmax(0)', alone=False)
+    """
+
+    op: Op
+    dom: str
+    torch: str
+    alone: bool = False
+
+
+class Op(Differentiable, Streamable, Term):
+    """The base of all generators: frozen dataclasses that describe themselves by plain data.
+
+    ``role`` gives its colour, ``label`` its name in words. A learned op also has a ``name``: the
+    attribute of the compiled module. Subclasses override the methods below.
+
+    Raises:
+        ParseError: For a field that cannot be read, or a pattern of another form.
+        MismatchError: When it is put on arrays that it does not fit.
+        SizeError: When sizes do not fit.
+
+    Source: CONTRIBUTING, "An op: one file, one line"; Notebook, sections 2.3 and 2.4.
+
+    >>> from ncd.ops import Softmax
+    >>> op: Op = Softmax("x")
+    >>> op.role, op.label, str(op.lift(Type.parse("y x h")))
+    ('softmax', 'Softmax', 'y x h')
+    """
+
+    role: ClassVar[str] = "neutral"
+    form: ClassVar[str] = ""  # of its first field; m* is any number of axes, m+ one or more
+    any_kind: ClassVar[bool] = False  # accepts whole numbers where its pattern has real ones
+    apart: ClassVar[bool] = False  # is broadcast over the axes of each array separately
+    in_place: ClassVar[bool] = False  # its output has the axes of its input, in their order
+    backward: ClassVar[Mapping[str, str]] = {}  # rules of torch's functions that only it uses
+    count = 1
+
+    def __post_init__(self) -> None:
+        try:
+            read_fields(self)
+        except NCDError as error:
+            raise error.at(where=type(self).__name__) from None
+        if self.form:
+            first = getattr(self, field_names(type(self))[0])
+            check_form(type(self).__name__, first, self.form)
+        try:
+            self.check_pattern()
+        except NCDError as error:
+            raise error.at(where=f"{self.label} ({self.signature})") from None
+
+    def check_pattern(self) -> None:
+        """Raises NCDError for fields that do not fit together."""
+        check_kinds(self.signature, self.any_kind)
+
+    @once
+    def signature(self) -> Signature:
+        """The arrays that it takes and gives, with its own axes only.
+
+        By default it is the first field, which for a single array is what it takes and gives.
+        """
+        first = getattr(self, field_names(type(self))[0])
+        if isinstance(first, Array):
+            return Signature(Type((first,)), Type((first,)))
+        pattern: Signature = first
+        return pattern
+
+    @property
+    def dom(self) -> Type:
+        return self.signature.dom
+
+    @property
+    def label(self) -> str:
+        """The name of its class and its own name, such as ``Linear Q``."""
+        name = getattr(self, "name", "")
+        return f"{type(self).__name__} {name}" if name else type(self).__name__
+
+    @property
+    def calls(self) -> str:
+        """The function of ``torch.ops`` that it calls by its name; empty for most ops."""
+        return ""
+
+    @property
+    def reads(self) -> Array:
+        """Axes whose size it needs, but which need not be axes of its arrays."""
+        return NO_AXES
+
+    @property
+    def origins(self) -> Origins:
+        own = ((0,) if len(self.dom) == 1 else (),)
+        return own * len(self.signature.cod)
+
+    def lift(self, inputs: Type) -> Type:
+        return self.site(inputs).outs
+
+    def site(self, inputs: Type) -> Site:
+        """Returns the op on these arrays: matches its axes, solves for new ones, keeps others.
+
+        Args:
+            inputs: The whole arrays that it takes, with axes that it is broadcast over.
+
+        Raises:
+            MismatchError: For arrays that lack its axes.
+            SizeError: For sizes that do not fit.
+        """
+        return kept(self, "_sites", inputs, self._site)
+
+    def _site(self, inputs: Type) -> Site:
+        binding, signature = Binding(), self.signature
+        try:
+            rests = [
+                match(own, array, binding, any_kind=self.any_kind)
+                for own, array in zip(signature.dom, inputs, strict=True)
+            ]
+            for array in inputs:
+                self._meet_bound(array, binding)
+            for axis in (*signature.dom.axes, *signature.cod.axes, *self.reads):
+                binding.meet(axis, axis)
+            self.solve(binding)
+            self.check(binding)
+            site = Site(
+                dom=Type(map(binding.resolve, signature.dom)),
+                cod=Type(map(binding.resolve, signature.cod)),
+                ins=Type(map(binding.resolve, inputs)),
+                outs=self._spread(inputs, rests, binding),
+                reads=binding.resolve(self.reads),
+            )
+            self.admit(site)
+        except NCDError as error:
+            where = f"{self.label} ({signature})"
+            bound = [*inputs.axes, *binding.values()]
+            raise error.at(where=where, bound=bound, op=self) from None
+        return site
+
+    @staticmethod
+    def _meet_bound(array: Array, binding: Binding) -> None:
+        """Binds the axis that bounds whole numbers to one size, as a bound and as an axis."""
+        bound = array.below
+        if bound is not None:
+            for axis in (bound, *(axis for axis in array if axis.name == bound.name)):
+                binding.meet(bound, axis)
+
+    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
+        """Returns the outputs with every axis that the op is broadcast over."""
+        own = {name for array in self.signature.dom for name in array.names}
+        for (before, after), array, pattern in zip(rests, inputs, self.signature.dom, strict=True):
+            stray = [name for name in (*before.names, *after.names) if name in own]
+            if stray:
+                raise MismatchError(
+                    f"the array ({array}) has axis {stray[0]}, but the pattern takes ({pattern}) "
+                    f"there and names {stray[0]} elsewhere",
+                    cure=f"{stray[0]} in the pattern of this array too, or another name for it",
+                )
+        if self.in_place:
+            return Type(map(binding.resolve, inputs))
+        if len(rests) == 1 and not self.signature.dom[0]:  # new axes stand last
+            rests = [(inputs[0], NO_AXES)]
+        first = union(rest[0] for rest in rests)
+        last = union(
+            after if own else _apart(after, first)
+            for (_, after), own in zip(rests, self.signature.dom, strict=True)
+        )
+        return Type(
+            self._whole(first, array, last, binding, inputs) for array in self.signature.cod
+        )
+
+    def _whole(
+        self, before: Array, array: Array, after: Array, binding: Binding, inputs: Type
+    ) -> Array:
+        below = array.below
+        if below is None and self.any_kind and len(inputs) >= 1:
+            below = next((given.below for given in inputs if given.below), None)
+        out = Array((*before, *array, *after), below)
+        doubled = [name for name in array.names if name in (*before.names, *after.names)]
+        if doubled:
+            raise MismatchError(
+                f"axis {doubled[0]} would appear twice in the result ({out})",
+                cure=f"another name for the new axis {doubled[0]}",
+            )
+        astray = [name for name in before.names if name in after.names]
+        if astray:
+            raise MismatchError(
+                f"axis {astray[0]} stands before ({array}) in one array and after it in another",
+                cure=f"an Einsum before it, to put {astray[0]} in one place",
+            )
+        return binding.resolve(out)
+
+    # --- the description of an op -----------------------------------------------------------------
+
+    def solve(self, binding: Binding) -> None:
+        """Binds axes whose size follows from those bound so far, from inputs or from outputs.
+
+        It is called again when more is known. Raises SizeError for sizes that do not fit.
+        """
+
+    def check(self, binding: Binding) -> None:
+        """Raises NCDError for own axes that it cannot work on, such as a spatial group."""
+
+    def admit(self, site: Site) -> None:
+        """Raises NCDError for arrays that it cannot work on, and not with more axes either."""
+
+    def check_numbers(self, site: Site) -> None:
+        """Raises SizeError for arrays of a circuit with too few numbers, which a type may have."""
+
+    def layer(self, site: Site) -> Call | None:
+        """Returns the call that makes its torch layer; None if it has no layer."""
+        return None
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        """Returns the initial values of its parameters and buffers, by name.
+
+        An op with a parameter but no layer names the parameter after itself.
+        """
+        return {}
+
+    def torch(self, site: Site) -> tuple[Expr, ...] | Expr:
+        """Returns an expression for each output, or one that gives all of them as a tuple."""
+        raise NotImplementedError
+
+    def out(self, site: Site) -> str:
+        """Returns a variable name for its result, such as ``scores``; empty if it has none."""
+        return ""
+
+    def glyph(self, site: Site) -> Glyph:
+        """Returns its drawing, as marks on the wires of the site."""
+        raise NotImplementedError
+
+    def flops(self, site: Site) -> int:
+        """Returns the floating-point operations of a forward pass; a multiply-add is two.
+
+        They are counted as by torch's FlopCounterMode where no size is 1.
+        """
+        return 0
+
+    def formula(self, site: Site) -> str:
+        """Returns its definition in LaTeX."""
+        raise NotImplementedError
+
+    def words(self, site: Site) -> str:
+        """Returns a description in words that read well aloud."""
+        return self.label
+
+    def expansion(self, site: Site) -> Term | None:
+        """Returns the same map made of simpler ops; None where that explains nothing."""
+        return None
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        """Returns examples of the op, on which the tests try every view."""
+        raise NotImplementedError
+
+
+def _apart(array: Array, others: Array) -> Array:
+    """Returns the axes of ``array`` that are not in ``others``; raises MismatchError."""
+    union((others, array))
+    return Array(axis for axis in array if axis.name not in others.names)

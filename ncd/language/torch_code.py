@@ -1,0 +1,300 @@
+"""Expressions: the torch code of an op as data.
+
+``ncd.run`` evaluates them and ``ncd.write`` writes them as source, without knowing the op. An
+expression works on the op's inputs (:class:`Arg`). Dimensions are counted from the end, so that
+every array may have batch axes in front. Axes are identified by their
+:class:`~ncd.language.axes.Dim`, not by text, so that two of them are never confused.
+
+An op has one expression for each of its outputs, or a single one that gives all outputs as a tuple
+(``topk``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Literal
+
+from ncd.language.axes import Array, Axis, Dim
+
+
+class Expr:
+    """A node of an expression; its fields are expressions or plain values."""
+
+    def parts(self) -> Iterator[Expr]:
+        """Yields the expressions directly within this one."""
+        for name in _names(type(self)):  # type: ignore[arg-type]
+            yield from _expressions(getattr(self, name))
+
+    def walk(self) -> Iterator[Expr]:
+        """Yields this expression and all expressions within it."""
+        yield self
+        for part in self.parts():
+            yield from part.walk()
+
+
+@lru_cache
+def _names(kind: type[Expr]) -> tuple[str, ...]:
+    """Returns the fields of a class of nodes whose type annotations mention expressions."""
+    return tuple(f.name for f in fields(kind) if "Expr" in str(f.type))  # type: ignore[arg-type]
+
+
+def _expressions(value: object) -> Iterator[Expr]:
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _expressions(item)
+
+
+@dataclass(frozen=True)
+class Arg(Expr):
+    """The op's input tensor with this index, from 0."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Const(Expr):
+    """A number, a boolean, a text or None."""
+
+    value: int | float | bool | str | None
+
+
+@dataclass(frozen=True)
+class Size(Expr):
+    """The product of the sizes of some axes; 1 for none. Source writes their names: ``k * h``."""
+
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True)
+class Layer(Expr):
+    """A call of the op's layer."""
+
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Weight(Expr):
+    """The op's own parameter: a learned array outside of any layer."""
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """A call of a function by its dotted name: ``torch.cat``, ``F.relu``, ``nn.Linear``.
+
+    The first word is one of ``torch``, ``F`` (``torch.nn.functional``), ``nn`` and ``math``.
+    """
+
+    function: str
+    args: tuple[Expr, ...] = ()
+    kwargs: tuple[tuple[str, Expr], ...] = ()
+
+
+@dataclass(frozen=True)
+class Method(Expr):
+    """A call of a tensor's method: ``x.softmax(-1)``."""
+
+    on: Expr
+    name: str
+    args: tuple[Expr, ...] = ()
+    kwargs: tuple[tuple[str, Expr], ...] = ()
+
+
+@dataclass(frozen=True)
+class Infix(Expr):
+    """A binary operator of Python: ``+ - * / // % ** < <= > >= == != & |``."""
+
+    sign: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Prefix(Expr):
+    """A unary operator of Python: ``-`` or ``~``."""
+
+    sign: Literal["-", "~"]
+    on: Expr
+
+
+@dataclass(frozen=True)
+class Tuple(Expr):
+    """A tuple of values: ``(a, b)``."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Item(Expr):
+    """The value of a tuple at an index."""
+
+    on: Expr
+    index: int
+
+
+@dataclass(frozen=True)
+class Select(Expr):
+    """The slice at position ``index`` along a dimension, which is dropped (``torch.select``)."""
+
+    on: Expr
+    dim: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Lookup(Expr):
+    """The entries of a table at some indices: ``out[s, a, r] = table[s, index[s, a], r]``.
+
+    ``index`` has the dimensions s, then ``own`` more (a); ``table`` has s, then the one that is
+    looked up, then ``rest`` more (r). s are the dimensions that both share; there may be none.
+    Either may have batch axes in front; a batch that both have is part of s. Without s and batch,
+    and with one dimension after the one that is looked up, it is ``F.embedding``.
+    """
+
+    index: Expr
+    table: Expr
+    own: int
+    rest: int
+
+
+@dataclass(frozen=True)
+class Scattered(Expr):
+    """Sums of numbers into places: ``out[s, index[s, a], r] += values[s, a, r]``, from zeros.
+
+    ``own`` and ``rest`` are the numbers of dimensions a and r. Either may have batch axes in front.
+    """
+
+    index: Expr
+    values: Expr
+    own: int
+    rest: int
+    size: int
+
+
+Group = tuple[Dim, ...]  # dimensions merged into one torch dimension, the last fastest
+
+
+@dataclass(frozen=True)
+class Rearrange(Expr):
+    """Dimensions reordered, split or merged, as ``einops.rearrange`` does.
+
+    ``before`` and ``after`` hold the same dimensions; an empty group has size 1. Batch axes stay in
+    front.
+    """
+
+    on: Expr
+    before: tuple[Group, ...]
+    after: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class Contract(Expr):
+    """The product of arrays, summed over the dimensions that are not in ``after`` (``einsum``)."""
+
+    args: tuple[Expr, ...]
+    before: tuple[Group, ...]  # the dimensions of each argument
+    after: Group
+
+
+@dataclass(frozen=True)
+class Align(Expr):
+    """A tensor of dimensions ``before``, reshaped to broadcast with one of dimensions ``after``.
+
+    ``before`` is a subset of ``after``, in any order; the others get size 1, and leading ones are
+    omitted.
+    """
+
+    on: Expr
+    before: Group
+    after: Group
+
+
+@dataclass(frozen=True)
+class Position(Expr):
+    """The positions 0, 1, 2, … along a dimension, shaped to broadcast with dimensions ``after``.
+
+    They are whole numbers, on the device of the op's inputs.
+    """
+
+    dim: Dim
+    after: Group
+
+
+@dataclass(frozen=True)
+class Filled(Expr):
+    """Zeros of these dimensions: real numbers on the device of the op's inputs."""
+
+    dims: Group
+
+
+@dataclass(frozen=True)
+class Cast(Expr):
+    """A tensor converted to real numbers (of the dtype of the inputs) or whole ones (int64)."""
+
+    on: Expr
+    to: Literal["real", "whole"]
+
+
+# --- shorthands of ops ---------------------------------------------------------------------------
+
+
+def groups(array: Array) -> tuple[Group, ...]:
+    """Returns every dimension of an array as a group of its own."""
+    return tuple((dim,) for dim in array.dims)
+
+
+def arranged(on: Expr, before: tuple[Group, ...], after: tuple[Group, ...]) -> Expr:
+    """Rearranges ``before`` to ``after``, merged with a rearrangement just before it.
+
+    Returns the expression itself if nothing changes.
+    """
+    if isinstance(on, Rearrange) and on.after == before:
+        return arranged(on.on, on.before, after)
+    return on if before == after else Rearrange(on, before, after)
+
+
+def reordered(on: Expr, before: Array, after: Array) -> Expr:
+    """Permutes the axes of ``before`` into the order of ``after``."""
+    return arranged(on, groups(before), groups(after))
+
+
+def merged(on: Expr, rest: Array, own: Array) -> Expr:
+    """Merges the last axes ``own``, after those of ``rest``, into one dimension."""
+    return arranged(on, (*groups(rest), *groups(own)), (*groups(rest), own.dims))
+
+
+def parted(on: Expr, rest: Array, own: Array) -> Expr:
+    """Splits the last dimension, after the axes ``rest``, into the axes ``own``."""
+    return arranged(on, (*groups(rest), own.dims), (*groups(rest), *groups(own)))
+
+
+def call(function: str, *args: Expr | int | float | bool | str | None, **kwargs: object) -> Call:
+    """Returns a call; arguments that are plain values become constants.
+
+    >>> call("torch.cat", Arg(0), dim=-1).kwargs
+    (('dim', Const(value=-1)),)
+    """
+    named = tuple((name, _expr(value)) for name, value in kwargs.items())
+    return Call(function, tuple(map(_expr, args)), named)
+
+
+def several(value: int | tuple[int, ...]) -> Expr:
+    """Returns a number, or a tuple of numbers, as an argument."""
+    return _expr(value)
+
+
+def method(on: Expr, name: str, *args: Expr | int | float | bool | str | None) -> Method:
+    """Returns a method call; arguments that are plain values become constants."""
+    return Method(on, name, tuple(map(_expr, args)))
+
+
+def _expr(value: object) -> Expr:
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, tuple | list):
+        return Tuple(tuple(map(_expr, value)))
+    assert value is None or isinstance(value, int | float | bool | str)
+    return Const(value)

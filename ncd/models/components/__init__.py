@@ -1,1 +1,0 @@
-"""Parts of today's language models, one idea each."""

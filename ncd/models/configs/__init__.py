@@ -1,1 +1,0 @@
-"""Published configurations, the ``config.json`` of a model, as systems."""

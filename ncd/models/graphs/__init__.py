@@ -1,1 +1,0 @@
-"""Networks on graphs, in which nodes read their neighbours."""

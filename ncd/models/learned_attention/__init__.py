@@ -1,1 +1,0 @@
-"""Small transformers with trained weights."""

@@ -1,1 +1,0 @@
-"""Systems that show how gradients and training work."""

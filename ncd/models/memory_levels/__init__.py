@@ -1,1 +1,0 @@
-"""Algorithms that are cut into tiles, so that they move little between memories."""

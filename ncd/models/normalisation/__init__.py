@@ -1,1 +1,0 @@
-"""Layer norm and batch norm."""

@@ -1,1 +1,0 @@
-"""Indexing, broadcasting and einops patterns."""

@@ -1,1 +1,0 @@
-"""Transformer blocks and the parts that they share."""

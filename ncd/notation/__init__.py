@@ -1,0 +1,1 @@
+"""Notation: the text of the language, read without evaluating anything, and written."""

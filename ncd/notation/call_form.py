@@ -1,0 +1,404 @@
+"""The last line of a source as a form: the sizes in it, and the mode of its module."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+MAKERS = ("randn", "rand", "zeros", "ones", "empty")  # of arrays, whose arguments are their sizes
+Kind = Literal["value", "shape", "line", "mode"]  # a line is a shape such as 1x16#50257
+
+
+class Place(NamedTuple):
+    """A part of a line: the letters before it and before its end, its name and its kind."""
+
+    start: int
+    end: int
+    name: str
+    kind: Kind
+
+
+class Offsets:
+    """The letters of a text before its syntax nodes, whose columns are counted in bytes."""
+
+    def __init__(self, text: str, blanks: int, lines: int = 0, column: int = 0) -> None:
+        self.lines = text.strip().split("\n")
+        self.first, self.column = lines, column  # where it begins in the text of the nodes
+        self.before = [blanks]
+        for each in self.lines:
+            self.before.append(self.before[-1] + len(each) + 1)
+
+    def start(self, node: ast.expr) -> int:
+        """Returns the letters before a node."""
+        return self._letters(node.lineno - self.first, node.col_offset)
+
+    def end(self, node: ast.expr) -> int:
+        """Returns the letters before the end of a node."""
+        return self._letters(
+            (node.end_lineno or node.lineno) - self.first, node.end_col_offset or 0
+        )
+
+    def _letters(self, line: int, column: int) -> int:
+        column -= self.column if line == 1 else 0
+        own = self.lines[line - 1].encode()[:column].decode(errors="ignore")
+        return self.before[line - 1] + len(own)
+
+
+def array_sizes(node: ast.Call) -> list[ast.expr] | None:
+    """Returns the sizes in a call that makes an array; none if they are no plain numbers.
+
+    Returns None for another call.
+    """
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    args: list[ast.expr] = node.args
+    if name == "randint" and args and isinstance(args[-1], ast.Tuple | ast.List):
+        args = args[-1:]
+    elif name not in MAKERS:
+        return None
+    if len(args) == 1 and isinstance(args[0], ast.Tuple | ast.List):
+        args = args[0].elts
+    whole = all(isinstance(one, ast.Constant) and type(one.value) is int for one in args)
+    blank = [one.value for one in args if isinstance(one, ast.Constant)] == [...]
+    return args if whole or blank else []
+
+
+def arrays_in(node: ast.expr, name: str) -> Iterator[tuple[ast.expr, str]]:
+    """Yields the arrays in an argument, with their names: ``batch['mask']``, ``pair[0]``."""
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant):
+                yield from arrays_in(value, f"{name}[{key.value!r}]")
+    elif isinstance(node, ast.List | ast.Tuple):
+        for i, value in enumerate(node.elts):
+            yield from arrays_in(value, f"{name}[{i}]")
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "SimpleNamespace":
+        for word in node.keywords:
+            yield from arrays_in(word.value, f"{name}.{word.arg}")
+    elif isinstance(node, ast.Call):
+        yield from [(node, name)] * (array_sizes(node) is not None)
+    elif isinstance(node, ast.Constant) and node.value is None:
+        yield node, name
+
+
+SHAPE_LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
+SHAPES = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9})?)*")
+TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
+SPACED = re.compile(r"\d{1,9}( \d{1,9})+")
+
+
+def shape_line(text: str) -> tuple[str, str]:
+    """Returns a source without its last line if that is a shape, and the shape.
+
+    >>> shape_line("class Net: ...\\n# 2x3x8x8"), shape_line("a = 1")
+    (('class Net: ...\\n', '2x3x8x8'), ('a = 1', ''))
+    """
+    rest, _, last = text.rstrip().rpartition("\n")
+    found = SHAPE_LINE.fullmatch(last)
+    words = re.sub(r" *[x×] *", "x", found[2]).strip() if found else ""
+    if SPACED.fullmatch(words):
+        words = words.replace(" ", "x")
+    if whole := TUPLE.fullmatch(words):
+        words = whole[1].replace(" ", "").replace(",", "x")
+    if not rest or not SHAPES.fullmatch(words) or not re.search("[x#]", words):
+        return text, ""
+    return rest + "\n", words
+
+
+PART = re.compile(r"[.\[]")  # behind the name of an input that has parts
+BLANK = "..."  # stands for a value that is not known
+
+
+@dataclass(frozen=True)
+class ModuleCall:
+    """The way in which the module of a source is made and called.
+
+    Args:
+        line: The last line with all that is assumed; empty if nothing is. What is not known is
+            written ``...``.
+        assumed: The names of arguments and inputs that are assumed.
+        inputs: The names of the inputs, in their order.
+        drawn: The class of the module.
+        classes: The classes that could be drawn, the most complete one first.
+        training: The mode that the source leaves the module in.
+        modes: What its mode means for this module, in a sentence; empty if nothing.
+        refused: Whether it is in evaluation because it cannot be read in training.
+
+    Source: this project's own, for the form beside the answer to a source.
+    """
+
+    line: str = ""
+    assumed: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    drawn: str = ""
+    classes: tuple[str, ...] = ()
+    training: bool = True
+    modes: str = ""
+    refused: bool = False
+
+
+def call_of(data: Mapping[str, Any]) -> ModuleCall:
+    """Returns a call from its fields, as JSON has them."""
+    fields: dict[str, Any] = {n: tuple(x) if type(x) is list else x for n, x in data.items()}
+    return ModuleCall(**fields)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A part of a line that can be changed: its name, its kind, its text, and if it is assumed.
+
+    ``options`` are the values between which one chooses, each with its name.
+    """
+
+    name: str
+    kind: Kind
+    value: str
+    assumed: bool = False
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class CallForm:
+    """The last line of a source in parts, of which some are fields.
+
+    Args:
+        first: The first line of the source whose place it takes, from 1.
+        last: The last such line; one less than ``first`` if it is added.
+        parts: The line: texts, and fields between them.
+
+    Source: this project's own.
+    """
+
+    first: int
+    last: int
+    parts: tuple[str | Field, ...] = field(default_factory=tuple)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields, in the order of the line."""
+        return tuple(each for each in self.parts if isinstance(each, Field))
+
+
+def call_form(text: str, call: ModuleCall) -> CallForm:
+    """Returns the last line of a source as a form; it has no fields if it holds no sizes.
+
+    >>> call = ModuleCall("Net(dim=64)(torch.randn(1, 8))", ("dim", "x"), ("x",))
+    >>> form = call_form("class Net(nn.Module): ...", call)
+    >>> form.first, form.last, form.parts[:2]
+    (2, 1, ('Net(dim=', Field(name='dim', kind='value', value='64', assumed=True, options=())))
+    >>> call_form("Net()(torch.randn(2, 8))", ModuleCall(inputs=("x",))).fields
+    (Field(name='x', kind='shape', value='2, 8', assumed=False, options=()),)
+    """
+    source, shapes = shape_line(text)
+    first, last, own = _last_line(source, call)
+    if shapes:
+        count = len(text.rstrip().split("\n"))
+        first, last, own = count, count, text.rstrip().rpartition("\n")[2]
+    line = call.line or own
+    if shapes and not call.line:
+        places = [Place(0, len(line), ", ".join(call.inputs), "line")]
+    else:
+        places = list(_places(line, call))
+    if not places and own.strip() not in call.classes:
+        return CallForm(*_behind(source))
+    return CallForm(first, last, tuple(parts(line, places, call)))
+
+
+def _behind(source: str) -> tuple[int, int]:
+    """Returns the first and the last line behind a source."""
+    count = len(source.rstrip().split("\n"))
+    return count + 1, count
+
+
+def _last_line(source: str, call: ModuleCall) -> tuple[int, int, str]:
+    """Returns the lines of the last statement and its text, or those behind the source.
+
+    What is assumed takes the place of a line that it continues, or of the name of a class.
+    """
+    behind = *_behind(source), ""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return behind
+    node = body[-1] if body else None
+    if not isinstance(node, ast.Expr | ast.Assign):
+        return behind
+    first, last = node.lineno, node.end_lineno or node.lineno
+    alone = len(body) < 2 or (body[-2].end_lineno or 0) < first
+    own = "\n".join(source.split("\n")[first - 1 : last])
+    continued = not call.line or own.strip() in call.classes or call.line.startswith(own.strip())
+    return (first, last, own) if alone and continued else behind
+
+
+def _places(line: str, call: ModuleCall) -> Iterator[Place]:
+    """Yields the places of the fields in a line, in their order."""
+    try:
+        tree = ast.parse(line.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    offset = Offsets(line, len(line) - len(line.lstrip()))
+    calls = sorted(
+        (node for node in ast.walk(tree) if isinstance(node, ast.Call)),
+        key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
+    )
+    found = []
+    names = _names(calls, call)
+    inputs = iter((*call.inputs, *("input",) * len(calls)))
+    for node, name in names.values():
+        if isinstance(node, ast.Constant):
+            found.append(Place(offset.start(node), offset.end(node), name, "value"))
+    for node in calls:
+        if call.modes and (own := _mode(node, call.classes)) is not None:
+            found.append(Place(offset.end(own[0]), offset.end(own[1]), "mode", "mode"))
+        if (sizes := array_sizes(node)) is not None:
+            name = names[id(node)][1] if id(node) in names else next(inputs)
+            if sizes:
+                start, end = offset.start(sizes[0]), offset.end(sizes[-1])
+                end += line[end : end + 1] == "," and len(sizes) == 1  # of a tuple
+                found.append(Place(start, end, name, "shape"))
+        elif isinstance(node.func, ast.Name):
+            for word in node.keywords:
+                if word.arg and _plain(word.value):
+                    start, end = offset.start(word.value), offset.end(word.value)
+                    found.append(Place(start, end, word.arg, "value"))
+    yield from sorted(found)
+
+
+def _names(calls: list[ast.Call], call: ModuleCall) -> dict[int, tuple[ast.expr, str]]:
+    """Returns the arrays, and the ``None`` in the place of one, that a module is called on.
+
+    Each has the name of its input, with the key or the place in it.
+    """
+    found: dict[int, tuple[ast.expr, str]] = {}
+    for node in calls:
+        of_class = isinstance(node.func, ast.Name) and node.func.id in (*call.classes, call.drawn)
+        if of_class or array_sizes(node) is not None or isinstance(node.func, ast.Attribute):
+            continue
+        named = [(word.arg or "", word.value) for word in node.keywords]
+        given = [
+            each
+            for name, value in (*zip(call.inputs, node.args, strict=False), *named)
+            for each in arrays_in(value, name)
+        ]
+        if any(isinstance(one, ast.Call) for one, _ in given):
+            found |= {id(one): (one, name) for one, name in given}
+    return found
+
+
+def _mode(node: ast.Call, classes: tuple[str, ...]) -> tuple[ast.expr, ast.expr] | None:
+    """Returns the module that is called, alone and with ``.eval()``; None for another call."""
+    module = node.func
+    if not node.args or not isinstance(module, ast.Call | ast.Name):
+        return None
+    if isinstance(module, ast.Name):
+        outside = module.id in (*classes, "print") or not module.id.islower()
+        return None if outside else (module, module)
+    inner = module.func
+    if isinstance(inner, ast.Attribute) and inner.attr in ("eval", "train") and not module.args:
+        return inner.value, module
+    return module, module
+
+
+def _plain(node: ast.expr) -> bool:
+    """Returns whether an argument is a number, a text, a truth, or several of these."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return bool(node.elts) and all(map(_plain, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub) and _plain(node.operand)
+    return isinstance(node, ast.Constant)
+
+
+def parts(line: str, places: list[Place], call: ModuleCall) -> Iterator[str | Field]:
+    """Yields the parts of a line, its fields at their places."""
+    done = 0
+    for start, end, name, kind in places:
+        yield line[done:start]
+        value = line[start:end]
+        assumed = PART.split(name)[0] in call.assumed
+        options = _options(value, call) if kind == "mode" else ()
+        yield Field(name, kind, "" if value == BLANK else value, assumed, options)
+        done = end
+    yield line[done:]
+
+
+def _options(value: str, call: ModuleCall) -> tuple[tuple[str, str], ...]:
+    """Returns the modes that a module can have, with what is written for each of them.
+
+    What is written now stands for the mode in which it is.
+    """
+    if call.training:
+        return ("training", value), ("evaluation", ".eval()")
+    training = "" if value == ".eval()" else ".train()"
+    return (("training", training),) * (not call.refused) + (("evaluation", value),)
+
+
+def mode_form(text: str, call: ModuleCall) -> CallForm | None:
+    """Returns the line that sets the mode of the module, where the last line does not call it.
+
+    It is ``net.eval()``, or else the line that makes the module; None if there is neither, or the
+    mode changes nothing.
+
+    >>> call = ModuleCall(drawn="Net", modes="In training dropout sets 10% of the numbers to 0.")
+    >>> form = mode_form("net = Net()\\ny = net(x)\\nprint(y)", call)
+    >>> form.parts[0], form.fields[0].options
+    ('net = Net()', (('training', ''), ('evaluation', '.eval()')))
+    """
+    if not call.modes:
+        return None
+    try:
+        body = ast.parse(shape_line(text)[0]).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    statements = [*_statements(body)]
+    sets = [each for each in statements if _sets_mode(each)]
+    makes = [each for each in statements if isinstance(each, ast.Assign)]
+    for each in (*reversed(sets), *reversed(makes)):
+        first, last = each.lineno, each.end_lineno or each.lineno
+        line = "\n".join(text.split("\n")[first - 1 : last])
+        alone = line[: each.col_offset].isspace() or not each.col_offset
+        places = [*_made(each, line, call.drawn)] if alone else []
+        if places:
+            made = parts(line, places[:1], call)
+            return CallForm(
+                first, last, tuple(_kept(part) if each in sets else part for part in made)
+            )
+    return None
+
+
+def _kept(part: str | Field) -> str | Field:
+    """Returns a part of a line that does nothing but set the mode, so that it goes on to do so."""
+    if isinstance(part, str):
+        return part
+    return replace(part, options=tuple((name, value or ".train()") for name, value in part.options))
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yields the statements outside of classes and functions."""
+    for each in body:
+        if not isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield each
+            yield from _statements(getattr(each, "body", []))
+
+
+def _sets_mode(node: ast.stmt) -> bool:
+    """Returns whether a statement is ``net.eval()`` or ``net.train()``."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Call) and _of_mode(value) and not value.args
+
+
+def _of_mode(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr in ("eval", "train")
+
+
+def _made(node: ast.stmt, line: str, drawn: str) -> Iterator[Place]:
+    """Yields the place of the mode in a line: behind the call that makes the module, or a name."""
+    offset = Offsets(line, len(line) - len(line.lstrip()), node.lineno - 1, node.col_offset)
+    for each in ast.walk(node):
+        if not isinstance(each, ast.Call):
+            continue
+        if _of_mode(each) and not each.args and isinstance(each.func, ast.Attribute):
+            yield Place(offset.end(each.func.value), offset.end(each), "mode", "mode")
+        elif isinstance(each.func, ast.Name) and each.func.id == drawn:
+            yield Place(offset.end(each), offset.end(each), "mode", "mode")

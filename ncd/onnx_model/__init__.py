@@ -1,5 +1,0 @@
-"""ONNX: a term as a model that other runtimes run, with symbolic sizes where its ops allow them."""
-
-from ncd.onnx_model.model import onnx
-
-__all__ = ["onnx"]

@@ -1,1 +1,0 @@
-"""Ops along an axis: reductions, softmax, normalisation, the largest values."""

@@ -1,0 +1,213 @@
+"""Concatenation of arrays along an axis, and its inverse."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.errors import MismatchError, SizeError
+from ncd.language.axes import Axis, Signature
+from ncd.language.fields import SIGNATURE, SignatureField, spelled
+from ncd.language.op import Glyph, Mark, Op, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.patterns import Binding
+from ncd.language.terms import Origins
+from ncd.language.torch_code import Arg, Const, Expr, Method, Size, Tuple, call
+from ncd.ops.axis_places import check_plain, ports
+
+
+class _Pieces(Op):
+    """The base of ops on an axis that is the concatenation of several pieces."""
+
+    any_kind: ClassVar[bool] = True
+
+    @property
+    def pieces(self) -> tuple[Axis, ...]:
+        """The axes of the pieces, in order."""
+        raise NotImplementedError
+
+    @property
+    def whole(self) -> Axis:
+        """The axis of all pieces together."""
+        raise NotImplementedError
+
+    def solve(self, binding: Binding) -> None:
+        names = [axis.name for axis in self.pieces]
+        sizes = {name: binding.size(name) for name in names}
+        known = sum(size for name in names if (size := sizes[name]) is not None)
+        unknown = [name for name in names if sizes[name] is None]
+        whole = binding.size(self.whole.name)
+        if not unknown:
+            binding.learn(self.whole.name, known)
+        elif whole is not None and len(set(unknown)) == 1:
+            self._learn(binding, unknown[0], whole, known)
+
+    def _learn(self, binding: Binding, name: str, whole: int, known: int) -> None:
+        """Binds the size of the only unknown piece, which may occur several times."""
+        times = Counter(axis.name for axis in self.pieces)[name]
+        left, rest = divmod(whole - known, times)
+        if rest or left < 1:
+            nearest = known + times * max(1, left)
+            raise SizeError(
+                f"axis {self.whole.name} has size {whole}, "
+                f"but is {' + '.join(axis.name for axis in self.pieces)}"
+                + (f", of which {known} are known" if known else ""),
+                cure=f"{self.whole.name} = {nearest}",
+                axis=self.whole.name,
+                nearest=nearest,
+            )
+        binding.learn(name, left)
+
+    def check(self, binding: Binding) -> None:
+        for axis in (*self.pieces, self.whole):
+            check_plain(binding[axis.name], "cannot be concatenated")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Concat(_Pieces):
+    """Concatenates arrays along an axis (``torch.cat``); drawn as a thick bar.
+
+    Args:
+        pattern: The axis of each array and the new one, such as ``"c, d -> e"``. All other axes of
+            the arrays must agree.
+
+    Raises:
+        MismatchError: For arrays whose other axes differ.
+        SizeError: For sizes that do not add up, and for a spatial axis.
+
+    Source: Notebook, figure 27.
+
+    >>> from ncd import Type
+    >>> str(Concat("c, c -> 2c").lift(Type.parse("c:3 x:4x4, c:3 x:4x4")).axes[0].spec)
+    '2c:6'
+    """
+
+    pattern: SignatureField = spelled(SIGNATURE)
+    role: ClassVar[str] = "concat"
+    form: ClassVar[str] = "c, d… -> e"
+
+    @property
+    def pieces(self) -> tuple[Axis, ...]:
+        return tuple(array[0] for array in self.dom)
+
+    @property
+    def whole(self) -> Axis:
+        return self.signature.cod[0][0]
+
+    def admit(self, site: Site) -> None:
+        inputs = site.ins
+        others = [
+            ("whole" if array.below else "", *("" if n in own.names else n for n in array.names))
+            for array, own in zip(inputs, self.dom, strict=True)
+        ]
+        bounds = {array.below.name for array in inputs if array.below}
+        odd = next((i for i, names in enumerate(others) if names != others[0]), len(bounds) > 1)
+        if odd:
+            raise MismatchError(
+                f"the arrays ({inputs[0]}) and ({inputs[int(odd)]}) differ",
+                cure="arrays that share all other axes, in this order",
+            )
+
+    @property
+    def origins(self) -> Origins:
+        return (tuple(range(len(self.dom))),)
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        (dim,) = site.ins[0].position(site.dom[0][0].name)
+        arrays = Tuple(tuple(Arg(i) for i in range(len(site.ins))))
+        return (call("torch.cat", arrays, dim=dim),)
+
+    def glyph(self, site: Site) -> Glyph:
+        own = {array[0].name for array in site.dom}
+        ins, outs = ports(site.ins), ports(site.outs)
+        targets = {name: port for port, _, name in outs}
+        new = targets[site.cod[0][0].name]
+        through = tuple((p, targets[n]) for p, k, n in ins if k == 0 and n not in own)
+        joins = tuple((p, targets[n]) for p, k, n in ins if k > 0 and n not in own)
+        bar = Mark("bar", ins=tuple(p for p, _, n in ins if n in own), outs=(new,))
+        return Glyph(through, joins, marks=(bar,))
+
+    def formula(self, site: Site) -> str:
+        return rf"z = [{' ; '.join('abcdefgh'[i % 8] for i in range(len(site.ins)))}]"
+
+    def words(self, site: Site) -> str:
+        pieces = [axis.name for axis in self.pieces]
+        return f"concatenation of {' and '.join(pieces)} to {self.whole.name}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Cut(Signature(site.cod, site.dom)), grads[0])
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("c, d -> e"), "c:2, d:3", "torch.cat((a, b))"),
+            Sample(cls("c, c -> 2c"), "c:2 x:3, c:2 x:3", "torch.cat((a, b))"),
+            Sample(cls("p, q, r -> n"), "m:2 p:1, m:2 q:2, m:2 r:3", "torch.cat((a, b, c), 1)"),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Cut(_Pieces):
+    """Cuts an axis into pieces, one array each (``torch.split``); the inverse of :class:`Concat`.
+
+    Args:
+        pattern: The axis and its pieces, such as ``"d -> q, k, v"``. Pieces of one name have one
+            size; one size may be left open.
+
+    Raises:
+        SizeError: If the pieces do not add up to the axis, and for a spatial axis.
+
+    Source: ``torch.split``; drawn as the mirror of figure 27 in the notebook.
+
+    >>> from ncd import Type
+    >>> Cut("d -> q:2, k").lift(Type.parse("y:3 d:6")).spec
+    'y:3 q:2, y:3 k:4'
+    """
+
+    pattern: SignatureField = spelled(SIGNATURE)
+    role: ClassVar[str] = "concat"
+    form: ClassVar[str] = "d -> a, b…"
+
+    @property
+    def pieces(self) -> tuple[Axis, ...]:
+        return tuple(array[0] for array in self.signature.cod)
+
+    @property
+    def whole(self) -> Axis:
+        return self.dom[0][0]
+
+    def torch(self, site: Site) -> Expr:
+        (dim,) = site.ins[0].position(self.whole.name)
+        sizes = Tuple(tuple(Size(tuple(array)) for array in site.cod))
+        return Method(Arg(0), "split", (sizes, Const(dim)))
+
+    def glyph(self, site: Site) -> Glyph:
+        ins, outs = ports(site.ins), ports(site.outs)
+        sources = {name: port for port, _, name in ins}
+        kept = [(sources[n], p, k) for p, k, n in outs if n != site.cod[k][0].name]
+        through = tuple((source, p) for source, p, k in kept if k == 0)
+        splits = tuple((source, p) for source, p, k in kept if k > 0)
+        new = tuple(p for p, k, n in outs if n == site.cod[k][0].name)
+        bar = Mark("bar", ins=(sources[self.whole.name],), outs=new)
+        return Glyph(through, splits=splits, marks=(bar,))
+
+    def formula(self, site: Site) -> str:
+        letters = ["bcdefghi"[i % 8] for i in range(len(site.outs))]
+        return rf"a = [{' ; '.join(letters)}]"
+
+    def words(self, site: Site) -> str:
+        return f"cuts {self.whole.name} into {' and '.join(axis.name for axis in self.pieces)}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Concat(Signature(site.cod, site.dom)), *grads)
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("d -> p:2, q"), "d:5", "(a[:2], a[2:])"),
+            Sample(cls("d -> h, h, h"), "d:6 x:2", "(a[:2], a[2:4], a[4:])"),
+        )

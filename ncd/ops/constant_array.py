@@ -1,0 +1,148 @@
+"""Constant arrays whose numbers are written out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ncd.errors import MismatchError, ParseError, SizeError, shown
+from ncd.formulas.formula import Number as FormulaNumber
+from ncd.formulas.formula_latex import cut
+from ncd.language.axes import Array, Signature, Type
+from ncd.language.fields import ARRAY, NAME, ArrayField, Read, Spelling, spelled
+from ncd.language.op import Glyph, Initial, Mark, Op, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.patterns import Binding
+from ncd.language.torch_code import Expr, Weight
+from ncd.ops.axis_places import own_ports
+
+MOST = 1_000_000  # numbers of one array
+Numbers = tuple[float, ...]
+
+
+def run_lengths(numbers: Iterable[float]) -> str:
+    """Returns numbers as text, equal neighbours as one with a count.
+
+    >>> run_lengths([0, 0, 0, 1.5, -math.inf])
+    '0*3 1.5 -inf'
+    """
+    words: list[list[Any]] = []
+    for number in numbers:
+        whole = float(number).is_integer() and abs(number) < 1e15
+        word = f"{number:.0f}" if whole else repr(float(number))
+        if words and words[-1][0] == word:
+            words[-1][1] += 1
+        else:
+            words.append([word, 1])
+    return " ".join(word if count == 1 else f"{word}*{count}" for word, count in words)
+
+
+def _read(value: Any, name: str) -> Numbers:
+    if isinstance(value, tuple) and all(type(number) is float for number in value):
+        return value
+    if not isinstance(value, str):
+        raise ParseError(f"{name} is {shown(value)}, but it is text", cure='"0 1.5 -inf*3"')
+    found: list[float] = []
+    for word in value.split():
+        text, star, times = word.partition("*")
+        count = int(times) if times.isdecimal() and len(times) < 8 else 0 if star else 1
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not count or math.isnan(number):
+            raise ParseError(f"{shown(word)} is no number", cure='"0 1.5 -inf*3"')
+        if len(found) + count > MOST:
+            raise ParseError(f"{name} has more than {MOST:,} numbers", cure="fewer")
+        found += [number] * count
+    return tuple(found)
+
+
+NUMBERS = Spelling("text", _read, run_lengths, lambda value: repr(run_lengths(value)))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Given(Op):
+    """A constant array, such as a mask or a table of rotations; it is not learned.
+
+    Args:
+        array: Its axes, such as ``"y:2 x:3"``; ``"y:3#v:9"`` holds whole numbers.
+        name: Its name.
+        numbers: Its numbers in the order of memory, as text; ``0*3`` is three zeros.
+
+    Raises:
+        ParseError: For text that is no numbers.
+        SizeError: If there are not as many numbers as positions.
+        MismatchError: For whole numbers that are not below their bound.
+
+    Source: buffers of ``torch.nn.Module``, and constants of ``torch.export``.
+
+    >>> Given("y:2 x:2", "mask", "0 -inf 0*2").cod.spec
+    'y:2 x:2'
+    """
+
+    array: ArrayField = spelled(ARRAY)
+    name: str = spelled(NAME, "constant")
+    numbers: Read[Numbers, Numbers | str] = spelled(NUMBERS, ())
+    role: ClassVar[str] = "data"
+    any_kind: ClassVar[bool] = True
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(Type(), Type((self.array,)))
+
+    def check_pattern(self) -> None:
+        self._check_numbers(self.array)
+
+    def _check_numbers(self, array: Array) -> None:
+        """Raises MismatchError for a number that is no place along the axis below."""
+        if array.below is None:
+            return
+        most = array.below.numel if array.below.size is not None else math.inf
+        wrong = [n for n in self.numbers if not (n.is_integer() and 0 <= n < most)]
+        if wrong:
+            raise MismatchError(
+                f"{wrong[0]:g} is no {array.kind}", cure=f'Given("{Array(array)}", …)'
+            )
+
+    def check(self, binding: Binding) -> None:
+        (array,) = map(binding.resolve, self.signature.cod)
+        self._check_numbers(array)
+        if array.sized and array.numel != len(self.numbers):
+            count = len(self.numbers)
+            raise SizeError(
+                f"the array ({array.spec}) has {array.numel:,} numbers, but {count:,} are given",
+                cure=f"sizes with {count:,} numbers",
+                axis=array.names[0] if array else "",
+            )
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        return {self.name: Initial(site.cod[0], FormulaNumber("0"), False, self.numbers)}
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return (Weight(),)
+
+    def out(self, site: Site) -> str:
+        return self.name
+
+    def glyph(self, site: Site) -> Glyph:
+        outs = own_ports(site.outs, site.cod)
+        return Glyph(marks=(Mark("box", cut(self.name), outs=outs),))
+
+    def formula(self, site: Site) -> str:
+        return rf"z = \mathrm{{{self.name}}}".replace("_", r"\_")
+
+    def words(self, site: Site) -> str:
+        return f"constant array {self.name} of axes ({site.cod})"
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        return (steps.param("", kept=site.cod[0]),)
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        inf = "torch.tensor([[0, -math.inf], [0, 0.5]])"
+        return (
+            Sample(cls("y:2 x:2", "mask", "0 -inf 0 0.5"), "", inf),
+            Sample(cls("y:3#v:9", "places", "8 0*2"), "", "torch.tensor([8, 0, 0])"),
+        )

@@ -1,0 +1,426 @@
+"""Convolution and transposed convolution, also written out in simpler ops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar, Protocol
+
+from ncd.errors import MismatchError, SizeError
+from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.fields import FLAG, NAME, SIGNATURE, SignatureField, maybe, spelled, whole
+from ncd.language.op import Glyph, Initial, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.patterns import Binding
+from ncd.language.terms import Id, Term
+from ncd.language.torch_code import Call, Expr, Layer, Size, call, several
+from ncd.ops.axis_places import learned, on_own
+from ncd.ops.einsum import Einsum
+from ncd.ops.linear import Linear
+from ncd.ops.reshape import Group, Split
+from ncd.ops.sliding_window import Fold, Sides, Sliding, Window, side, sides, spread, written
+from ncd.ops.weights import apart, beside, uniform
+
+
+class Convolution(Protocol):
+    """The settings and methods that both convolutions share."""
+
+    @property
+    def kernel(self) -> Sides: ...
+    @property
+    def stride(self) -> Sides: ...
+    @property
+    def pad(self) -> Sides: ...
+    @property
+    def dilation(self) -> Sides: ...
+    @property
+    def bias(self) -> bool: ...
+
+    def channels(self, site: Site) -> tuple[Array, Array]: ...
+    def window(self, site: Site, taken: tuple[str, ...]) -> Array: ...
+
+
+def convolved(op: Convolution, groups: int, site: Site, steps: StepWriter, x: Slot) -> Slot:
+    """Writes a convolution as windows and a product with the weights.
+
+    Source: ``torch.nn.Unfold``, whose documentation says so.
+    """
+    (old,), (new,), (out,) = site.dom, site.cod, site.outs
+    window = op.window(site, (*site.every,))
+    slid = _of(Array(old[-1:]), Array((*new[-1:], *window)))
+    (x,) = steps.call(Window(slid, op.kernel, op.stride, op.pad, op.dilation), x)
+    c, d = op.channels(site)
+    if groups > 1:
+        z = _by_groups(op, groups, site, steps, x, window)
+    else:
+        inner = apart(c, (*site.every, *window.names))
+        weight = steps.param("weight", d, inner, kept=window)
+        z = steps.product((steps.renamed(x, c, inner), weight), out)
+    return _biased(op, steps, z, d)
+
+
+def _by_groups(
+    op: Convolution, groups: int, site: Site, steps: StepWriter, x: Slot, window: Array
+) -> Slot:
+    """Writes a convolution whose groups of channels are convolved separately."""
+    c, d = op.channels(site)
+    taken, sizes = (*site.every, *window.names), (c.numel // groups, d.numel // groups)
+    (group,) = beside(taken, "group", groups)
+    (first,) = beside((*taken, "group"), "from", sizes[0])
+    (last,) = beside((*taken, "group"), "to", sizes[1])
+    x = resplit(steps, x, c, Array((group, first)))
+    weight = steps.param("weight", Array((group, last)), Array((first,)), kept=window)
+    (place,) = site.cod[0][-1:]
+    rest = (axis for axis in site.outs[0] if axis.name not in (*d.names, place.name))
+    z = steps.product((x, weight), Array((*rest, group, last, place)))
+    return steps.product((resplit(steps, z, Array((group, last)), d),), site.outs[0])
+
+
+def transposed(op: Convolution, site: Site, steps: StepWriter, x: Slot) -> Slot:
+    """Writes a transposed convolution as a product with the weights, and a sum of windows.
+
+    Source: ``torch.nn.Fold``.
+    """
+    (old,), (new,), (out,) = site.dom, site.cod, site.outs
+    c, d = op.channels(site)
+    window = op.window(site, (*site.every,))
+    inner = apart(c, (*site.every, *window.names))
+    weight = steps.param("weight", inner, d, kept=window)
+    rest = (axis for axis in out if axis.name not in new.names)
+    x = steps.renamed(x, c, inner)
+    z = steps.product((x, weight), Array((*rest, *d, *old[-1:], *window)))
+    summed = _of(Array((*old[-1:], *window)), Array(new[-1:]))
+    (z,) = steps.call(Fold(summed, op.kernel, op.stride, op.pad), z)
+    return _biased(op, steps, steps.product((z,), out), d)
+
+
+def _biased(op: Convolution, steps: StepWriter, z: Slot, channels: Array) -> Slot:
+    if not op.bias:
+        return z
+    return steps.map("$1 + $2", (z, steps.param("bias", channels)), z.axes)
+
+
+def resplit(steps: StepWriter, x: Slot, old: Array, new: Array) -> Slot:
+    """Merges some axes and splits the result into others."""
+    if old == new:
+        return x
+    if len(old) == 1 and len(new) > 1:
+        return steps.call(Split(_of(old, new)), x)[0]
+    if len(new) == 1 and len(old) > 1:
+        return steps.call(Group(_of(old, new)), x)[0]
+    flat = beside((*x.axes.names, *new.names), "flat", old.numel)
+    (x,) = steps.call(Group(_of(old, flat)), x)
+    return steps.call(Split(_of(flat, new)), x)[0]
+
+
+def _of(before: Array, after: Array) -> Signature:
+    """Returns the type of a map of one array to one."""
+    return Signature(Type((before,)), Type((after,)))
+
+
+DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # of torch
+
+
+class Learned(Sliding):
+    """The base of both convolutions: channels before positions, weights and a bias."""
+
+    name: str
+    bias: bool
+
+    def check(self, binding: Binding) -> None:
+        super().check(binding)
+        channels = (*self.dom[0][:-1], *self.signature.cod[0][:-1])
+        if any(binding[axis.name].spatial for axis in channels):
+            raise MismatchError(
+                f"the channels of a convolution are plain axes, but ({self.dom[0]}) has a group",
+                cure="a plain channel axis, and places such as x:16x16",
+            )
+
+    def sign(self, usual: str) -> tuple[str, str]:
+        """Returns the letter at the end of the window axis, and a long name beside it."""
+        return learned("L_+" if self.bias else "L", self.name, usual)
+
+    def channels(self, site: Site) -> tuple[Array, Array]:
+        """Returns the channels of the input and of the output."""
+        return Array(site.dom[0][:-1]), Array(site.cod[0][:-1])
+
+    def _layer(self, site: Site, kind: str, named: Mapping[str, Sides | Size]) -> Call:
+        given = {key: value for key, value in named.items() if value != DEFAULTS[key]}
+        bias = {} if self.bias else {"bias": False}
+        c, d = self.channels(site)
+        name = f"nn.{kind}{self.flat(site)}d"
+        return call(name, Size(tuple(c)), Size(tuple(d)), several(self.kernel), **given, **bias)
+
+    def _weights(self, site: Site, one: Array, two: Array) -> Mapping[str, Initial]:
+        """Returns the weights of two groups of channels and a window, and the bias."""
+        two = apart(two, one.names)
+        window = self.window(site, (*one.names, *two.names), "kernel")
+        array = Array((*one, *two, *window))
+        start = uniform(two.numel * window.numel)
+        weight = {"weight": Initial(array, start)}
+        bias = Initial(self.channels(site)[1], start)
+        return {**weight, "bias": bias} if self.bias else weight
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return self.windowed(site, lambda x: Layer((x,)), leads=1)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Conv(Learned):
+    """A convolution over one to three dimensions (``torch.nn.Conv2d``).
+
+    It is drawn as a box ★ k if the positions keep their axis, else as a trapezoid with the stride;
+    the dilation and the number of groups of channels stand beside it.
+
+    Args:
+        pattern: Channels and positions, such as ``"c x -> d x"``; channels may be several axes.
+        name: The name of the layer.
+        kernel: The length of the window along every dimension, or along each: ``(3, 1)``.
+        stride: The step of the window, or one for each dimension; so are the next two.
+        padding: The number of zeros at each end; half the window by default.
+        bias: Whether a learned bias is added.
+        dilation: The distance between positions of the window.
+        groups: The number of groups of channels that are convolved separately.
+
+    Raises:
+        SizeError: For a window longer than the padded axis, or groups that do not divide channels.
+        MismatchError: For a spatial axis among the channels, or settings of other dimensions.
+
+    Source: Notebook, figures 26 to 28.
+
+    >>> Conv("c x -> d:8 x/s", stride=2).lift(Type.parse("c:3 x:16x16")).spec
+    'd:8 x/s:8x8'
+    >>> Conv("k h x -> c:6 x", groups=2).lift(Type.parse("k:2 h:2 x:9")).spec
+    'c:6 x:9'
+    """
+
+    pattern: SignatureField = spelled(SIGNATURE)
+    name: str = spelled(NAME, "conv")
+    kernel: Sides = spelled(sides(1), 1)
+    stride: Sides = spelled(sides(1), 1)
+    padding: Sides | None = spelled(maybe(sides()), None)
+    bias: bool = spelled(FLAG, True)
+    dilation: Sides = spelled(sides(1), 1)
+    groups: int = spelled(whole(1), 1)
+    form: ClassVar[str] = "c+ x -> d+ x"
+
+    @property
+    def pad(self) -> Sides:
+        if self.padding is not None:
+            return self.padding
+        n = max(len(v) if isinstance(v, tuple) else 1 for v in (self.kernel, self.dilation))
+        pairs = zip(spread(self.dilation, n), spread(self.kernel, n), strict=True)
+        found = tuple(gap * (length // 2) for gap, length in pairs)
+        return found[0] if len(set(found)) == 1 else found
+
+    def check(self, binding: Binding) -> None:
+        super().check(binding)
+        for array in (self.dom[0], self.signature.cod[0]):
+            sizes = [binding.size(axis.name) for axis in array[:-1]]
+            channels = prod(size for size in sizes if size is not None)
+            if None in sizes or channels % self.groups == 0:
+                continue
+            names, nearest = "·".join(array.names[:-1]), -(-channels // self.groups) * self.groups
+            raise SizeError(
+                f"{names} = {channels} channels are not {self.groups} groups of one size",
+                cure=f"{names} = {nearest}, or groups = 1",
+                axis=array.names[0],
+                nearest=nearest if len(sizes) == 1 else None,
+            )
+
+    def layer(self, site: Site) -> Call:
+        named = {"stride": self.stride, "padding": self.pad, "dilation": self.dilation}
+        channels = self.channels(site)[0]
+        depthwise = self.groups == channels.numel > 1
+        groups = Size(tuple(channels)) if depthwise else self.groups
+        return self._layer(site, "Conv", {**named, "groups": groups})
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        c, d = self.channels(site)
+        if self.groups > 1:
+            name = "".join(axis.identifier for axis in c)
+            c = Array((Axis(name, c.numel // self.groups),))
+        return self._weights(site, d, c)
+
+    def glyph(self, site: Site) -> Glyph:
+        if self.places[0].name == self.places[1].name:
+            return on_own(
+                site, "box", ", ".join((f"★{written(self.kernel)}", *self._unusual(site)))
+            )
+        letter, name = self.sign("conv")
+        if unusual := self._unusual(site):  # a name above the letter would run into it
+            letter, _, above = letter.partition("^")
+            name = ", ".join(filter(None, (name or above.strip("{}"), *unusual)))
+        return self.trapezoid(site, letter, name)
+
+    def _unusual(self, site: Site) -> tuple[str, ...]:
+        """Returns the settings beside kernel and stride that are not the usual ones, in words."""
+        gap = f"dilation {written(self.dilation)}" if self.dilation != 1 else ""
+        return tuple(filter(None, (gap, self._groups(site) if self.groups > 1 else "")))
+
+    def _groups(self, site: Site) -> str:
+        """Returns the groups in words, of which a number of channels may not be told."""
+        channels = self.channels(site)[0]
+        if any(axis.size is None for axis in channels):
+            return "in groups"
+        return "depthwise" if channels.numel == self.groups else f"{self.groups} groups"
+
+    def flops(self, site: Site) -> int:
+        window = prod(spread(self.kernel, self.flat(site)))
+        inner = self.channels(site)[0].numel // self.groups
+        return 2 * site.rest.numel * site.cod[0].numel * inner * window
+
+    def formula(self, site: Site) -> str:
+        bias = "b_d + " if self.bias else ""
+        gap = self.dilation if isinstance(self.dilation, int) else r"\delta"
+        j = "j" if self.dilation == 1 else f"{gap} j"
+        c = r"c \text{ in the group of } d" if self.groups > 1 else "c"
+        return rf"z_{{d,x}} = {bias}\sum_{{{c},\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
+
+    def words(self, site: Site) -> str:
+        settings = ", ".join(filter(None, (self.name, self.setting, *self._unusual(site))))
+        return f"convolution {settings}: {site.dom} to {site.cod}"
+
+    def expansion(self, site: Site) -> Term | None:
+        """Returns a ``Window`` and a ``Linear``; None for several groups."""
+        if self.groups > 1:
+            return None
+        (old,), (new,) = site.dom, site.cod
+        window = self.window(site, tuple(site.every))
+        slid = Signature(Type((Array(old[-1:]),)), Type((Array((*new[-1:], *window)),)))
+        c, d = self.channels(site)
+        pattern = Signature(Type((Array((*c, *window)),)), Type((d,)))
+        setting = (self.kernel, self.stride, self.pad, self.dilation)
+        linear = Linear(pattern, self.name, self.bias)
+        term = Id(site.ins) >> Window(slid, *setting) >> linear
+        astray = term.cod[0].names != site.outs[0].names  # another axis is between the two
+        return term >> Einsum(Signature(term.cod, site.outs)) if astray else term
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        return (convolved(self, self.groups, site, steps, ins[0]),)
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        two = "F.conv2d(a[None], w[0], w[1], padding=1)[0]"
+        return (
+            Sample(cls("c x -> d:4 x", "conv", 3), "c:2 x:5x6", two),
+            Sample(
+                cls("c x -> d:4 x/s", "conv", 3, 2),
+                "c:2 x:7",
+                "F.conv1d(a, w[0], w[1], 2, 1)",
+            ),
+            Sample(cls("c x -> d:4 u", padding=0, kernel=2), "c:2 x:3x4x3", "F.conv3d(a, *w)"),
+            Sample(
+                cls("c x -> k:2 h:3 x", "conv", 3, bias=False),
+                "c:2 x:5",
+                "F.conv1d(a, w[0], padding=1).view(2, 3, 5)",
+            ),
+            Sample(
+                cls("k h x -> c:4 x", "conv", 3, dilation=2, groups=2),
+                "k:2 h:3 x:6",
+                "F.conv1d(a.flatten(0, 1), w[0], w[1], 1, 2, 2, 2)",
+            ),
+            Sample(cls("c x -> c x", "conv", 1), "c:3 x:2x2", "F.conv2d(a, w[0], w[1])"),
+            Sample(
+                cls("c x -> d:2 y", "conv", (3, 1), (1, 2), (0, 1), dilation=(2, 1)),
+                "c:2 x:6x4",
+                "F.conv2d(a[None], w[0], w[1], (1, 2), (0, 1), (2, 1))[0]",
+            ),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ConvTranspose(Learned):
+    """A transposed convolution (``torch.nn.ConvTranspose2d``); drawn as a trapezoid marked T.
+
+    Args:
+        pattern: Channels and positions, such as ``"c x -> d y"``.
+        name: The name of the layer.
+        kernel: The length of the window along every dimension, or along each: ``(3, 1)``.
+        stride: The step of the window in the output, or one for each dimension.
+        padding: The number of positions that are cut off at each end.
+        bias: Whether a learned bias is added.
+
+    Raises:
+        SizeError: If the padding leaves no position, or no input has the size of the output.
+
+    Source: Notebook, figures 27 and 28.
+
+    >>> from ncd import Type
+    >>> up = ConvTranspose("c x -> d:8 y", kernel=2, stride=2)
+    >>> up.lift(Type.parse("c:3 x:16x16")).spec
+    'd:8 y:32x32'
+    """
+
+    pattern: SignatureField = spelled(SIGNATURE)
+    name: str = spelled(NAME, "up")
+    kernel: Sides = spelled(sides(1), 2)
+    stride: Sides = spelled(sides(1), 2)
+    padding: Sides = spelled(sides(), 0)
+    bias: bool = spelled(FLAG, True)
+    form: ClassVar[str] = "c+ x -> d+ y"
+
+    def least(self, i: int) -> int:
+        over = side(self.kernel, i) - 2 * side(self.pad, i) - 1
+        return 1 + max(0, -(over // side(self.stride, i)))
+
+    def result(self, size: int, i: int) -> int:
+        steps = (size - 1) * side(self.stride, i)
+        return steps - 2 * side(self.padding, i) + side(self.kernel, i)
+
+    def source(self, size: int, i: int) -> int | None:
+        over = size - side(self.kernel, i) + 2 * side(self.padding, i)
+        steps, left = divmod(over, side(self.stride, i))
+        if left or steps < 0:
+            y = self.places[1].name
+            nearest = self.result(max(self.least(i), steps + 1), i)
+            raise SizeError(
+                f"axis {y} has size {size}, which no transposed window gives",
+                cure=f"{y} = {nearest}",
+                axis=y,
+                nearest=nearest,
+            )
+        return steps + 1
+
+    def layer(self, site: Site) -> Call:
+        named = {"stride": self.stride, "padding": self.padding}
+        return self._layer(site, "ConvTranspose", named)
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        return self._weights(site, *self.channels(site))
+
+    def glyph(self, site: Site) -> Glyph:
+        return self.trapezoid(site, *self.sign("up"), turned="T")
+
+    def flops(self, site: Site) -> int:
+        window = prod(spread(self.kernel, self.flat(site)))
+        return 2 * site.rest.numel * site.dom[0].numel * self.channels(site)[1].numel * window
+
+    def formula(self, site: Site) -> str:
+        return r"z_{d,\;s x + j - p} \mathrel{+}= W_{c,d,j}\; a_{c,x} \quad\text{for all } c, x, j"
+
+    def words(self, site: Site) -> str:
+        return f"transposed convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        return (transposed(self, site, steps, ins[0]),)
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(
+                cls("c x -> d:3 u"),
+                "c:2 x:3x4",
+                "F.conv_transpose2d(a, w[0], w[1], 2)",
+            ),
+            Sample(
+                cls("c x -> d:3 u", "up", (2, 3), (2, 1), (0, 1)),
+                "c:2 x:3x4",
+                "F.conv_transpose2d(a, w[0], w[1], (2, 1), (0, 1))",
+            ),
+            Sample(
+                cls("k h x -> d:3 u", "up", 3, 2, 1, False),
+                "k:2 h:2 x:4",
+                "F.conv_transpose1d(a.flatten(0, 1), w[0], None, 2, 1)",
+            ),
+        )

@@ -1,1 +1,0 @@
-"""Elementwise ops: formulas, sums, dropout and abstract functions."""

@@ -1,0 +1,154 @@
+"""Learned linear and affine maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.errors import MismatchError
+from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.fields import (
+    FLAG,
+    INITIAL,
+    NAME,
+    SIGNATURE,
+    InitialField,
+    SignatureField,
+    spelled,
+)
+from ncd.language.op import Glyph, Initial, Op, Sample, Site, Slot, Slots, StepWriter, Streamed
+from ncd.language.terms import Term
+from ncd.language.torch_code import Call, Expr, Layer, Size, call, merged, parted
+from ncd.ops.axis_places import at_end, learned, on_own, subscript
+from ncd.ops.reshape import Group, Split
+from ncd.ops.weights import apart, check_initial, uniform
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Linear(Op):
+    """A learned linear or affine map (``torch.nn.Linear``); drawn as a bold L, or L₊ with a bias.
+
+    Weights and bias are uniform on ±1/√(size of the left side) unless ``init`` is given.
+
+    Args:
+        pattern: The axes that it maps together and the new ones, such as ``"m -> k h"``.
+        name: The name of the layer, drawn as a superscript.
+        bias: Whether a learned bias is added.
+        init: The initial weights, a formula of their axes: those on the right, then those on the
+            left (``m_in`` for an m on both sides), such as ``"0.02 * normal"``.
+
+    Raises:
+        ParseError: For a pattern of another form, or an initial value with other axes.
+        MismatchError: For whole numbers.
+
+    Source: Notebook, figures 19 and 21.
+
+    >>> str((Linear("m:8 -> k:4 h:2", "Q")).lift(Type.parse("y:5 m:8")))
+    'y k h'
+    >>> Linear("m:8 -> v:5", "head", init="0.02 * normal").label
+    'Linear head'
+    """
+
+    pattern: SignatureField = spelled(SIGNATURE)
+    name: str = spelled(NAME, "L")
+    bias: bool = spelled(FLAG, False)
+    init: InitialField = spelled(INITIAL, None)
+    role: ClassVar[str] = "linear"
+    form: ClassVar[str] = "m* -> k*"
+    weighted: ClassVar[bool] = True
+
+    def check_pattern(self) -> None:
+        super().check_pattern()
+        if self.init is not None:
+            check_initial(self.init, _weight(self.dom[0], self.signature.cod[0]), self.label)
+
+    def layer(self, site: Site) -> Call:
+        named = {} if self.bias else {"bias": False}
+        return call("nn.Linear", Size(tuple(site.dom[0])), Size(tuple(site.cod[0])), **named)
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        own, new = site.dom[0], site.cod[0]
+        start = uniform(own.numel)
+        found = {"weight": Initial(_weight(own, new), start if self.init is None else self.init)}
+        return {**found, "bias": Initial(new, start)} if self.bias else found
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        own, new = site.dom[0], site.cod[0]
+        return at_end(site, lambda x, rest: parted(Layer((merged(x, rest, own),)), rest, new))
+
+    def out(self, site: Site) -> str:
+        return "" if self.name == "L" else self.name.lower()
+
+    def glyph(self, site: Site) -> Glyph:
+        text, note = learned("L_+" if self.bias else "L", self.name, "L")
+        return on_own(site, "letter", text, note)
+
+    def flops(self, site: Site) -> int:
+        return 2 * site.rest.numel * site.dom[0].numel * site.cod[0].numel
+
+    def formula(self, site: Site) -> str:
+        bias = " + b" if self.bias else ""
+        axes, new = subscript(site.dom[0]), subscript(site.cod[0])
+        sign = rf"\sum_{{{axes}}} " if axes else ""
+        return rf"z_{{{new}}} = {sign}W_{{{new},\,{axes}}}\, x_{{{axes}}}{bias}"
+
+    def words(self, site: Site) -> str:
+        kind = "affine" if self.bias else "linear"
+        return f"learned {kind} map {self.name}, {site.dom} to {site.cod}"
+
+    def expansion(self, site: Site) -> Term | None:
+        """Returns the map of one merged axis, with a ``Group`` before and a ``Split`` behind."""
+        (own,), (new,) = site.dom, site.cod
+        if not (own and new) or len(own) == len(new) == 1:
+            return None
+        before, after = _joined(own, site), _joined(new, site)
+        pattern = Signature(Type((before,)), Type((after,)))
+        term: Term = Linear(pattern, self.name, self.bias)
+        if len(own) > 1:
+            term = Group(Signature(site.dom, Type((before,)))) >> term
+        return term >> Split(Signature(Type((after,)), site.cod)) if len(new) > 1 else term
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        (own,), (new,), (out,) = site.dom, site.cod, site.outs
+        inner = apart(own, (*new.names, *site.rest.names))
+        x = steps.renamed(ins[0], own, inner)
+        z = steps.product((x, steps.param("weight", new, inner)), out)
+        if self.bias:
+            z = steps.map("$1 + $2", (z, steps.param("bias", new)), out)
+        return (z,)
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        own, new = site.dom[0].names, site.cod[0].names
+        if axis in own and axis in new:
+            raise MismatchError(
+                f"{self.label} takes {axis} and gives {axis}, which are not the same tiles",
+                cure=f"another name for one of them, such as {axis} -> {axis}_2",
+            )
+        return Streamed("sum" if axis in own else "", linear=() if self.bias else (0,))
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("m -> k:3 h:2", "Q"), "m:5", "(w[0] @ a).view(3, 2)"),
+            Sample(cls("k h -> m:4", "O", True), "k:3 h:2", "w[0] @ a.flatten() + w[1]"),
+            Sample(cls("m -> ()", "one"), "m:5", "(w[0] @ a)[0]"),
+            Sample(cls("() -> m:3", "all", True), "()", "w[0][:, 0] * a + w[1]"),
+            Sample(cls("m -> m", "eye", init="m == m_in"), "m:4", "w[0] @ a"),
+            Sample(cls("x -> u:2x2", "L"), "x:2x3", "(w[0] @ a.flatten()).view(2, 2)"),
+        )
+
+
+def _weight(own: Array, new: Array) -> Array:
+    """Returns the axes of the weights in their order in memory: outputs, then inputs."""
+    return Array((*new, *apart(own, new.names)))
+
+
+def _joined(array: Array, site: Site) -> Array:
+    """Returns the axes merged into one: ``k h`` as ``kh``."""
+    if len(array) == 1:
+        return array
+    name = "".join(axis.identifier for axis in array)
+    while name in site.every:
+        name += "_"
+    return Array((Axis(name, array.numel),))

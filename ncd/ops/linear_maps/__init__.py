@@ -1,1 +1,0 @@
-"""Linear ops: learned maps, einsums, units and parameters."""

@@ -1,0 +1,95 @@
+"""The softmax, which turns scores into weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.language.axes import Array
+from ncd.language.fields import AXIS, SCOPE, ArrayField, spelled
+from ncd.language.op import (
+    Glyph,
+    Op,
+    Part,
+    Running,
+    Sample,
+    Site,
+    Slot,
+    Slots,
+    StepWriter,
+    Streamed,
+)
+from ncd.language.torch_code import Arg, Expr, arranged, groups, method
+from ncd.ops.axis_places import on_own
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Softmax(Op):
+    """Returns positive weights that sum to 1 along one axis; drawn as a triangle in its wire.
+
+    Args:
+        axis: The axis, such as ``"x"``; a spatial group is normalised as one.
+        result: The name of the result in generated source.
+
+    Raises:
+        ParseError: For anything but one axis.
+
+    Source: Notebook, figure 20; ``torch.softmax``.
+
+    >>> str(Softmax("x").cod)
+    'x'
+    """
+
+    axis: ArrayField = spelled(AXIS)
+    result: str = spelled(SCOPE, "weights")
+    role: ClassVar[str] = "softmax"
+    in_place: ClassVar[bool] = True
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        (array,), (own,) = site.ins, site.dom[0]
+        whole = tuple(  # a spatial group is merged
+            group
+            for axis in array
+            for group in ((axis.dims,) if axis.name == own.name else groups(Array((axis,))))
+        )
+        dim = whole.index(own.dims) - len(whole)
+        weights = method(arranged(Arg(0), groups(array), whole), "softmax", dim)
+        return (arranged(weights, whole, groups(array)),)
+
+    def out(self, site: Site) -> str:
+        return self.result
+
+    def glyph(self, site: Site) -> Glyph:
+        return on_own(site, "triangle", keep=self.axis.names)
+
+    def formula(self, site: Site) -> str:
+        x = self.axis[0].identifier
+        return rf"z_{{{x}}} = e^{{a_{{{x}}}}} \Big/ \sum_{{{x}'}} e^{{a_{{{x}'}}}}"
+
+    def words(self, site: Site) -> str:
+        return f"softmax along {self.axis}: the weights sum to 1 over {self.axis}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        (weights,), (gradient,) = outs, grads
+        rest = Array(axis for axis in weights.axes if axis.name not in self.axis.names)
+        mean = steps.product((weights, gradient), rest)
+        return (steps.map("$1 * ($2 - $3)", (weights, gradient, mean), weights.axes),)
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        if axis not in self.axis.names:
+            return super().streamed(site, axis)
+        shrink = "exp(m_old - m)"  # what was added up so far, seen from the new maximum
+        return Streamed(
+            states=(Running("m", "max", "$1"), Running("s", "sum", "exp($1 - m)", shrink)),
+            parts=(Part("exp($1 - m)", "1 / s", shrink),),
+        )
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("x"), "x:4", "a.softmax(0)"),
+            Sample(cls("x"), "x:2x3", "a.flatten().softmax(0).view(2, 3)"),
+            Sample(cls("y", "share"), "y:3 m:2", "a.softmax(0)"),
+        )

@@ -1,1 +1,0 @@
-"""Ops that reorder, split, join or index arrays."""

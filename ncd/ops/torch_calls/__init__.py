@@ -1,1 +1,0 @@
-"""Ops of imported modules: functions of torch by their names, and constant arrays."""

@@ -1,0 +1,165 @@
+"""Learned arrays without input, and the initial values of all weights."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ncd.errors import MismatchError, ParseError
+from ncd.formulas.formula import (
+    CONSTANTS,
+    RANDOM,
+    Apply,
+    Formula,
+    Name,
+    Number,
+    Operand,
+    leaves,
+    parse,
+)
+from ncd.language.axes import Array, Axis, Signature, Size, Type
+from ncd.language.fields import ARRAY, INITIAL, NAME, ArrayField, InitialField, spelled
+from ncd.language.op import (
+    Glyph,
+    Initial,
+    Mark,
+    Op,
+    Sample,
+    Site,
+    Slot,
+    Slots,
+    StepWriter,
+    Streamed,
+)
+from ncd.language.torch_code import Expr, Weight
+from ncd.ops.axis_places import own_ports
+
+
+def uniform(fan_in: int) -> Formula:
+    """Returns the formula of torch's layers: uniform from -1/√n to 1/√n for n inputs.
+
+    >>> str(uniform(16))
+    'uniform / sqrt(16)'
+    """
+    return Apply("/", (Name("uniform"), Apply("sqrt", (Number(str(fan_in)),))))
+
+
+def filled(array: Array, value: int, *, learned: bool = True) -> Initial:
+    """Returns an initial value with the same number everywhere."""
+    return Initial(array, Number(str(value)), learned)
+
+
+def apart(array: Array, taken: tuple[str, ...]) -> Array:
+    """Returns the axes with ``_in`` added to names that are taken, so that all names differ."""
+    axes: list[Axis] = []
+    for axis in array:
+        name = axis.name
+        while name in taken or name in (other.name for other in axes):
+            name += "_in"
+        axes.append(axis if name == axis.name else replace(axis, name=name, label=""))
+    return Array(axes)
+
+
+def beside(taken: tuple[str, ...], name: str, size: Size) -> Array:
+    """Returns an array of one axis with a name that is not taken."""
+    return apart(Array((Axis(name, size),)), taken)
+
+
+def check_initial(formula: Formula | None, array: Array, where: str) -> None:
+    """Raises ParseError for a formula with other axes than those of the weight."""
+    names = Counter(axis.identifier for axis in array)
+    known = {*names, *(f"n_{name}" for name in names), *CONSTANTS, *RANDOM}
+    words = ", ".join((*names, *RANDOM))
+    for leaf in leaves(formula) if formula is not None else ():
+        if isinstance(leaf, Operand) or (isinstance(leaf, Name) and leaf.text not in known):
+            raise ParseError(
+                f"the initial value {formula} speaks of {leaf}", where=where, cure=f"one of {words}"
+            )
+        if isinstance(leaf, Name) and names[leaf.text] > 1:
+            raise ParseError(
+                f"the initial value {formula} speaks of {leaf}, and two axes are called so",
+                where=where,
+                cure="another name for one of them",
+            )
+
+
+LONG = 8  # letters of a name that is drawn as the mark
+SMALL = parse("0.02 * normal")  # GPT-2, "Language Models are Unsupervised …", section 2.3
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Param(Op):
+    """A learned array, such as a table of embeddings; it has no input.
+
+    A weight that is used twice is ``Param(…) >> Copy(…)``.
+
+    Args:
+        array: Its axes, such as ``"v m"``.
+        name: The name of the parameter.
+        init: The initial value, a formula of its axes; normal with a deviation of 0.02 by default.
+
+    Raises:
+        MismatchError: For an array of whole numbers, which cannot be learned.
+        ParseError: For an initial value with other axes.
+
+    Source: ``torch.nn.Parameter``; Radford et al. 2019, section 2.3, for the initial value.
+
+    >>> Param("v:50 m:8", "wte").cod.spec
+    'v:50 m:8'
+    """
+
+    array: ArrayField = spelled(ARRAY)
+    name: str = spelled(NAME, "weight")
+    init: InitialField = spelled(INITIAL, None)
+    role: ClassVar[str] = "linear"
+    weighted: ClassVar[bool] = True
+
+    def check_pattern(self) -> None:
+        if self.array.below:
+            raise MismatchError(
+                f"the array ({self.array}) holds {self.array.kind}, which cannot be learned",
+                where=self.label,
+                cure=f'Param("{Array(self.array)}", "{self.name}")',
+            )
+        check_initial(self.init, self.array, self.label)
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(Type(), Type((self.array,)))
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        """Returns a tile for every tile: it only lies in memory."""
+        return Streamed()
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        return {self.name: Initial(site.cod[0], SMALL if self.init is None else self.init)}
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return (Weight(),)
+
+    def out(self, site: Site) -> str:
+        return self.name
+
+    def glyph(self, site: Site) -> Glyph:
+        outs = own_ports(site.outs, site.cod)
+        text, note = (self.name, "") if len(self.name) <= LONG else ("W", self.name)
+        return Glyph(marks=(Mark("array", text, outs=outs, note=note),))
+
+    def formula(self, site: Site) -> str:
+        return rf"z = \mathrm{{{self.name}}}".replace("_", r"\_")
+
+    def words(self, site: Site) -> str:
+        return f"learned array {self.name} of axes ({site.cod})"
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        return (steps.param("", kept=site.cod[0]),)
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("v:3 m:4", "wte"), "", "w[0]"),
+            Sample(cls("m:4", "gain", "1 + m / n_m"), "", "w[0]"),
+            Sample(cls("()", "one", "1"), "", "w[0]"),
+        )

@@ -1,1 +1,0 @@
-"""Ops on sliding windows: convolution, pooling, unfolding."""

@@ -1,1 +1,0 @@
-"""The state of an interpretation, its values, and the operators on them."""

@@ -1,1 +1,0 @@
-"""Modules of a large model as boxes, so that the levels above them can be drawn."""

@@ -1,0 +1,1 @@
+"""Read: text, PyTorch source, torch modules and configurations as terms."""

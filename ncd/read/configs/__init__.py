@@ -1,0 +1,1 @@
+"""Published configurations, the `config.json` of a model, as systems."""

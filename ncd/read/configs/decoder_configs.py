@@ -1,0 +1,242 @@
+"""Reads the configurations of decoders by their rows in the table of differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields as names_of
+from functools import partial
+from typing import Any
+
+from ncd.errors import ParseError
+from ncd.language.terms import Term
+from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, Published, activation, rotary
+from ncd.read.configs.decoder_family import GLOBAL, Family, Of, When, layers
+from ncd.read.configs.decoder_table import DENSE, SPARSE
+from ncd.read.configs.latent_and_state_configs import rank
+from ncd.systems.language_models.decoder import Design, Heads, Norm, decoder
+from ncd.systems.language_models.expert_mixture import Routing, softmax_router
+from ncd.systems.recurrent.selective_state import mamba_block
+
+FAMILIES: Mapping[str, Family] = {**DENSE, **SPARSE}
+FEATURES = ("hidden_size", "n_embd", "d_model")
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+GROUPS = ("num_key_value_heads", "num_kv_heads", "kv_n_heads")
+DEPTH = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+HIDDEN = ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size")
+POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+HEAD = ("head_dim", "kv_channels")
+EPS = ("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps")
+ACTIVATION = ("hidden_act", "hidden_activation", "activation_function", "activation")
+EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
+CHOSEN = ("num_experts_per_tok", "moe_top_k")
+SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
+INNER = ("text_config", "attn_config", "ffn_config")  # fields that hold further ones
+MEANINGS = {
+    "b": "features of a head that turn with the position",
+    "x": "hidden features of the shared expert",
+    "i": "features inside a layer with a state",
+    "s": "numbers of the state for each of them",
+    "r": "features from which the steps are made",
+}
+
+
+def read_decoder(fields: Fields, kind: str) -> Published:
+    """Returns the decoder that a configuration describes.
+
+    Raises:
+        SizeError: For sizes that do not meet.
+        ParseError: For a field that is missing.
+    """
+    family = FAMILIES[kind]
+    fields = _normalised(fields, family)
+    choices = {name: _value(fields, value) for name, value in family.choices.items()}
+    sizes = _sizes(fields, choices)
+    design = _design(fields, choices, sizes)
+    used = {key: n for key, n in sizes.items() if key not in _unused(design, sizes)}
+    return Published(
+        family.title,
+        family.source,
+        used,
+        partial(decoder, design),
+        rotary=design.heads.rotary is not None,
+        positions=sizes["u"] - design.positions if design.positions is not None else 0,
+        meanings=MEANINGS,
+        cached=("k_proj", "v_proj") if design.heads.causal else (),
+        notes=_notes(fields, kind),
+    )
+
+
+def _normalised(fields: Fields, family: Family) -> Fields:
+    """Returns the fields with those of inner ones, usual ones, and the family's own spelling."""
+    values = {key: value for key, value in fields.values.items() if value is not None}
+    for name in INNER:
+        inner = fields.get(name)
+        own = FEATURES if any(each in values for each in FEATURES) else ()
+        inner = inner if isinstance(inner, Mapping) else {}
+        values = {**{key: inner[key] for key in inner if key not in own}, **values}
+    values = {**family.usual, **values}
+    if family.rewrite:
+        values |= family.rewrite(values)
+    made = Fields(values, fields.seen)
+    for name, value in family.fixed.items():
+        made.fixed(name, value)
+    return made
+
+
+def _value(fields: Fields, choice: Any) -> Any:
+    """Returns a choice; that of a field is read from it."""
+    if isinstance(choice, When):
+        return choice.value if fields.get(choice.name) else ""
+    if not isinstance(choice, Of):
+        return choice
+    if choice.made:
+        return fields.get(choice.name)
+    if isinstance(choice.usual, bool):
+        return fields.flag(choice.name, choice.usual)
+    if fields.get(choice.name) in (None, 0) and not choice.usual:
+        return choice.usual
+    return fields.number(choice.name, default=choice.usual)
+
+
+def _sizes(fields: Fields, choices: Mapping[str, Any]) -> dict[str, int]:
+    """Returns all sizes by their letters."""
+    heads, m = fields.whole(*HEADS), fields.whole(*FEATURES)
+    g, q = fields.groups(heads, *GROUPS)
+    u = fields.whole(*POSITIONS, default=2048)
+    k = fields.heads(m, heads, *HEAD)
+    sizes = {
+        "n": fields.whole(*DEPTH, most=LAYERS),
+        "t": min(SHORT, u),
+        **{"m": m, "g": g, "q": q, "k": k, "b": _turned(fields, choices, k)},
+        "d": fields.whole(*HIDDEN, default=4 * m) if choices.get("wide") else fields.whole(*HIDDEN),
+    }
+    if "router" in choices:
+        inner = fields.whole("moe_intermediate_size", default=sizes["d"])
+        shared = fields.whole("n_shared_experts", default=1) * inner
+        sizes |= {"f": inner, "x": fields.whole(*SHARED, default=shared)}
+        sizes |= {"e": fields.whole(*EXPERTS), "c": fields.whole(*CHOSEN)}
+    if "mixer" in choices:
+        sizes |= {"i": m * fields.whole("mamba_expand", default=2)}
+        sizes |= {
+            "s": fields.whole("mamba_d_state", default=16),
+            "r": rank(fields, "mamba_dt_rank", m),
+        }
+    skipped = choices.get("positions") or 0
+    return {**sizes, "u": u + skipped, "v": fields.whole("vocab_size")}
+
+
+def _turned(fields: Fields, choices: Mapping[str, Any], k: int) -> int:
+    """Returns how many features of a head turn with the position: all, a share, or a number."""
+    usual = choices.get("turn", 1.0)
+    if isinstance(usual, int):
+        return fields.whole("rotary_dim", default=min(usual, k), most=k) if usual else 0
+    inner = fields.inner("rope_parameters", "rope_scaling")
+    share = inner.number(
+        "partial_rotary_factor",
+        default=fields.number("partial_rotary_factor", "rotary_pct", default=usual),
+    )
+    if share > 1:
+        fact = f"a share of {share:g} of the features turns"
+        raise ParseError(fact, where="config.json", cure='"partial_rotary_factor": 1')
+    return int(k * share)
+
+
+def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> Design:
+    """Returns the choices of a model."""
+    flat = {**choices, "norm": choices.get("qk_norm", "")}
+    own = {each.name: flat[each.name] for each in names_of(Heads) if each.name in flat}
+    first, round, window = layers(fields, choices, sizes["n"])
+    usual = "gelu_pytorch_tanh" if choices.get("grown") == 0 else "silu"
+    function = choices.get("activation", usual)
+    plain = {
+        each.name: choices[each.name]
+        for each in names_of(Design)
+        if each.name in choices
+        and each.name not in ("norm", "activation", "router", "dense", "mixer")
+    }
+    more: dict[str, Any] = {
+        "heads": Heads(**{**own, **_angles(fields, choices, sizes), "window": window}),
+        "norm": Norm(
+            choices.get("norm", "rms"), fields.number(*EPS, default=choices.get("eps", 1e-6))
+        ),
+        "activation": activation(fields, *ACTIVATION, default=function),
+        "mixer": _mixer(fields, choices, sizes),
+        "tied": fields.flag("tie_word_embeddings", choices.get("tied", False)),
+        "router": _router(fields, choices),
+        "inner": "f" if fields.get("moe_intermediate_size") else "d",
+        "dense": _dense(fields, choices),
+        "first": first,
+        "round": round,
+    }
+    return Design(**{**plain, **more})
+
+
+def _angles(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Returns the angles of the positions, in all layers and in those with a window."""
+    if not sizes["b"] or choices.get("distances"):
+        return {"rotary": None}
+    local = None
+    if "local" in choices:
+        base = fields.number("rope_local_base_freq", default=choices["local"])
+        inner = Fields({"rope_parameters": fields.get("rope_parameters")})
+        local = rotary(inner, base, "sliding_attention")
+    whole = rotary(fields, choices.get("theta", 1e4), GLOBAL)
+    return {"rotary": whole, "local": local, "part": sizes["b"] < sizes["k"]}
+
+
+def _mixer(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> Term | None:
+    """Returns what layers with a state have in the place of attention."""
+    if "mixer" not in choices:
+        return None
+    w, bias = fields.whole("mamba_d_conv", default=4), fields.flag("mamba_proj_bias")
+    return mamba_block(sizes["i"], w, bias, "i", fields.number(*EPS, default=choices["eps"]))
+
+
+def _router(fields: Fields, choices: Mapping[str, Any]) -> Term | None:
+    """Returns the router of a mixture of experts; None without experts."""
+    kind = choices.get("router")
+    if kind is None:
+        return None
+    if kind == "sigmoid":
+        factor = fields.number("routed_scaling_factor", default=1)
+        grouped = fields.whole("n_group", default=1) > 1
+        if grouped:
+            fact = "its experts are chosen in groups, which is read of DeepSeek alone"
+            raise ParseError(fact, where="config.json", cure='"n_group": 1')
+        return Routing(True, False, fields.flag("norm_topk_prob", True), factor).term()
+    if kind == "biased":
+        return softmax_router(bias=True)
+    if kind == "top" or fields.flag("norm_topk_prob"):
+        return softmax_router()
+    return Routing(sigmoid=False, normalised=False).term()
+
+
+def _dense(fields: Fields, choices: Mapping[str, Any]) -> int:
+    """Returns how many of the first layers have no experts."""
+    name = choices.get("dense")
+    return fields.whole(name, default=1) if name and fields.get(name) != 0 else 0
+
+
+def _unused(design: Design, sizes: Mapping[str, int]) -> set[str]:
+    """Returns the letters of sizes that the model does not have."""
+    plain = design.router is None or design.dense or not all(x.experts for x in design.round)
+    used = {"d"} if plain else {design.inner}
+    if design.router is not None:
+        used |= {design.inner, "e", "c"} | ({"x"} if design.shared else set())
+    used |= {"u"} if design.positions is not None else set()
+    used |= {"b"} if design.heads.part else set()
+    return {*"bdfxecu"} - used
+
+
+def _notes(fields: Fields, kind: str) -> tuple[str, ...]:
+    """Returns what of a configuration is left out, in sentences."""
+    made = []
+    scaled = fields.inner("rope_parameters", "rope_scaling")
+    stretched = scaled.get("rope_type", "type")
+    if stretched in ("longrope", "su", "dynamic"):
+        made.append(f"Its positions are not stretched here, as {stretched} does in long texts.")
+    if kind == "phimoe":
+        made.append("Its chosen experts are weighed by a softmax here, not by SparseMixer.")
+    if fields.get("text_config", "vision_config"):
+        made.append("Only the part for text is read.")
+    return tuple(made)

@@ -1,0 +1,272 @@
+"""The fields of decoders as families spell them, and the layers that they give.
+
+A row is read by ``decoder_config.py``. Choices are those of ``Design`` and ``Heads`` in
+``ncd/systems/language_models/``; an :class:`Of` takes its value from a field of the configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ncd.read.configs.config_fields import LAYERS, Fields
+from ncd.systems.language_models.decoder import Layer
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Of:
+    """The value of a field of the configuration, or a usual one where it has none.
+
+    One that a family's own spelling gives is ``made``: it is taken as it is.
+    """
+
+    name: str
+    usual: bool | float = False
+    made: bool = False
+
+
+@dataclass(frozen=True)
+class When:
+    """A choice that is made where a field of the configuration is true, or a number."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """A row of the table.
+
+    Args:
+        title: The name of the models.
+        source: Their paper or report.
+        choices: Their differences from Llama.
+        usual: Fields that a configuration may leave out, with their values.
+        rewrite: From the fields of a configuration to further ones, or to others.
+        fixed: Fields that have one value alone here.
+    """
+
+    title: str
+    source: str
+    choices: Values = field(default_factory=dict)
+    usual: Values = field(default_factory=dict)
+    rewrite: Callable[[Values], Values] | None = None
+    fixed: Values = field(default_factory=dict)
+
+
+def qwen(values: Values) -> Values:
+    """Qwen counts the hidden features of gate and values together."""
+    inner = values.get("intermediate_size")
+    even = isinstance(inner, int) and inner % 2 == 0
+    return {"intermediate_size": inner // 2} if even and isinstance(inner, int) else {}
+
+
+def falcon(values: Values) -> Values:
+    """Falcon's newer models have several heads of keys, and two norms beside each other."""
+    if values.get("new_decoder_architecture"):
+        one = values.get("num_ln_in_parallel_attn") == 1
+        return {"num_key_value_heads": values.get("num_kv_heads"), "norms beside": 1 if one else 2}
+    groups = 1 if values.get("multi_query", True) else None
+    return {
+        "num_key_value_heads": groups,
+        "norms beside": 1 if values.get("parallel_attn", True) else 0,
+    }
+
+
+def neox(values: Values) -> Values:
+    return {"norms beside": 2 if values.get("use_parallel_residual", True) else 0}
+
+
+def stablelm(values: Values) -> Values:
+    return {"norms beside": 1 if values.get("use_parallel_residual") else 0}
+
+
+def bigcode(values: Values) -> Values:
+    return {"num_key_value_heads": 1 if values.get("multi_query", True) else None}
+
+
+def neo(values: Values) -> Values:
+    """GPT-Neo lists its layers as rounds, each with how often it comes."""
+    kinds = values.get("attention_types") or [[["global", "local"], 12]]
+    try:
+        names = [name for round, times in kinds for name in round * min(int(times), 256)]
+    except (OverflowError, TypeError, ValueError):
+        return {}
+    layers = ["sliding_attention" if name == "local" else "full_attention" for name in names]
+    return {"layer_types": layers, "sliding_window": values.get("window_size", 256)}
+
+
+def baichuan(values: Values) -> Values:
+    """Baichuan's larger model has no rotary positions, and says so by a field that it lacks."""
+    return {"falls": values.get("max_position_embeddings") is None}
+
+
+def granite(values: Values) -> Values:
+    """Granite multiplies scores by a number, and divides those of words by one."""
+    by, words = values.get("attention_multiplier", 1), values.get("logits_scaling", 1)
+    return {"scores": _inverse(by) ** 2, "words": _inverse(words)}
+
+
+def _inverse(value: Any) -> float:
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 1e-9 < value < 1e9
+    return 1 / value if fits else 1
+
+
+def smollm(values: Values) -> Values:
+    """SmolLM3 says which layers turn: 1 for those that do."""
+    step, n = values.get("no_rope_layer_interval", 4), values.get("num_hidden_layers", 36)
+    turned = values.get("no_rope_layers")
+    if turned is None and isinstance(step, int) and isinstance(n, int) and step > 0 and n <= 256:
+        turned = [int((i + 1) % step != 0) for i in range(n)]
+    return {"no_rope_layers": turned}
+
+
+def exaone(values: Values) -> Values:
+    """EXAONE 4 turns only in windows, if it has any; its pattern is a text such as LLLG."""
+    pattern = values.get("sliding_window_pattern", 4)
+    return {"sliding_window_pattern": len(pattern) if isinstance(pattern, str) else pattern}
+
+
+def sparse(values: Values) -> Values:
+    """Qwen's mixtures may have experts in some layers only."""
+    n, step = values.get("num_hidden_layers", 0), values.get("decoder_sparse_step", 1)
+    plain = values.get("mlp_only_layers") or []
+    if not isinstance(n, int) or not isinstance(step, int) or step < 1 or n > 256:
+        return {}
+    if not isinstance(plain, list):
+        return {}
+    return {"experts in": [i not in plain and (i + 1) % step == 0 for i in range(n)]}
+
+
+def jamba(values: Values) -> Values:
+    """Jamba has attention in one layer of a round, and experts in one of another."""
+    attention, experts = _every(values, "attn_layer", 8, 4), _every(values, "expert_layer", 2, 1)
+    return {"states in": [not each for each in attention], "experts in": experts}
+
+
+def _every(values: Values, name: str, usual: int, place: int) -> list[bool]:
+    """Returns for each layer whether it has a place in its round; nothing for other values."""
+    n, step = values.get("num_hidden_layers", 32), values.get(f"{name}_period", usual)
+    at = values.get(f"{name}_offset", place)
+    whole = all(type(each) is int for each in (n, step, at)) and step > 0 and n <= 256
+    return [i % step == at for i in range(n)] if whole else []
+
+
+def modern(values: Values) -> Values:
+    """ModernBERT sees a window in all but every third layer, with angles of their own."""
+    step, n = values.get("global_attn_every_n_layers", 3), values.get("num_hidden_layers", 22)
+    kinds, seen = values.get("layer_types"), values.get("local_attention", 128)
+    if kinds is None and type(step) is int and type(n) is int and step > 0 and n <= 256:
+        kinds = ["sliding_attention" if i % step else "full_attention" for i in range(n)]
+    return {
+        "layer_types": kinds,
+        "sliding_window": seen // 2 + 1 if type(seen) is int else seen,
+        "rope_theta": values.get("global_rope_theta"),
+        "rope_local_base_freq": values.get("local_rope_theta"),
+    }
+
+
+LAYER: Values = {"norm": "layer"}
+BIASED: Values = {"bias": True, "out_bias": True, "mlp_bias": True}
+PLAIN_FORWARD: Values = {"gated": False, "activation": "gelu_new"}
+BY_FIELD: Values = {
+    "bias": Of("attention_bias"),
+    "out_bias": Of("attention_bias"),
+    "mlp_bias": Of("mlp_bias"),
+}
+AFTER_QWEN: Values = {"windows": "use_sliding_window"}
+GPT: Values = {
+    **LAYER,
+    **BIASED,
+    **PLAIN_FORWARD,
+    "tied": True,
+    "turn": 0,
+    "positions": 0,
+    "wide": True,
+}
+GEMMA: Values = {"activation": "gelu_pytorch_tanh", "tied": True, "grown": 0, "eps": 1e-6}
+AROUND: Values = {"norms": "around", "scale": Of("query_pre_attn_scalar", 256)}
+GEMMA_3: Values = {**GEMMA, **AROUND, "qk_norm": "head", "windows": 6, "theta": 1e6, "local": 1e4}
+GRANITE: Values = {
+    **BY_FIELD,
+    **{"grown": Of("embedding_multiplier", 1.0), "part_scale": Of("residual_multiplier", 1.0)},
+    **{"scale": Of("scores", 1.0), "word_scale": Of("words", 1.0)},
+}
+COHERE: Values = {
+    **{"norm": "unbiased", "parallel": 1, "adjacent": True, "tied": True, "eps": 1e-5},
+    **{"bias": Of("attention_bias"), "out_bias": Of("attention_bias")},
+    "word_scale": Of("logit_scale", 0.0625),
+}
+DEEPSEEK_MOE: Values = {
+    **{"router": "sigmoid", "shared": "plain", "bias": Of("attention_bias")},
+    "dense": "first_k_dense_replace",
+}
+GLM: Values = {"adjacent": True, "turn": 0.5, "bias": Of("attention_bias", True), "eps": 1.5625e-7}
+QWEN_2, QWEN_3 = "Yang et al. 2024, Qwen2", "Yang et al. 2025, Qwen3"
+
+
+LOCAL, GLOBAL = "sliding_attention", "full_attention"
+PATTERN = ("sliding_window_pattern", "_sliding_window_pattern")
+
+
+def layers(
+    fields: Fields, choices: Mapping[str, Any], n: int
+) -> tuple[Layer | None, tuple[Layer, ...], int]:
+    """Returns the first layer if it is another one, the layers of one round, and their window.
+
+    The windows of a family are ``all`` layers', those of a flag's name, or all but the last of a
+    round of so many.
+
+    >>> layers(Fields({"sliding_window": 9}), {"windows": 3}, 8)[1] == (
+    ...     Layer(near=True), Layer(near=True), Layer())
+    True
+    """
+    near = _near(fields, choices.get("windows", ""), n)
+    window = fields.whole("sliding_window") if any(near) else 0
+    turned = fields.get("no_rope_layers")
+    experts, states = fields.get("experts in"), fields.get("states in")
+    kinds = [
+        Layer(
+            near=near[i],
+            turned=near[i] if choices.get("turns") == "windows" else bool(_at(turned, i)),
+            experts=bool(_at(experts, i)),
+            state=bool(states) and bool(_at(states, i)),
+        )
+        for i in range(n)
+    ]
+    if choices.get("bare"):  # whose first layer has no norm before its attention
+        return replace(kinds[0], normed=False), _round(kinds[1:] or kinds), window
+    return None, _round(kinds), window
+
+
+def _at(values: Any, place: int) -> Any:
+    """Returns the value of a layer; 1 where the list does not reach."""
+    return values[place] if isinstance(values, list) and place < len(values) else 1
+
+
+def _near(fields: Fields, windows: str | int, n: int) -> list[bool]:
+    """Returns for each layer whether it sees a window only."""
+    kinds = fields.get("layer_types")
+    if windows == "" or fields.get("sliding_window") is None:
+        return [False] * n
+    if isinstance(kinds, list):
+        return [_at(kinds, i) == LOCAL for i in range(n)]
+    if windows == "all":
+        return [True] * n
+    if isinstance(windows, int):
+        every = fields.whole(*PATTERN, default=windows, most=LAYERS)
+        return [(i + 1) % every != 0 for i in range(n)]
+    first = fields.whole("max_window_layers", default=1) if fields.get("max_window_layers") else 0
+    return [fields.flag(windows) and i >= first for i in range(n)]
+
+
+def _round(kinds: Sequence[Layer]) -> tuple[Layer, ...]:
+    """Returns the shortest round that makes these layers when it is repeated."""
+    n = len(kinds)
+    sizes = (
+        size for size in range(1, n) if all(kinds[i] == kinds[i - size] for i in range(size, n))
+    )
+    return tuple(kinds[: next(sizes, n)])

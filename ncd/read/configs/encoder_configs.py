@@ -1,0 +1,291 @@
+"""Configurations of encoders, and of models that read one text and write another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from ncd.errors import SizeError
+from ncd.language.terms import Term
+from ncd.read.configs.config_fields import (
+    KNOWN,
+    LAYERS,
+    SHORT,
+    Fields,
+    Published,
+    activation,
+    named_activation,
+)
+from ncd.systems.language_models.bart import BartStyle, bart
+from ncd.systems.language_models.bert import Encoder, bert
+from ncd.systems.language_models.deberta import Distances, deberta
+from ncd.systems.language_models.gpt2 import gpt2
+from ncd.systems.language_models.t5 import Style, t5
+from ncd.systems.language_models.whisper import whisper
+
+ENCODER_MEANINGS = {"a": "features of an embedding"}
+
+
+def read_gpt2(fields: Fields, kind: str) -> Published:
+    """Returns GPT-2."""
+    m, h = fields.whole("n_embd", "hidden_size", default=768), fields.whole("n_head", default=12)
+    u = fields.whole("n_positions", "n_ctx", default=1024)
+    sizes = {
+        "n": fields.whole("n_layer", default=12, most=LAYERS),
+        "t": min(SHORT, u),
+        "h": h,
+        "k": fields.heads(m, h),
+        "d": fields.whole("n_inner", default=4 * m),
+        "u": u,
+        "v": fields.whole("vocab_size", default=50257),
+    }
+    eps = fields.number("layer_norm_epsilon", default=1e-5)
+    act = activation(fields, "activation_function", default="gelu_new")
+    system = partial(gpt2, eps=eps, activation=act)
+    source = "Radford et al. 2019, GPT-2"
+    return Published("GPT-2", source, sizes, system, rotary=False, positions=u, cached=("k", "v"))
+
+
+ENCODERS: Mapping[str, tuple[str, str, Encoder]] = {
+    "bert": ("BERT", "Devlin et al. 2019, BERT", Encoder()),
+    "roberta": ("RoBERTa", "Liu et al. 2019, RoBERTa", Encoder(skipped=2)),
+    "camembert": ("CamemBERT", "Martin et al. 2020, CamemBERT", Encoder(skipped=2)),
+    "xlm-roberta": ("XLM-R", "Conneau et al. 2020, XLM-R", Encoder(skipped=2)),
+    "distilbert": (
+        "DistilBERT",
+        "Sanh et al. 2019, DistilBERT",
+        Encoder(sentences=False, pooler=False),
+    ),
+    "electra": ("ELECTRA", "Clark et al. 2020, ELECTRA", Encoder(pooler=False, narrow=True)),
+    "albert": ("ALBERT", "Lan et al. 2020, ALBERT", Encoder(narrow=True, shared=True)),
+}
+
+
+def read_bert(fields: Fields, kind: str) -> Published:
+    """Returns BERT, or an encoder like it."""
+    title, source, encoder = ENCODERS[kind]
+    m, h = fields.whole("hidden_size", "dim"), fields.whole("num_attention_heads", "n_heads")
+    a = fields.whole("embedding_size", default=128) if encoder.narrow else m
+    fields.same("num_hidden_groups", 1)
+    encoder = replace(
+        encoder,
+        narrow=a != m or kind == "albert",
+        skipped=encoder.skipped and fields.whole("pad_token_id", default=1) + 1,
+        eps=fields.number("layer_norm_eps", default=1e-12),
+        activation=activation(fields, "hidden_act", "activation", default="gelu"),
+    )
+    u = fields.whole("max_position_embeddings", default=512)
+    sizes = {
+        "n": fields.whole("num_hidden_layers", "n_layers", most=LAYERS),
+        "t": min(SHORT, u),
+        "h": h,
+        "k": fields.heads(m, h),
+        "d": fields.whole("intermediate_size", "hidden_dim"),
+        **({"s": fields.whole("type_vocab_size", default=2)} if encoder.sentences else {}),
+        "u": u,
+        "v": fields.whole("vocab_size"),
+        **({"a": a} if encoder.narrow else {}),
+    }
+    system, places = partial(bert, encoder=encoder), u - encoder.skipped
+    return Published(title, source, sizes, system, False, places, ENCODER_MEANINGS)
+
+
+# What DeBERTa's third version has: distances alone, read by the maps of queries and keys.
+DEBERTA = {
+    **{"relative_attention": True, "share_att_key": True, "position_biased_input": False},
+    **{"norm_rel_ebd": "layer_norm", "type_vocab_size": 0, "conv_kernel_size": 0},
+}
+
+
+def read_deberta(fields: Fields, kind: str) -> Published:
+    """Returns the third version of DeBERTa.
+
+    Raises:
+        SizeError: For choices of another version.
+    """
+    for name, value in DEBERTA.items():
+        fields.fixed(name, value)
+    if not all(each in str(fields.get("pos_att_type")) for each in ("p2c", "c2p")):
+        fields.fixed("pos_att_type", "p2c|c2p")
+    m, h = fields.whole("hidden_size"), fields.whole("num_attention_heads")
+    fields.same("embedding_size", m)
+    u, far = (
+        fields.whole("max_position_embeddings", default=512),
+        fields.get("max_relative_positions"),
+    )
+    distances = Distances(
+        fields.whole("position_buckets", default=256, most=u),
+        u if far == -1 else fields.whole("max_relative_positions", default=u),
+        fields.number("layer_norm_eps", default=1e-7),
+        activation(fields, "hidden_act", default="gelu"),
+    )
+    if distances.buckets < 2 or distances.far <= distances.buckets // 2 + 1:
+        fact = f"{distances.buckets} distances are told apart of {distances.far}"
+        raise SizeError(fact, where="config.json", cure='"position_buckets": 256')
+    sizes = {
+        "n": fields.whole("num_hidden_layers", most=LAYERS),
+        **{"t": min(SHORT, u), "h": h, "k": fields.heads(m, h)},
+        **{"d": fields.whole("intermediate_size"), "v": fields.whole("vocab_size")},
+    }
+    system = partial(deberta, distances=distances)
+    return Published("DeBERTa v3", "He et al. 2021, DeBERTaV3", sizes, system, False, u)
+
+
+T5_MEANINGS = {
+    "n": "layers of the encoder",
+    "l": "layers of the decoder",
+    "s": "positions that are read",
+    "t": "positions that are written",
+}
+TITLES = {
+    "t5": ("T5", "Raffel et al. 2020, T5"),
+    "mt5": ("mT5", "Xue et al. 2021, mT5"),
+    "umt5": ("umT5", "Chung et al. 2023, UniMax"),
+}
+PROJECTIONS = (*KNOWN, *(f"gated-{name}" for name in KNOWN))
+
+
+def read_t5(fields: Fields, kind: str) -> Published:
+    """Returns T5 or mT5."""
+    act, gated = _activation(fields)
+    tied = fields.flag("tie_word_embeddings", True)
+    style = Style(
+        activation=act,
+        gated=gated,
+        tied=tied,
+        scaled=fields.flag("scale_decoder_outputs", tied and kind != "mt5"),
+        buckets=fields.whole("relative_attention_num_buckets", default=32),
+        each=kind == "umt5",
+        far=fields.whole("relative_attention_max_distance", default=128),
+        eps=fields.number("layer_norm_epsilon", default=1e-6),
+    )
+    title, source = TITLES[kind]
+    system, kept = partial(t5, style=style), ("decoder.k", "decoder.v")
+    return Published(
+        title, source, _sizes(fields), system, rotary=False, meanings=T5_MEANINGS, cached=kept
+    )
+
+
+def _sizes(fields: Fields) -> dict[str, int]:
+    """Returns the sizes by their letters."""
+    n = fields.whole("num_layers", default=6, most=LAYERS)
+    return {
+        "n": n,
+        "l": fields.whole("num_decoder_layers", default=n, most=LAYERS),
+        "s": SHORT,
+        "t": SHORT,
+        "m": fields.whole("d_model", default=512),
+        "h": fields.whole("num_heads", default=8),
+        "k": fields.whole("d_kv", default=64),
+        "d": fields.whole("d_ff", default=2048),
+        "v": fields.whole("vocab_size", default=32128),
+    }
+
+
+def _activation(fields: Fields) -> tuple[Term, bool]:
+    """Returns the function of the feed-forward, and whether it has a gate.
+
+    Raises:
+        UnknownNameError: For a feed-forward that is not known here.
+    """
+    name = fields.choice("feed_forward_proj", default="relu", known=PROJECTIONS)
+    gated = name.startswith("gated-")
+    plain = name.removeprefix("gated-")
+    return named_activation("gelu_new" if gated and plain == "gelu" else plain), gated
+
+
+WHISPER_MEANINGS = {
+    "n": "layers of the encoder",
+    "l": "layers of the decoder",
+    "s": "positions of the encoder, two frames each",
+    "t": "words that are written",
+    "c": "frequencies",
+    "d": "hidden features of the encoder",
+    "e": "hidden features of the decoder",
+}
+
+
+def read_whisper(fields: Fields, kind: str) -> Published:
+    """Returns Whisper.
+
+    Raises:
+        SizeError: If encoder and decoder have heads of different sizes.
+    """
+    m, h = fields.whole("d_model", default=384), fields.whole("encoder_attention_heads", default=6)
+    fields.same("decoder_attention_heads", h)
+    u = fields.whole("max_target_positions", default=448)
+    sizes = {
+        "n": fields.whole("encoder_layers", default=4, most=LAYERS),
+        "l": fields.whole("decoder_layers", default=4, most=LAYERS),
+        "s": fields.whole("max_source_positions", default=1500),
+        "t": min(SHORT, u),
+        "c": fields.whole("num_mel_bins", default=80),
+        "h": h,
+        "k": fields.heads(m, h),
+        "d": fields.whole("encoder_ffn_dim", default=1536),
+        "e": fields.whole("decoder_ffn_dim", default=1536),
+        "u": u,
+        "v": fields.whole("vocab_size", default=51865),
+    }
+    act = activation(fields, "activation_function", default="gelu")
+    system = partial(whisper, activation=act)
+    source = "Radford et al. 2022, Whisper"
+    kept = ("decoder.k_proj", "decoder.v_proj")
+    return Published("Whisper", source, sizes, system, False, u, WHISPER_MEANINGS, kept)
+
+
+BART_MEANINGS = {
+    "n": "layers of the encoder",
+    "l": "layers of the decoder",
+    "s": "positions that are read",
+    "t": "positions that are written",
+    "d": "hidden features of the encoder",
+    "e": "hidden features of the decoder",
+}
+SINES = BartStyle(before=True, learned=False, skipped=0, first_norm=False)
+BARTS: Mapping[str, tuple[str, str, BartStyle]] = {
+    "bart": ("BART", "Lewis et al. 2020, BART", BartStyle()),
+    "mbart": ("mBART", "Liu et al. 2020, mBART", BartStyle(before=True)),
+    "pegasus": ("PEGASUS", "Zhang et al. 2020, PEGASUS", SINES),
+    "marian": ("Marian", "Junczys-Dowmunt et al. 2018, Marian", replace(SINES, before=False)),
+    "m2m_100": ("M2M-100", "Fan et al. 2021, M2M-100", replace(SINES, skipped=2, slower=1)),
+    "blenderbot": (
+        "BlenderBot",
+        "Roller et al. 2021, BlenderBot",
+        BartStyle(before=True, skipped=0, first_norm=False),
+    ),
+}
+
+
+def read_bart(fields: Fields, kind: str) -> Published:
+    """Returns BART, or a model like it.
+
+    Raises:
+        SizeError: If encoder and decoder have other heads or words.
+    """
+    title, source, style = BARTS[kind]
+    m, h = fields.whole("d_model"), fields.whole("encoder_attention_heads")
+    fields.same("decoder_attention_heads", h)
+    for name in ("share_encoder_decoder_embeddings", "tie_word_embeddings"):
+        fields.fixed(name, True)
+    u, v = fields.whole("max_position_embeddings", default=1024), fields.whole("vocab_size")
+    fields.same("decoder_vocab_size", v)
+    style = replace(
+        style,
+        activation=activation(fields, "activation_function", default="gelu"),
+        grown=fields.flag("scale_embedding"),
+    )
+    sizes = {
+        "n": fields.whole("encoder_layers", "num_layers", most=LAYERS),
+        "l": fields.whole("decoder_layers", "num_layers", most=LAYERS),
+        **{"s": SHORT, "t": min(SHORT, u), "h": h, "k": fields.heads(m, h)},
+        "d": fields.whole("encoder_ffn_dim"),
+        "e": fields.whole("decoder_ffn_dim"),
+        **({"u": u + style.skipped} if style.learned else {}),
+        "v": v,
+    }
+    kept = ("decoder.k_proj", "decoder.v_proj")
+    positions = u if style.learned else 0
+    system = partial(bart, style=style)
+    return Published(title, source, sizes, system, False, positions, BART_MEANINGS, kept)

@@ -1,0 +1,202 @@
+"""Configurations of ViT, DeiT, Swin, ConvNeXt and CLIP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from ncd.errors import SizeError
+from ncd.read.configs.config_fields import LAYERS, Fields, Published, activation
+from ncd.systems.images.contrastive_model import clip
+from ncd.systems.images.convnext import convnext
+from ncd.systems.images.swin import swin
+from ncd.systems.images.vision_transformer import vision_transformer
+
+VIT = {
+    "x": "patches along each side",
+    "s": "pixels along each side of a patch",
+    "c": "colours",
+    "v": "classes",
+}
+SWIN = {
+    "n": "pairs of layers of the third stage",
+    "w": "patches along each side of a window",
+    "s": "pixels along each side of a patch",
+    "h": "heads of the first stage",
+    "y": "classes",
+}
+CONVNEXT = {
+    "n": "blocks of the other stages",
+    "N": "blocks of the third stage",
+    "c": "channels of the first stage",
+    "r": "reach of a window, to each side",
+    "x": "height and width",
+    "y": "classes",
+}
+SMALL = {"n": 1, "N": 2, "c": 8, "r": 3, "w": 3, "h": 1, "s": 4, "k": 8, "y": 10}
+CLIP = {
+    "i": "pictures",
+    "j": "sentences",
+    "n": "layers that read a picture",
+    "l": "layers that read a sentence",
+    "x": "patches along each side",
+    "p": "pixels along each side of a patch",
+    "h": "heads that read a picture",
+    "s": "words of a sentence",
+    "g": "heads that read a sentence",
+    "k": "features of a head that reads a picture",
+    "r": "features of a head that reads a sentence",
+    "z": "numbers of a point",
+}
+
+
+def read_vit(fields: Fields, kind: str) -> Published:
+    """Returns ViT or DeiT, with a class for each of its labels.
+
+    Raises:
+        SizeError: If the patches do not divide the image.
+    """
+    m, h = fields.whole("hidden_size", default=768), fields.whole("num_attention_heads", default=12)
+    patch = fields.whole("patch_size", default=16)
+    sizes = {
+        "n": fields.whole("num_hidden_layers", default=12, most=LAYERS),
+        "x": _patches(fields, patch),
+        "s": patch,
+        "c": fields.whole("num_channels", default=3),
+        "h": h,
+        "k": fields.heads(m, h),
+        "d": fields.whole("intermediate_size", default=3072),
+        "v": _classes(fields),
+    }
+    system = partial(
+        vision_transformer,
+        eps=fields.number("layer_norm_eps", default=1e-12),
+        activation=activation(fields, "hidden_act", default="gelu"),
+    )
+    if kind == "vit":
+        source = "Dosovitskiy et al. 2021, ViT"
+        return Published("ViT", source, sizes, system, rotary=False, meanings=VIT)
+    system = partial(system, tokens=("cls_token", "distillation_token"))
+    if "WithTeacher" in str(fields.get("architectures")):
+        system = partial(system, heads=("cls_classifier", "distillation_classifier"))
+    return Published("DeiT", "Touvron et al. 2021, DeiT", sizes, system, False, meanings=VIT)
+
+
+def _patches(fields: Fields, patch: int) -> int:
+    """Returns the patches along each side of an image.
+
+    Raises:
+        SizeError: If they do not divide it.
+    """
+    image = fields.whole("image_size", default=224)
+    if image % patch:
+        fact = f"patches of {patch} pixels do not divide an image of {image}"
+        raise SizeError(fact, where="config.json", cure=f'"image_size": {image // patch * patch}')
+    return image // patch
+
+
+def _classes(fields: Fields) -> int:
+    return len(fields.inner("id2label").values) or fields.whole("num_labels", default=1000)
+
+
+def read_swin(fields: Fields, kind: str) -> Published:
+    """Returns Swin.
+
+    Raises:
+        SizeError: For stages that are not of its paper's kind.
+    """
+    depths = fields.wholes("depths", (2, 2, 6, 2), LAYERS)
+    heads = fields.wholes("num_heads", (3, 6, 12, 24))
+    pairs = max(depths[2] // 2, 1)
+    fields.fixed("depths", [2, 2, 2 * pairs, 2])
+    fields.fixed("num_heads", [heads[0] * 2**i for i in range(4)])
+    w, s = fields.whole("window_size", default=7), fields.whole("patch_size", default=4)
+    fields.same("image_size", 8 * w * s)
+    usual = {"mlp_ratio": 4, "layer_norm_eps": 1e-5, "hidden_act": "gelu", "num_channels": 3}
+    for name, value in {**usual, "qkv_bias": True, "use_absolute_embeddings": False}.items():
+        fields.fixed(name, value)
+    width = fields.whole("embed_dim", default=96)
+    sizes = {
+        **{"n": pairs, "w": w, "s": s, "h": heads[0]},
+        **{"k": fields.heads(width, heads[0]), "y": _classes(fields)},
+    }
+    return Published(
+        "Swin", "Liu et al. 2021, Swin", sizes, swin, False, meanings=SWIN, small=SMALL
+    )
+
+
+def read_convnext(fields: Fields, kind: str) -> Published:
+    """Returns ConvNeXt, or its second version.
+
+    Raises:
+        SizeError: For stages that are not of its paper's kind.
+    """
+    depths = fields.wholes("depths", (3, 3, 9, 3), LAYERS)
+    widths = fields.wholes("hidden_sizes", (96, 192, 384, 768))
+    fields.fixed("depths", [depths[0], depths[0], depths[2], depths[0]])
+    fields.fixed("hidden_sizes", [widths[0] * 2**i for i in range(4)])
+    fields.fixed("patch_size", 4)
+    fields.fixed("num_channels", 3)
+    sizes = {
+        **{"n": depths[0], "N": depths[2], "c": widths[0], "r": 3},
+        **{"x": fields.whole("image_size", default=224), "y": _classes(fields)},
+    }
+    newer = kind == "convnextv2"
+    system = partial(
+        convnext,
+        shared=newer,
+        eps=fields.number("layer_norm_eps", default=1e-12),
+        activation=activation(fields, "hidden_act", default="gelu"),
+    )
+    title = "ConvNeXt V2" if newer else "ConvNeXt"
+    source = "Woo et al. 2023, ConvNeXt V2" if newer else "Liu et al. 2022, ConvNeXt"
+    return Published(
+        title,
+        source,
+        sizes,
+        system,
+        rotary=False,
+        meanings=CONVNEXT,
+        small={**SMALL, "x": 64},
+        multiples={"x": 32},
+    )
+
+
+def read_clip(fields: Fields, kind: str) -> Published:
+    """Returns CLIP: both sides, and the similarities of their points.
+
+    Raises:
+        SizeError: For sizes that do not meet.
+    """
+    sees, reads = fields.inner("vision_config"), fields.inner("text_config")
+    (m, h), (e, g) = _width(sees, 768, 12), _width(reads, 512, 8)
+    k, r, patch = sees.heads(m, h), reads.heads(e, g), sees.whole("patch_size", default=32)
+    sizes = {
+        **{"i": 2, "j": 2, "n": sees.whole("num_hidden_layers", default=12, most=LAYERS)},
+        "l": reads.whole("num_hidden_layers", default=12, most=LAYERS),
+        **{"x": _patches(sees, patch), "p": patch, "h": h},
+        "s": reads.whole("max_position_embeddings", default=77),
+        **{"g": g, "k": k, "v": reads.whole("vocab_size", default=49408)},
+        "z": fields.whole("projection_dim", default=512),
+        **({"r": r} if r != k else {}),
+    }
+    function = activation(sees, "hidden_act", default="quick_gelu")
+    system = partial(clip, activation=function)
+    return Published("CLIP", "Radford et al. 2021, CLIP", sizes, system, False, meanings=CLIP)
+
+
+def _width(side: Fields, features: int, heads: int) -> tuple[int, int]:
+    """Returns the features of a position and the heads of one side of CLIP."""
+    m = side.whole("hidden_size", default=features)
+    side.same("intermediate_size", 4 * m)
+    return m, side.whole("num_attention_heads", default=heads)
+
+
+VISION: Mapping[str, Callable[[Fields, str], Published]] = {
+    "vit": read_vit,
+    "deit": read_vit,
+    "swin": read_swin,
+    "convnext": read_convnext,
+    "convnextv2": read_convnext,
+    "clip": read_clip,
+}

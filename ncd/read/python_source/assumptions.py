@@ -1,0 +1,147 @@
+"""The message about a source that could be read: what is assumed, left out, and in which mode."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source.folding import folded_modules
+from ncd.read.python_source.interpreter import LayerStops, Machine, Raised, told
+from ncd.read.python_source.other_files import assumed_boxes
+from ncd.read.python_source.usual_sizes import written
+from ncd.words import listed
+
+SHAPES = re.compile(r"[\dx#, ]+")  # of inputs, such as 1x3x64x64
+OTHER = "another one in the last line"
+
+
+def message(machine: Machine, inputs: str, call: str) -> str:
+    """Returns the message for a visitor whose source could be read.
+
+    Args:
+        machine: The interpretation.
+        inputs: The inputs that are assumed, in words; empty if the source gives them.
+        call: A line that says what is assumed about both; empty if none can be written.
+    """
+    note = ""
+    if inputs and not call:
+        note = f"No input is given, so {inputs} is taken. A last line with a shape changes it."
+    if machine.evaluated:
+        note += f" It is read in evaluation, as in training {machine.evaluated}."
+    for name, fact in machine.instead.items():
+        note += f" {name} is not drawn: {fact}."
+    written_there = {machine.maker[1], *machine.maker[2]} if call and machine.maker else set()
+    for name, given in machine.taken.items():
+        if name in written_there:
+            continue
+        note += f" {written(name, given)} is taken, as not all sizes are given."
+    for name, value in machine.presumed.items():
+        note += f" {name} is taken as {value}, as it is not known."
+    for name, count in machine.plain.items():
+        lengths = f"{count:,} length{'s' * (count > 1)}"
+        more = f", without the {lengths} that torch counts" if count else ""
+        note += f" {name} is left out: its layers are drawn with plain weights{more}."
+    note = " ".join(filter(None, (note, assumed_boxes(machine), folded_modules(machine)))).strip()
+    if not machine.left_out:
+        return note
+    lines = ", ".join(map(str, machine.left_out[:5]))
+    more = " and more" * (len(machine.left_out) > 5)
+    if len(machine.left_out) == 1:
+        return f"{note} Line {lines} stands apart from the module, and is left out.".strip()
+    return f"{note} Lines {lines}{more} stand apart from the module, and are left out.".strip()
+
+
+def unfit(inputs: str, taken: Mapping[str, Mapping[str, Any]], sure: bool = False) -> str:
+    """Returns the words that what is assumed does not fit, or may not; empty if nothing is.
+
+    Args:
+        inputs: The inputs that are assumed, in words; empty if the source gives them.
+        taken: The values that are assumed, by the names of what has them.
+        sure: Whether it is known that they do not fit.
+
+    >>> unfit("1x8#50", {"Net": {"dim": 64}}), unfit("1x8", {}, sure=True)
+    ('the assumed Net(dim=64) and input 1 × 8 may not fit', 'the assumed input 1 × 8 does not fit')
+    """
+    if SHAPES.fullmatch(inputs):
+        inputs = re.sub(r"#\d+", "", inputs).replace("x", " × ")
+    parts = [written(name, dict(given)) for name, given in taken.items()]
+    parts += [f"input {inputs}"] * bool(inputs)
+    does = ("do" if len(parts) > 1 else "does") if sure else "may"
+    return f"the assumed {' and '.join(parts)} {does} not fit" if parts else ""
+
+
+def reading_failure(machine: Machine, message: str, inputs: str) -> TextError:
+    """Returns the error with which the drawn module stops; what is assumed may be its cause.
+
+    Args:
+        machine: The interpretation, which has the error.
+        message: Its words, if the interpretation has none.
+        inputs: The inputs that are assumed, in words.
+    """
+    failure = machine.failure or TextError(message, 1, 1)
+    error = told(failure) if isinstance(failure, Raised) else failure
+    of_torch = isinstance(failure, Raised) and failure.error is not error
+    words = unfit(inputs, machine.taken)
+    if not words or not (of_torch or isinstance(error, LayerStops)):
+        return error
+    cure = f"{OTHER}, or {error.cure}" if error.cure else OTHER
+    return TextError(f"{words}: {error.fact}", error.line, error.column, error.end, cure)
+
+
+CALLS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
+
+
+def in_training(model: nn.Module) -> bool:
+    """Returns the mode of a module, whatever a source has set in its place."""
+    return model.__dict__.get("training") is not False
+
+
+def mode_words(model: nn.Module, tree: ast.Module) -> str:
+    """Returns a sentence about what the mode of a module means for it; empty if nothing.
+
+    >>> mode_words(nn.Dropout(0.1).eval(), ast.parse("")), mode_words(nn.ReLU(), ast.parse(""))
+    ('In evaluation dropout changes nothing.', '')
+    """
+    words = [*_norm(model), *_dropped(model, tree), *_asked(model, tree)]
+    mode = "training" if in_training(model) else "evaluation"
+    return f"In {mode} {listed(words)}." if words else ""
+
+
+def _norm(model: nn.Module) -> Iterator[str]:
+    norms = [part for part in model.modules() if isinstance(part, _BatchNorm)]
+    if any(part.track_running_stats for part in norms):
+        yield (
+            "batch norm takes the mean and the variance of this batch"
+            if in_training(model)
+            else "batch norm takes the mean and the variance that it has kept (0 and 1 at first)"
+        )
+
+
+def _dropped(model: nn.Module, tree: ast.Module) -> Iterator[str]:
+    shares = [part.p for part in model.modules() if isinstance(part, _DropoutNd)]
+    shares += [
+        part.dropout
+        for part in model.modules()
+        if isinstance(part, nn.MultiheadAttention)
+        or (isinstance(part, nn.RNNBase) and part.num_layers > 1)
+    ]
+    found = sorted({share for share in shares if share > 0})
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    if not found and not any(isinstance(f, ast.Attribute) and f.attr in CALLS for f in calls):
+        return
+    share = f"{found[0]:.0%} of the numbers" if len(found) == 1 else "some of the numbers"
+    yield f"dropout sets {share} to 0" if in_training(model) else "dropout changes nothing"
+
+
+def _asked(model: nn.Module, tree: ast.Module) -> Iterator[str]:
+    """Yields what becomes of lines that ask for the mode themselves."""
+    names = (node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    if "training" in names:
+        yield f"self.training is {in_training(model)}"

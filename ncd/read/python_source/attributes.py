@@ -1,0 +1,558 @@
+"""The attributes and methods that a source may use or set, by kind of value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+from ncd.errors import shown
+from ncd.read.python_source.interpreter import (
+    ITEMS,
+    PART,
+    Assumed,
+    Bound,
+    ClassValue,
+    Function,
+    Interpreted,
+    Machine,
+    Marked,
+    Method,
+    Namespace,
+    Plain,
+    Super,
+    Unknown,
+    own_names,
+)
+from ncd.read.python_source.other_files import (
+    Elsewhere,
+    assumed_setting,
+    of_no_number,
+    unknown_attribute,
+)
+from ncd.read.python_source.source_operators import absorbed, described, put_in
+from ncd.read.python_source.torch_layers import as_parts, begin, layer, placeholder
+from ncd.read.python_source.torch_names import tensor_method, torch_call
+from ncd.words import nearest_name
+
+_TENSOR_METHODS = """
+abs absolute acos add add_ addbmm addcdiv addcmul addmm all allclose amax amin any argmax argmin
+argsort asin atan atan2 baddbmm bfloat16 bitwise_and bitwise_not bitwise_or bmm bool broadcast_to
+byte ceil chunk clamp clamp_ clamp_max clamp_min clip clone contiguous copy_ cos cosh count_nonzero
+cpu cross cuda cummax cumprod cumsum deg2rad detach detach_ diag diag_embed diagonal diff dim dist
+div div_ dot double eq equal erf erfc exp exp_ expand expand_as expm1 fill_ fill_diagonal_ flatten
+flip fliplr flipud float floor floor_divide floor_divide_ fmod frac gather ge gt half hardshrink
+index_add index_copy index_fill index_select int inner is_complex is_contiguous
+is_floating_point isfinite isinf isnan item kthvalue le lerp log log10 log1p log2 log_softmax
+logaddexp logical_and logical_not logical_or logical_xor logsumexp long lt masked_fill masked_fill_
+masked_scatter masked_select matmul max maximum mean median min minimum mm mul mul_ multiply mv
+nan_to_num narrow ne neg negative new_full new_ones new_tensor new_zeros nonzero norm
+normal_ numel outer permute pow pow_ prod quantile reciprocal relu relu_ remainder repeat
+repeat_interleave requires_grad_ reshape reshape_as roll rot90 round rsqrt scatter scatter_
+scatter_add select select_scatter sgn shape short sigmoid sigmoid_ sign sin sinh size softmax sort
+split split_with_sizes sqrt square squeeze squeeze_ std stride sub sub_ subtract sum svd swapaxes
+swapdims t take take_along_dim tan tanh tanh_ tensor_split tile to tolist topk transpose tril triu
+true_divide trunc type type_as unbind unflatten unfold uniform_ unsqueeze unsqueeze_ var view
+view_as vsplit where xlogy xavier_uniform_ zero_ clip_ is_cuda_ unsafe_chunk backward trunc_normal_
+bernoulli_ ndimension nelement element_size adaptive_avg_pool2d view_as_complex view_as_real
+floor_ ceil_ round_ abs_ neg_ sqrt_ rsqrt_ clamp_min_ clamp_max_
+acosh asinh atanh bernoulli copysign cummin digamma erfinv fmax fmin heaviside hypot lgamma
+logcumsumexp logit matrix_exp mode moveaxis movedim rad2deg sinc trace
+"""
+TENSOR_METHODS = frozenset(name for name in _TENSOR_METHODS.split() if hasattr(Tensor, name))
+
+TENSOR_VALUES: Mapping[str, Callable[[Tensor], Any]] = {
+    "shape": lambda x: x.shape,
+    "dtype": lambda x: x.dtype,
+    "device": lambda x: x.device,
+    "ndim": lambda x: x.dim(),
+    "T": lambda x: x.T,
+    "mT": lambda x: x.mT,
+    "data": lambda x: x.detach(),
+    "real": lambda x: x.real,
+    "imag": lambda x: x.imag,
+    "is_cuda": lambda x: False,
+    "is_mps": lambda x: False,
+    "is_xpu": lambda x: False,
+    "is_sparse": lambda x: False,
+    "requires_grad": lambda x: x.requires_grad,
+    "grad": lambda x: None,
+    "itemsize": lambda x: x.element_size(),
+}
+_MODULE_METHODS = """
+add_module apply bfloat16 buffers children cpu cuda double eval extra_repr flatten_parameters float
+forward generate_square_subsequent_mask get_parameter get_submodule half load_state_dict modules
+named_buffers named_children named_modules named_parameters parameters register_buffer
+register_module register_parameter requires_grad_ reset_parameters _reset_parameters state_dict to
+train type zero_grad
+"""
+MODULE_METHODS = frozenset(_MODULE_METHODS.split())
+CONTAINER_METHODS = ("append", "extend", "insert", "items", "keys", "pop", "update", "values")
+_OF_KINDS: Mapping[type, str] = {
+    str: """capitalize count endswith find format index isdecimal isdigit join lower lstrip
+        partition removeprefix removesuffix replace rfind rpartition rsplit rstrip split startswith
+        strip title upper""",
+    list: "append clear copy count extend index insert pop remove reverse sort",
+    dict: "clear copy get items keys pop setdefault update values",
+    set: "add copy difference discard intersection remove union update",
+    tuple: "count index numel",
+    range: "count index start step stop",
+    int: "bit_length real",
+    float: "is_integer real",
+}
+PLAIN_KINDS = {kind: frozenset(names.split()) for kind, names in _OF_KINDS.items()}
+
+
+SAME = (  # they change numbers, or where they lie, and return the module
+    *("cpu", "cuda", "float", "half", "bfloat16", "type", "requires_grad_"),
+    *("zero_grad", "load_state_dict", "reset_parameters", "_reset_parameters"),
+    "flatten_parameters",
+)
+LISTED = (  # what they give is gone through
+    *("parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules"),
+    *("children", "named_children", "items", "keys", "values"),
+)
+
+TABLES = (nn.Embedding, nn.EmbeddingBag)
+HOLDING = ("append", "extend", "insert", "add_module", "register_module", "update")  # of parts
+
+
+def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
+    """Returns a listed method of a module."""
+    if name in ("double", "to"):
+        return Method(name, lambda *args, **named: _converted(value, name, args, named))
+    if name in SAME:
+        return Method(name, lambda *args, **named: value)
+    if name == "state_dict":
+        return Method(name, lambda *args, **named: Unknown("state_dict()", "it holds numbers"))
+    if name == "generate_square_subsequent_mask":
+        return class_method(machine, type(value), name)
+    if name in LISTED:
+        return Method(
+            name, lambda *args, **named: _list_of_method(machine, value, name, args, named)
+        )
+    if name == "apply":
+        return Method(name, lambda function: _applied(machine, value, function))
+    if name == "register_buffer":
+        return Method(name, lambda *args, **named: _buffer(machine, value, *args, **named))
+    if name in HOLDING:
+        return Method(
+            name,
+            lambda *args, **named: _held(
+                machine, value, name, [as_parts(machine, one) for one in args], named
+            ),
+        )
+    return Method(
+        name, lambda *args, **named: machine.attempt(getattr(value, name), *args, **named)
+    )
+
+
+def class_method(machine: Machine, kind: type, name: str) -> Method | None:
+    """Returns a listed method of a class of torch, which needs no module; None for others."""
+    if name == "from_pretrained" and kind in TABLES:
+        return Method(name, lambda table, *_, **named: _table(machine, kind, table, named))
+    if name == "generate_square_subsequent_mask" and issubclass(kind, nn.Transformer):
+        return Method(name, lambda sz, *_, **named: _square_mask(machine, sz, named))
+    return None
+
+
+def _table(machine: Machine, kind: type, table: Any, named: dict[str, Any]) -> Any:
+    """Returns a layer with the sizes of a table of learned rows."""
+    if not isinstance(table, Tensor):
+        return absorbed(machine, table)
+    words = ("padding_idx", "mode")
+    kept: dict[str, Any] = {word: named[word] for word in words if word in named}
+    return layer(machine, kind, tuple(table.shape), kept)
+
+
+def _square_mask(machine: Machine, size: Any, named: dict[str, Any]) -> Any:
+    """Returns the mask that hides later keys from a query."""
+    kind = {"dtype": named["dtype"]} if named.get("dtype") is not None else {}
+    full = machine.names["torch"].names["full"].run(machine, (size, size), float("-inf"), **kind)
+    return torch_call(machine, torch.triu, (full, 1), {})
+
+
+def _held(
+    machine: Machine, value: nn.Module, name: str, args: list[Any], named: dict[str, Any]
+) -> Any:
+    """Makes modules parts of another one."""
+    check_parts(machine, value, (args, named))
+    return machine.attempt(getattr(value, name), *args, **named)
+
+
+def check_parts(machine: Machine, value: nn.Module, new: Any) -> None:
+    """Refuses a module as a part of itself, which torch would go through without an end."""
+    for part in tree_leaves(new):
+        if isinstance(part, nn.Module) and any(one is value for one in part.modules()):
+            raise machine.refuse("a module cannot be a part of itself", "another module")
+
+
+def _converted(
+    value: nn.Module, name: str, args: tuple[Any, ...], named: dict[str, Any]
+) -> nn.Module:
+    """Returns a module of which the weights have 64 bits if it is moved to them.
+
+    Their other formats are where numbers lie: what is drawn, and its sizes, do not depend on them.
+    """
+    if name == "double" or torch.float64 in (*args, *named.values()):
+        for part in value.modules():
+            for key, own in [*part._parameters.items()]:
+                if own is not None and own.is_floating_point():
+                    setattr(part, key, placeholder(own.shape, torch.float64, own.requires_grad))
+            for key, kept in [*part._buffers.items()]:
+                if kept is not None and kept.is_floating_point():
+                    part._buffers[key] = kept.double()
+    return value
+
+
+def _applied(machine: Machine, value: nn.Module, function: Any) -> nn.Module:
+    """Calls a function on all parts of a module; one that is not known only sets numbers."""
+    return value if isinstance(function, Unknown) else machine.attempt(value.apply, function)
+
+
+def _list_of_method(
+    machine: Machine, value: nn.Module, name: str, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    found = machine.attempt(lambda: list(getattr(value, name)(*args, **named)))
+    machine.step(machine.node, len(found))
+    if name == "parameters" and isinstance(value, Elsewhere):
+        found = [placeholder((1,))]  # of which a source asks where it lies
+    return iter(found) if name not in ("items", "keys", "values") else found
+
+
+def _buffer(
+    machine: Machine, value: nn.Module, name: str, tensor: Any = None, persistent: bool = True
+) -> None:
+    """Registers a buffer; its numbers are constants of the diagram."""
+    if isinstance(tensor, Unknown):
+        own_names(value)[name] = tensor
+        return
+    if tensor is not None and not isinstance(tensor, Tensor):
+        raise machine.raised(TypeError(f"register_buffer: {name} is no tensor"), machine.node)
+    if isinstance(value, Interpreted) and isinstance(tensor, nn.Parameter):
+        tensor = tensor.detach()
+    machine.attempt(value.register_buffer, name, tensor, persistent=bool(persistent))
+
+
+VALUES = ("real", "start", "stop", "step")  # which are no methods
+DTYPE = ("is_floating_point", "is_complex", "itemsize")
+
+
+def plain_method(machine: Machine, value: Any, name: str, missing: Any) -> Any:
+    """Returns a listed attribute of a Python value, or ``missing``."""
+    if isinstance(value, torch.dtype):
+        return getattr(value, name) if name in DTYPE else missing
+    if isinstance(value, torch.device):
+        return value.type if name == "type" else None if name == "index" else missing
+    if isinstance(value, torch.finfo | torch.iinfo):
+        return getattr(value, name) if name in ("min", "max", "eps", "tiny", "bits") else missing
+    kinds = (names for kind, names in PLAIN_KINDS.items() if isinstance(value, kind))
+    if name not in next(kinds, ()) or not hasattr(value, name):
+        return _of_result(value, name, missing)
+    if name in VALUES:
+        return getattr(value, name)
+    if isinstance(value, str) and name == "format":
+        return Method(name, lambda *args, **named: put_in(machine, value, *args, **named))
+    return Method(name, lambda *args, **named: _called(machine, value, name, args, named))
+
+
+def _of_result(value: Any, name: str, missing: Any) -> Any:
+    """Returns a field of a result of torch, such as ``values`` of a maximum."""
+    kind = type(value)
+    if isinstance(value, tuple) and kind.__module__ == "torch.return_types":
+        return getattr(value, name) if name in ("values", "indices") else missing
+    return missing
+
+
+def _called(
+    machine: Machine, value: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Returns the result of a method; raises Stopped if it is too large."""
+    if name in ("extend", "update") and args:
+        spread = args[0] if isinstance(args[0], dict) else machine.items(args[0])
+        args = (spread, *args[1:])
+        _grown(machine, value, len(spread))
+    if name in ("join",):
+        parts = machine.items(args[0]) if args else []
+        _grown(machine, value, sum(len(value) + len(x) for x in parts if isinstance(x, str)))
+        args = (parts, *args[1:])
+    if name == "replace" and len(args) > 1 and isinstance(args[1], str):
+        _grown(machine, value, len(value) * len(args[1]))
+    machine.step(machine.node, len(value) // 100 if hasattr(value, "__len__") else 0)
+    found = machine.attempt(getattr(value, name), *args, **named)
+    if isinstance(value, dict) and name in ("items", "keys", "values"):
+        found = list(found)
+    machine.within(value)
+    return machine.within(found)
+
+
+def _grown(machine: Machine, value: Any, more: int) -> None:
+    """Raises Stopped if a value would become too large by an addition."""
+    if len(value) + more > ITEMS:
+        raise machine.stop("it becomes too long", "less")
+
+
+MISSING = object()
+DATA = (bool, int, float, str, tuple, type(None), torch.dtype, torch.Size)  # of torch's modules
+
+
+def set_attribute(machine: Machine, value: Any, name: str, new: Any) -> None:
+    """Sets ``value.name = new``."""
+    if name.startswith("__") or not PART.fullmatch(name):
+        raise machine.refuse(f"{shown(name)} is not understood here", "a plain attribute")
+    if isinstance(value, Unknown):
+        absorbed(machine, value)
+    elif isinstance(value, Plain):
+        value.own[name] = new
+    elif isinstance(value, ClassValue):
+        value.names[name] = new
+    elif isinstance(value, nn.Module):
+        _set_on_module(machine, value, name, new)
+    elif isinstance(value, Tensor):
+        if name not in ("data", "requires_grad", "grad"):
+            raise machine.refuse(f"{shown(name)} of a tensor cannot be set", "an attribute of self")
+    elif not isinstance(value, Function):
+        raise machine.refuse(f"{shown(name)} of {described(value)} cannot be set")
+
+
+def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> None:
+    own, inner = own_names(value), value.__dict__
+    held = any(name in inner.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules"))
+    plain = isinstance(inner.get(name, MISSING), (*DATA, Tensor))
+    taken = hasattr(nn.Module, name) or (name in inner and not plain)
+    if held and isinstance(new, Unknown):
+        return  # the numbers of weights, as of a file that is loaded
+    if isinstance(new, nn.Module | nn.Parameter) or held:
+        if taken:
+            raise machine.refuse(f"{shown(name)} is a name of nn.Module itself", "another name")
+        own.pop(name, None)
+        if isinstance(new, nn.Module):
+            check_parts(machine, value, new)
+            machine.parents[id(new)] = value
+        if not held or getattr(value, name) is not new:  # else torch would see a change
+            machine.attempt(setattr, value, name, new)
+    elif isinstance(new, (*DATA, Tensor)) and not taken and not name.startswith("_"):
+        own.pop(name, None)
+        inner[name] = new  # where torch and the import look for it
+    else:
+        if plain:
+            del inner[name]
+        own[name] = machine.within(new)
+
+
+CALLED = ("__init__", "__call__", "__getitem__", "__len__")  # dunder names that are written
+
+
+def attribute(machine: Machine, value: Any, name: str) -> Any:
+    """Returns ``value.name``; raises TextError for a name that is not listed."""
+    found = lookup(machine, value, name)
+    if found is not MISSING:
+        return found
+    if type(value) in (int, bool) and (other := of_no_number(machine, name)) is not None:
+        return other
+    if isinstance(value, nn.Module | Plain | ClassValue):
+        words = f"{described(value)!r} object has no attribute {shown(name)}"
+        raise machine.raised(AttributeError(words), machine.node)
+    near = nearest_name(name, _attribute_names(value), "")
+    raise machine.refuse(f"{name} of {_kind(value)} is not understood here", near)
+
+
+def lookup(machine: Machine, value: Any, name: str) -> Any:
+    """Returns ``value.name``, or MISSING."""
+    if name.startswith("__"):
+        return _dunder(machine, value, name)
+    if isinstance(value, Unknown):
+        return unknown_attribute(machine, value, name)
+    if isinstance(value, Namespace):
+        return value.names.get(name, value.otherwise(name, MISSING))
+    if isinstance(value, Super):
+        return _above(machine, value, name)
+    if isinstance(value, ClassValue):
+        return _of_class(machine, value, name)
+    if isinstance(value, Assumed):
+        return assumed_setting(machine, value, name)
+    if isinstance(value, Plain):
+        return value.own[name] if name in value.own else _own_member(machine, value, name)
+    if isinstance(value, nn.Module):
+        return _of_module(machine, value, name)
+    if isinstance(value, Tensor):
+        return _of_tensor(machine, value, name)
+    if isinstance(value, type) and (found := class_method(machine, value, name)) is not None:
+        return found
+    return plain_method(machine, value, name, MISSING)
+
+
+def member(machine: Machine, value: Any, name: str) -> Any:
+    """Returns a method that a class of the source defines, or None."""
+    if not isinstance(value, Interpreted | Plain):
+        return None
+    found = _own_member(machine, value, name)
+    return None if found is MISSING else found
+
+
+def _dunder(machine: Machine, value: Any, name: str) -> Any:
+    """Returns one of the few supported attributes with double underscores."""
+    if name == "__dict__" and isinstance(value, Plain):
+        return value.own
+    if name == "__class__" and isinstance(value, Interpreted | Plain):
+        return type(value).visitor
+    if name == "__class__" and isinstance(value, nn.Module):
+        return type(value)
+    if name == "__version__" and isinstance(value, Namespace) and name in value.names:
+        return value.names[name]
+    if name == "__name__" and isinstance(value, ClassValue | Function):
+        return value.name
+    if name == "__name__" and isinstance(value, type) and issubclass(value, nn.Module):
+        return value.__name__
+    if name == "__init__" and isinstance(value, type) and issubclass(value, nn.Module):
+        return Method(name, lambda it, *args, **named: _begin(machine, value, it, args, named))
+    if isinstance(value, Super):
+        return _above(machine, value, name)
+    if name == "__setattr__" and isinstance(value, Interpreted | Plain):
+        return Method(name, lambda key, new: set_attribute(machine, value, str(key), new))
+    if name == "__getattr__" and isinstance(value, Interpreted):
+        return Method(name, lambda key: attribute(machine, value, str(key)))
+    if name in CALLED and isinstance(value, ClassValue):
+        return _of_class(machine, value, name)
+    if isinstance(value, Unknown):
+        return value
+    raise machine.refuse(f"{shown(name)} is not understood here", "a plain attribute")
+
+
+# classes ------------------------------------------------------------------------------------------
+
+
+def _of_class(machine: Machine, value: ClassValue, name: str) -> Any:
+    for real in value.real.__mro__:
+        own = machine.classes.get(real)
+        if own is not None and name in own.names:
+            return _taken(own.names[name], None, value)
+    unknown = next((base for base in _bases(machine, value) if isinstance(base, Unknown)), None)
+    return Unknown(f"{value.name}.{name}", unknown.why) if unknown else MISSING
+
+
+def _bases(machine: Machine, value: ClassValue) -> list[Any]:
+    """Returns all bases of a class, also those of its bases."""
+    every = [machine.classes[real] for real in value.real.__mro__ if real in machine.classes]
+    return [base for one in every for base in one.bases]
+
+
+def _own_member(machine: Machine, value: Interpreted | Plain, name: str) -> Any:
+    """Returns the attribute of an object as the classes of the source define it."""
+    for real in type(value).__mro__:
+        own = machine.classes.get(real)
+        if own is not None and name in own.names:
+            return _taken(own.names[name], value, type(value).visitor)
+    return MISSING
+
+
+def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
+    """Returns a class attribute as seen from an object or from the class."""
+    if isinstance(found, Marked):
+        if found.kind == "classmethod":
+            return Bound(found.function, (owner,))
+        if found.kind == "property":
+            return found if subject is None else found.function(subject)
+        if found.kind == "method" and subject is not None:
+            return Bound(found.function, (subject,))
+        return found.function
+    if isinstance(found, Function) and subject is not None:
+        return Bound(found, (subject,))
+    return found
+
+
+def _above(machine: Machine, value: Super, name: str) -> Any:
+    """Returns an attribute of ``super()``."""
+    order = [*type(value.subject).__mro__]
+    above = order[order.index(value.owner.real) + 1 :]
+    for real in (one for one in above if one not in (Interpreted, Plain)):
+        own = machine.classes.get(real)
+        if own is not None and name in own.names:
+            return _taken(own.names[name], value.subject, type(value.subject).visitor)
+        if own is None and name == "__init__":
+            return _first_step(machine, real, value.subject)
+        if own is None and name in (*MODULE_METHODS, "forward", "__call__") and name in vars(real):
+            return Method(name, partial(machine.attempt, getattr(real, name), value.subject))
+    return MISSING
+
+
+def _first_step(machine: Machine, real: type, subject: Any) -> Any:
+    """Returns the ``__init__`` of a class that the source does not define."""
+
+    def first(*args: Any, **named: Any) -> None:
+        if issubclass(real, nn.Module):
+            other = any(
+                isinstance(base, Unknown) for base in _bases(machine, type(subject).visitor)
+            )
+            given = ((), {}) if real is nn.Module and other else (args, named)
+            _begin(machine, real, subject, *given)
+
+    return Method("__init__", first)
+
+
+def _begin(
+    machine: Machine, real: type, subject: Any, args: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    """Initialises an object as a torch module whose weights take no memory."""
+    if not isinstance(subject, Interpreted):
+        raise machine.refuse("__init__ is called on something that is no module", "super()")
+    begin(machine, real, subject, args, named)
+
+
+# modules and tensors ------------------------------------------------------------------------------
+
+
+def _of_module(machine: Machine, value: nn.Module, name: str) -> Any:
+    own = own_names(value)
+    if name in own:
+        return own[name]
+    for held in ("_parameters", "_buffers", "_modules"):
+        if name in value.__dict__.get(held, ()):
+            return getattr(value, name)
+    if isinstance(value, Interpreted):
+        found = _own_member(machine, value, name)
+        if found is not MISSING:
+            return found
+    if _is_setting(value, name) or isinstance(value.__dict__.get(name), Tensor):
+        return value.__dict__[name]
+    methods = (*MODULE_METHODS, *CONTAINER_METHODS)
+    if name in methods and hasattr(type(value), name):
+        return module_method(machine, value, name)
+    if isinstance(value, Elsewhere):
+        _, made_of, _, named = value.__dict__["made_of"]
+        return named[name] if name in named else unknown_attribute(machine, made_of, name, True)
+    return MISSING
+
+
+def _of_tensor(machine: Machine, value: Tensor, name: str) -> Any:
+    if name in TENSOR_VALUES:
+        return machine.attempt(lambda: TENSOR_VALUES[name](value))
+    if name in TENSOR_METHODS:
+        return tensor_method(machine, value, name)
+    return MISSING
+
+
+def _attribute_names(value: Any) -> list[str]:
+    """Returns the names that a kind of value has, for a suggestion."""
+    if isinstance(value, Tensor):
+        return sorted({*TENSOR_VALUES, *TENSOR_METHODS})
+    if isinstance(value, Namespace):
+        return sorted(value.names)
+    return sorted(
+        next((names for kind, names in PLAIN_KINDS.items() if isinstance(value, kind)), ())
+    )
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return "a tensor"
+    return value.name if isinstance(value, Namespace) else described(value)
+
+
+def _is_setting(value: nn.Module, name: str) -> bool:
+    """Returns whether a name is a public setting of a layer, such as its stride."""
+    return not name.startswith("_") and isinstance(value.__dict__.get(name, MISSING), DATA)

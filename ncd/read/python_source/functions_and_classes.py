@@ -1,0 +1,495 @@
+"""Functions, classes and objects of a source, and their calls."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from ncd.errors import shown
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source.attributes import attribute, member
+from ncd.read.python_source.interpreter import (
+    SETTINGS,
+    Bound,
+    ClassValue,
+    Function,
+    Interpreted,
+    Machine,
+    Marked,
+    Method,
+    Namespace,
+    Native,
+    Plain,
+    Quiet,
+    Raised,
+    Scope,
+    Super,
+    Unknown,
+)
+from ncd.read.python_source.other_files import Elsewhere, box, is_class_name
+from ncd.read.python_source.source_operators import described
+from ncd.read.python_source.torch_layers import MODULES, begin, layer
+from ncd.read.python_source.torch_names import LISTED, is_size, sized, torch_call
+from ncd.read.python_source.unknown_sizes import of_function
+from ncd.read.torch_module.axis_names import METHODS
+from ncd.words import nearest_name
+
+OWN = (Function, Bound, ClassValue, Method)
+ERRORS = (
+    *(ValueError, TypeError, RuntimeError, AssertionError, NotImplementedError, ImportError),
+    *(ModuleNotFoundError, KeyError, IndexError, AttributeError, Exception, StopIteration),
+    *(ZeroDivisionError, OverflowError, ArithmeticError, LookupError, DeprecationWarning),
+    *(UserWarning, FutureWarning, Warning, OSError),
+)
+MADE = "a module runs on its inputs only when it is drawn"
+
+
+def call(
+    machine: Machine,
+    function: Any,
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+    scope: Scope | None = None,
+) -> Any:
+    """Returns the result of a call; raises TextError if it is not supported."""
+    if isinstance(function, Unknown):
+        return _of_unknown(machine, function, args, named)
+    if isinstance(function, Native):
+        return machine.within(_native(machine, function, args, named, scope))
+    if isinstance(function, nn.Module):
+        return _run(machine, function, args, named)
+    if isinstance(function, OWN):
+        return function(*args, **named)
+    if isinstance(function, Marked):
+        return call(machine, function.function, args, named, scope)
+    if isinstance(function, Quiet):
+        return function(*args[:1])
+    if (own := member(machine, function, "__call__")) is not None:
+        return own(*args, **named)
+    return _listed(machine, function, args, named)
+
+
+def _native(machine: Machine, function: Native, args: Any, named: Any, scope: Scope | None) -> Any:
+    if function.name == "super":
+        return _super(machine, args, scope)
+    if function.name == "locals":
+        return dict(scope.names) if scope else {}
+    return machine.attempt(function.run, machine, *args, **named)
+
+
+def _listed(machine: Machine, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Returns the result of a listed function, layer or error."""
+    try:
+        listed = function in LISTED
+    except TypeError:
+        listed = False
+    if function is torch.Tensor:
+        if all(is_size(n) for n in args):
+            return sized(torch.zeros)(machine, *(args or (0,)))
+        return torch_call(machine, torch.tensor, args, {"dtype": torch.float32})
+    if isinstance(function, type) and issubclass(function, nn.Module) and listed:
+        return layer(machine, function, args, named)
+    if listed:
+        return torch_call(machine, function, args, named)
+    if isinstance(function, type) and function in ERRORS:
+        return function(*(str(one) for one in args if isinstance(one, str | int | float)))
+    raise machine.refuse(f"{described(function)} is not called here", "a listed function")
+
+
+def _of_unknown(
+    machine: Machine, function: Unknown, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Returns a box of what stands in another file, or an unknown value."""
+    if machine.tracing:
+        return box(machine, function, (*args, *named.values()))
+    if machine.building and is_class_name(function):
+        return Elsewhere(machine, function, args, named)
+    return Unknown(f"{function.name}(…)"[:80], function.why)
+
+
+def _run(machine: Machine, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Runs a module inside another one; at the top level, records the call."""
+    if machine.strict:
+        machine.step(machine.node, 20)
+        return machine.attempt(module, *args, **{**_plain_masks(module, args), **named})
+    machine.ran.append((module, args, named))
+    if not machine.calls:
+        machine.direct.add(id(module))
+    if machine.runner is not None:
+        return machine.runner(module, args, {**_plain_masks(module, args), **named})
+    return Unknown("the result of the model", MADE)
+
+
+def _plain_masks(module: nn.Module, args: tuple[Any, ...]) -> dict[str, bool]:
+    """Changes arguments so that torch does not inspect the numbers of a mask."""
+    if isinstance(module, nn.TransformerEncoder) and len(args) < 4:
+        return {"is_causal": False}
+    if isinstance(module, nn.TransformerDecoder) and len(args) < 7:
+        return {"tgt_is_causal": False}
+    return {}
+
+
+def _super(machine: Machine, args: tuple[Any, ...], scope: Scope | None) -> Super:
+    """Returns ``super()`` for the current class and object."""
+    function = scope.function if scope else None
+    if len(args) == 2 and isinstance(args[0], ClassValue):
+        return Super(args[0], args[1])
+    if args or function is None or function.owner is None or scope is None:
+        raise machine.refuse("super() stands outside of a method", "super().__init__()")
+    own = scope
+    while own.function is function and own.outer is not None and own.outer.function is function:
+        own = own.outer
+    names = [one.arg for one in function.node.args.args]
+    subject = own.names.get(names[0]) if names else None
+    if isinstance(subject, ClassValue) or not hasattr(type(subject), "visitor"):
+        raise machine.refuse("super() stands outside of a method", "super().__init__()")
+    return Super(function.owner, subject)
+
+
+def is_module_class(value: Any) -> bool:
+    """Returns whether a value is a class of modules, of torch or of the source."""
+    if isinstance(value, ClassValue):
+        return value.is_module
+    return isinstance(value, type) and issubclass(value, nn.Module) and value is not Interpreted
+
+
+INITIAL = re.compile(
+    r"_*(re)?(init|initiali[sz]e|reset)_?(all_)?(parameters?|weights?|params)_?|local_init"
+)  # names of functions that set numbers only
+
+
+class Returned(Exception):
+    """The end of a function, with its result."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Left(Exception):
+    """``break`` or ``continue``; ``loop`` says whether the whole loop ends."""
+
+    def __init__(self, loop: bool) -> None:
+        super().__init__()
+        self.loop = loop
+
+
+def lambda_value(machine: Machine, node: ast.Lambda, scope: Scope) -> Function:
+    """Returns the function of a ``lambda``."""
+    return _function(machine, "lambda", node, scope, None)
+
+
+def function_value(
+    machine: Machine, node: ast.FunctionDef, scope: Scope, owner: ClassValue | None = None
+) -> Function:
+    """Returns the function of a ``def``, without its decorators."""
+    return _function(machine, node.name, node, scope, owner)
+
+
+def _function(
+    machine: Machine,
+    name: str,
+    node: ast.FunctionDef | ast.Lambda,
+    scope: Scope,
+    owner: ClassValue | None,
+) -> Function:
+    given = node.args
+    places = [*given.posonlyargs, *given.args]
+    last = places[len(places) - len(given.defaults) :]
+    defaults = {
+        one.arg: machine.value(value, scope)
+        for one, value in zip(last, given.defaults, strict=True)
+    }
+    for one, word in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        if word is not None:
+            defaults[one.arg] = machine.value(word, scope)
+
+    def interpret(function: Function, args: Any, named: Any) -> Any:
+        return _called(machine, function, args, named)
+
+    return Function(name, node, scope, interpret, defaults, owner)
+
+
+def _called(
+    machine: Machine, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> Any:
+    """Returns the result of a function."""
+    scope = Scope(function.scope, bound(machine, function, args, named), function=function)
+    if INITIAL.fullmatch(function.name) and not machine.tracing:
+        return _initialised(machine, function, scope)
+    return _ran(machine, function, scope)
+
+
+def _initialised(machine: Machine, function: Function, scope: Scope) -> Any:
+    """Returns the result of a function that only sets numbers; an error in it does not matter."""
+    try:
+        return _ran(machine, function, scope)
+    except (Raised, TextError):
+        if machine.steps > machine.most:
+            raise
+        return None
+
+
+def _ran(machine: Machine, function: Function, scope: Scope) -> Any:
+    """Returns the result of the body of a function."""
+    with machine.inside():
+        if isinstance(function.node, ast.Lambda):
+            return machine.value(function.node.body, scope)
+        yields = _yields(function.node)
+        given: list[Any] = []
+        if yields:
+            scope.names["yield"] = given  # no name, so that the source cannot reach it
+        try:
+            machine.run(function.node.body, scope)
+        except Returned as end:
+            return iter(given) if yields else end.value
+        except Left:
+            raise machine.refuse("a loop is left outside of one", "return") from None
+        return iter(given) if yields else None
+
+
+def _yields(node: ast.FunctionDef) -> bool:
+    """Returns whether a function is a generator; it then runs to its end at once."""
+    waiting: list[ast.AST] = [*node.body]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(one)
+    return False
+
+
+def bound(
+    machine: Machine, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns the arguments of a call by name; raises Python's errors if they do not match."""
+    given = function.node.args
+    places = [one.arg for one in (*given.posonlyargs, *given.args)]
+    found: dict[str, Any] = dict(zip(places, args, strict=False))
+    if given.vararg:
+        found[given.vararg.arg] = tuple(args[len(places) :])
+    elif len(args) > len(places):
+        raise _misfit(machine, f"{function.name}() takes {len(places)} arguments, not {len(args)}")
+    words = {*places, *(one.arg for one in given.kwonlyargs)} - {
+        one.arg for one in given.posonlyargs
+    }
+    more = {name: value for name, value in named.items() if name not in words}
+    for name in named.keys() & found.keys() & words:
+        raise _misfit(machine, f"{function.name}() is given {name} twice")
+    found.update((name, value) for name, value in named.items() if name in words)
+    if given.kwarg:
+        found[given.kwarg.arg] = more
+    elif more:
+        name = min(more)
+        near = nearest_name(name, sorted(words))
+        fact = f"{function.name}() has no argument {shown(name)}"
+        raise _misfit(machine, f"{fact}{near and f'; try {near}'}")
+    found = {**function.defaults, **found}
+    wanted = [*places, *(one.arg for one in given.kwonlyargs)]
+    if missing := [name for name in wanted if name not in found]:
+        raise _misfit(machine, f"{function.name}() lacks {', '.join(missing)}")
+    return found
+
+
+def _misfit(machine: Machine, words: str) -> Exception:
+    return machine.raised(TypeError(words), machine.node)
+
+
+CLASSES = 300
+NESTED = 5  # lists of what a model gives inside of each other
+HOME = "yours"  # the module in which the classes of a source are said to stand
+
+
+def class_value(machine: Machine, node: ast.ClassDef, scope: Scope) -> ClassValue:
+    """Returns the class of a ``class`` statement, without its decorators."""
+    if len(machine.classes) >= CLASSES:
+        raise machine.stop(f"it has more than {CLASSES} classes", "fewer")
+    if node.keywords:
+        raise machine.refuse("a metaclass is not understood here", f"class {node.name}(nn.Module):")
+    bases = tuple(machine.value(base, scope) for base in node.bases)
+    methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+    real = _real(machine, node.name, bases, methods)
+    made = ClassValue(node.name, real, {}, lambda *given: _instance(machine, *given), bases)
+    made.annotated = [
+        one.target.id
+        for one in node.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+    ]
+    machine.classes[real] = made
+    real.visitor = made  # type: ignore[attr-defined]
+    inner = Scope(scope, made.names, is_class=True)
+    machine.run(node.body, inner)
+    for value in made.names.values():
+        _own(value, made)
+    functions = (one for one in made.names.values() if isinstance(one, Function))
+    nodes = {one.name: one.node for one in functions if isinstance(one.node, ast.FunctionDef)}
+    setattr(real, METHODS, nodes)
+    if isinstance(forward := made.names.get("forward"), Function) and made.is_module:
+        real.forward = forward_of(machine, forward)  # type: ignore[attr-defined]
+    return made
+
+
+def _own(value: Any, made: ClassValue) -> None:
+    """Records for each method the class that it belongs to, for ``super()``."""
+    inner = value.function if isinstance(value, Marked | Bound) else value
+    if isinstance(inner, Function) and inner.owner is None:
+        inner.owner = made
+
+
+def _real(machine: Machine, name: str, bases: tuple[Any, ...], methods: set[str]) -> type:
+    """Returns an empty Python class that gives the method resolution order."""
+    found: list[type] = []
+    for base in bases:
+        if isinstance(base, ClassValue):
+            found.append(base.real)
+        elif is_module_class(base):
+            found += [one for one in (Interpreted, base) if one not in found]
+        elif not isinstance(base, Unknown | Namespace | Native | type):
+            raise machine.refuse(f"{described(base)} is no class to inherit from", "nn.Module")
+    if Interpreted in found and nn.Module in found:
+        found.remove(nn.Module)
+    if not found and "forward" in methods and any(isinstance(base, Unknown) for base in bases):
+        found = [Interpreted]  # a module whose base stands in another file
+    modules = any(issubclass(one, nn.Module) for one in found)
+    plain = any(issubclass(one, Plain) for one in found)
+    order = found if found else [Plain]
+    if modules and plain:
+        order = [one for one in found if not issubclass(one, Plain)]
+    real = machine.attempt(type, name, tuple(order), {"__module__": HOME})
+    assert isinstance(real, type)
+    return real
+
+
+def forward_of(machine: Machine, function: Function) -> Any:
+    """Returns the ``forward`` that torch calls; it interprets that of the source."""
+
+    def forward(self: nn.Module, *args: Any, **named: Any) -> Any:
+        try:
+            found = function(self, *args, **named)
+            return _tensors(machine, found) if self is machine.root else found
+        except (Raised, TextError) as error:
+            machine.failure = machine.failure or error  # torch may raise another one
+            raise
+
+    kind = inspect.Parameter
+    given = function.node.args
+    several = [
+        *((one, kind.POSITIONAL_OR_KEYWORD) for one in (*given.posonlyargs, *given.args)),
+        *(((given.vararg, kind.VAR_POSITIONAL),) if given.vararg else ()),
+        *((one, kind.KEYWORD_ONLY) for one in given.kwonlyargs),
+        *(((given.kwarg, kind.VAR_KEYWORD),) if given.kwarg else ()),
+    ]
+    made = []
+    for one, sort in several:
+        default = function.defaults.get(one.arg, kind.empty)
+        text = ast.unparse(one.annotation) if _is_text(one.annotation) else kind.empty
+        made.append(kind(one.arg, sort, default=default, annotation=text))
+    forward.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+    return forward
+
+
+def _is_text(annotation: ast.expr | None) -> bool:
+    """Returns whether an annotation holds a text, as ``Float[Tensor, "b t m"]`` does."""
+    parts = ast.walk(annotation) if isinstance(annotation, ast.Subscript) else ()
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
+
+
+def _tensors(machine: Machine, found: Any, depth: int = 0) -> Any:
+    """Returns the outputs of a whole model; an output object becomes a tuple of its tensors."""
+    if isinstance(found, Unknown):
+        raise machine.unknown(found)
+    if isinstance(found, Plain):
+        found = tuple(found.own.values())
+    if isinstance(found, list | tuple) and depth < NESTED:
+        return tuple(_tensors(machine, one, depth + 1) for one in found)
+    if isinstance(found, dict):
+        return {name: _tensors(machine, one, depth + 1) for name, one in found.items()}
+    return found
+
+
+# objects ------------------------------------------------------------------------------------------
+
+
+def _instance(
+    machine: Machine, made: ClassValue, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Returns an object of a class."""
+    if not made.is_module:
+        return _plain_object(machine, made, args, named)
+    machine.modules += 1
+    if machine.modules > MODULES:
+        raise machine.stop(f"it makes more than {MODULES:,} modules", "fewer layers")
+    subject: Any = object.__new__(made.real)
+    with machine.made():
+        try:
+            if (first := member(machine, subject, "__init__")) is not None:
+                if isinstance(first, Bound) and isinstance(first.function, Function):
+                    args, named = of_function(machine, made.name, first.function, args, named)
+                    given = bound(machine, first.function, (subject, *args), named)
+                    subject.__dict__[SETTINGS] = given
+                first(*args, **named)
+            else:
+                attribute(machine, Super(made, subject), "__init__")(*args, **named)
+        except (Raised, TextError) as error:
+            error.inside = True  # type: ignore[union-attr]
+            raise
+    if "_parameters" not in subject.__dict__:
+        begin(machine, nn.Module, subject, (), {})
+    return subject
+
+
+def _plain_object(
+    machine: Machine, made: ClassValue, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    subject = made.real()
+    if (first := member(machine, subject, "__init__")) is not None:
+        first(*args, **named)
+    elif any(isinstance(base, Unknown) for base in made.bases):
+        return Unknown(made.name, next(b for b in made.bases if isinstance(b, Unknown)).why)
+    elif args or named:
+        error = TypeError(f"{made.name}() takes no arguments")
+        raise machine.raised(error, machine.node)
+    return subject
+
+
+def fill(
+    machine: Machine, made: ClassValue, subject: Plain, args: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    """Sets the fields of an object of a data class."""
+    fields = every_field(machine, made)
+    given = ast.arguments([], [ast.arg(name) for name in fields], None, [], [], None, [])
+    node = ast.Lambda(given, ast.Constant(None))
+    defaults = {name: value for name, value in fields.items() if not isinstance(value, Missing)}
+    function = Function(made.name, node, Scope(), lambda *_: None, defaults)
+    for name, value in bound(machine, function, args, named).items():
+        subject.own[name] = value.make() if isinstance(value, Factory) else value
+    if (after := member(machine, subject, "__post_init__")) is not None:
+        after()
+
+
+class Missing:
+    """The default of a field that has none."""
+
+
+class Factory:
+    """A default value that is made anew for each object."""
+
+    def __init__(self, make: Any) -> None:
+        self.make = make
+
+
+def every_field(machine: Machine, made: ClassValue) -> dict[str, Any]:
+    """Returns the fields of a data class with their defaults, those of its bases first."""
+    found: dict[str, Any] = {}
+    for real in reversed(made.real.__mro__):
+        own = machine.classes.get(real)
+        for name in (own.fields or ()) if own else ():
+            found[name] = own.names.get(name, Missing()) if own else Missing()
+    return found

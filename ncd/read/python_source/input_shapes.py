@@ -1,0 +1,162 @@
+"""Shapes that a module may accept, by the names of its sizes and by its first layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from ncd.read.python_source.interpreter import Machine
+from ncd.read.python_source.other_files import Elsewhere
+from ncd.read.python_source.structured_inputs import FRAMES, TOKENS, of_pattern, settings_of
+
+SQUARE = re.compile(r"\b(\d{2,3})\s*(?:x|×|\*|by|\\times)\s*\1(?!\d)")  # 84 x 84
+WIDEST = 5000  # features of an input
+NAMED = ("input_shape", "image_size", "img_size", "input_size", "image_resolution", "resolution")
+CHANNELS = ("channels", "input_channels")
+STEPS = ("seq_len", "length")
+WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
+SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
+FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
+LENGTHS = (16, 8, 64, 128)  # of a sequence
+LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
+
+
+def of_names(model: nn.Module, settings: dict[str, Any]) -> Iterator[str]:
+    """Yields shapes by the pattern of a first ``Rearrange``, and by the settings of a picture."""
+    sides = sides_of(model)
+    if shape := of_pattern(model, settings, (*sides, 64)[0]):
+        yield shape
+    if type(n := settings.get("input_axis")) is int and 0 < n < 4:  # channels come last
+        yield "x".join(map(str, (1, *[16] * n, settings.get("input_channels", 3))))
+    channels, length, frames = (_size(settings, names) for names in (CHANNELS, STEPS, FRAMES))
+    if 0 < channels < WIDEST and sides:
+        along = [frames] if frames else []
+        yield "x".join(map(str, (1, channels, *along, sides[0], sides[0])))
+    elif 0 < channels < WIDEST and length:
+        yield f"1x{channels}x{length}"
+
+
+def _size(settings: dict[str, Any], names: tuple[str, ...]) -> int:
+    """Returns the first of the settings with these names that is a whole number, or 0."""
+    return next((n for name in names if type(n := settings.get(name)) is int), 0)
+
+
+def of_tokens(model: nn.Module, name: str) -> Iterator[str]:
+    """Yields a shape of whole numbers for an input of that name, where a first box may be a table.
+
+    >>> [*of_tokens(nn.Linear(2, 3), "input_ids")]
+    []
+    """
+    first = next((part for part in model.modules() if not [*part.children()]), None)
+    if isinstance(first, Elsewhere) and re.fullmatch(TOKENS, name):
+        yield "1x16#10"
+
+
+def of_settings(settings: dict[str, Any]) -> Iterator[str]:
+    """Yields shapes for a module without layers of torch: the width is that of its settings."""
+    if type(n := settings.get("n_channels", settings.get("in_chans"))) is int and 0 < n < WIDEST:
+        yield f"1x{n}x64x64"
+    names = ("in_channels", "num_features", "in_features", "in_dim", "dim", "d_model", "input_dim")
+    for n in (settings.get(name) for name in names):
+        if type(n) is int and 0 < n < WIDEST:
+            yield from (f"10x{n}", f"1x16x{n}", f"1x{n}x32x32")
+            return
+
+
+def sequences_first(model: nn.Module) -> Iterator[str]:
+    """Yields the shape for a layer whose first dimension is the steps of a sequence."""
+    for part in model.modules():
+        if isinstance(part, nn.RNNBase | nn.MultiheadAttention):
+            n = part.input_size if isinstance(part, nn.RNNBase) else part.embed_dim
+            yield f"2x16x{n}" if part.batch_first else f"16x2x{n}"
+
+
+def of_layer(layer: nn.Module) -> Iterator[str]:
+    """Yields shapes that a layer of torch accepts, by its settings and by its name."""
+    own = next((n for name in WIDTHS if (n := getattr(layer, name, None))), None)
+    sides = int(found[1]) if (found := re.search(r"([123])d$", type(layer).__name__)) else 0
+    if isinstance(layer, nn.EmbeddingBag):
+        yield f"4x8#{layer.num_embeddings}"
+    if isinstance(layer, nn.RMSNorm | nn.LayerNorm):
+        yield "x".join(map(str, (8, *layer.normalized_shape)))
+    if sides or isinstance(layer, nn.GroupNorm):
+        yield "x".join(map(str, (1, own or 16, *[32 if sides < 3 else 16] * (sides or 2))))
+    yield from (f"8x{own or 16}", f"1x{own or 16}x32", f"1x{own or 16}x32x32")
+
+
+def sides_of(model: nn.Module) -> list[int]:
+    """Returns the side of a picture given in the settings of a module."""
+    found = []
+    settings = settings_of(model)
+    for name in NAMED:
+        value = settings.get(name)
+        value = value[0] if isinstance(value, tuple | list) and value else value
+        if type(value) is int and 0 < value < 2000:
+            found.append(value)
+    return found
+
+
+def of_last_dimension(model: nn.Module, first: Any) -> Iterator[str]:
+    """Yields shapes for a layer that works on the last dimension."""
+    n = getattr(first, "in_features", getattr(first, "input_size", 0))
+    n = n or (first.normalized_shape[-1] if isinstance(first, nn.LayerNorm) else 784)
+    if (own := sides_of(model)) and own[0] != n:  # else it is the width itself
+        yield f"1x3x{own[0]}x{own[0]}"
+    if not isinstance(first, nn.RNNBase):
+        yield f"1x{n}"
+    yield f"1x16x{n}"
+    for side, channels in ((28, 1), (32, 3)):  # a picture that is flattened first
+        if side * side * channels == n:
+            yield f"1x{channels}x{side}x{side}"
+    if isinstance(first, nn.RNNBase):  # the rows of a picture, one after the other
+        yield from (f"1x{n}x{n}", f"1x1x{n}x{n}")
+    yield from (f"1x3x{n}x{n}" for n in (224, 256, 32, 64))
+
+
+def likely(machine: Machine, model: nn.Module) -> bool:
+    """Returns whether the first layer of a module determines the input shape."""
+    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
+    parts = [*model.modules()]
+    free = "adaptive_" in machine.text
+    free = free or any(type(part).__name__.startswith("Adaptive") for part in parts)
+    free = free or not any(isinstance(part, nn.Linear) for part in parts)
+    picture = isinstance(first, nn.Conv2d) and first.in_channels > 1 and free
+    wide = isinstance(first, nn.Linear) and first.in_features in sides_of(model)
+    return picture or isinstance(first, nn.Embedding) or (bool(sides_of(model)) and not wide)
+
+
+def of_first(machine: Machine, model: nn.Module, first: Any) -> Iterator[str]:
+    """Yields shapes that the first layer of a module accepts."""
+    if isinstance(first, nn.Conv1d):
+        yield from (f"1x{first.in_channels or 3}x{n}" for n in LENGTHS)
+    elif isinstance(first, nn.Conv2d):
+        named = _named_sides(machine.text)
+        usual = SIDES if likely(machine, model) else (*named, *FIXED)
+        sides = (*sides_of(model), *((28, *usual) if first.in_channels < 2 else usual))
+        channels = first.in_channels or (3 if sides_of(model) else 1)  # a lazy one takes any
+        yield from (f"1x{channels}x{n}x{n}" for n in sides)
+    elif isinstance(first, nn.Conv3d):
+        yield from (f"1x{first.in_channels or 3}x{n}x{n}x{n}" for n in (16, 32, 64))
+        yield f"1x{first.in_channels or 3}x16x224x224"
+    elif isinstance(first, nn.Embedding):
+        yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
+    elif isinstance(first, _BatchNorm):
+        along = {"2d": 2, "3d": 3}.get(type(first).__name__[-2:], 0)  # sides of its arrays
+        yield f"1x{first.num_features}{'x32' * along}"
+    elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
+        yield from of_last_dimension(model, first)
+
+
+def _named_sides(text: str) -> list[int]:
+    """Returns the sides of pictures that a text speaks of, the largest ones first.
+
+    >>> _named_sides("# takes an 84 x 84 frame, gives 20x20 by 3x3 windows")
+    [84, 20]
+    """
+    found = {int(side) for side in SQUARE.findall(text)}
+    found |= {224} if "224" in text else set()  # hardly a number of channels
+    return sorted((side for side in found if 16 <= side <= 512), reverse=True)[:4]

@@ -1,0 +1,488 @@
+"""The state of one interpretation: its bounds, values and errors."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+from torch.fx.traceback import annotate
+
+from ncd.errors import readable
+from ncd.notation.term_reader import TextError, spoken
+
+LONGEST_MESSAGE = 300  # of a message of torch
+
+
+class Raised(Exception):
+    """An error that the source, or a function called by it, raises; the source may catch it."""
+
+    def __init__(self, error: BaseException, node: ast.AST) -> None:
+        super().__init__(str(error))
+        self.error, self.node = error, node
+
+
+class Stopped(TextError):
+    """An exceeded limit; it ends the reading, and the source cannot catch it."""
+
+
+class NotKnown(TextError):
+    """The use of a value that comes from elsewhere, such as a file."""
+
+
+class LayerStops(TextError):
+    """A layer of torch that stops on the array that it is given."""
+
+
+class WrongArguments(TextError, TypeError):
+    """A call with arguments that do not fit; the source may catch it, as Python's TypeError."""
+
+
+def error_at(
+    node: ast.AST, fact: str, cure: str = "", kind: type[TextError] = TextError
+) -> TextError:
+    """Returns an error at the position of a node."""
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    end = (getattr(node, "end_lineno", 0) or line, getattr(node, "end_col_offset", 0) or column)
+    return kind(fact, line, column + 1, (end[0], end[1] + 1), cure)
+
+
+def told(raised: Raised) -> TextError:
+    """Returns the error that is shown to the visitor for an error raised by the source."""
+    if isinstance(raised.error, TextError):
+        return raised.error
+    lines = [line.strip() for line in str(raised.error).splitlines() if line.strip()]
+    words = readable(lines[0], LONGEST_MESSAGE) if lines else ""
+    name = type(raised.error).__name__
+    return error_at(raised.node, f"{name}: {words}" if words else name)
+
+
+SUBMODULES = ("torch", "pytorch", "models")  # of libraries, with the same names
+
+
+class _Whole:
+    """A value that copies of a module share."""
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+@dataclass(eq=False)
+class Unknown(_Whole):
+    """A value that is not known, such as a result of an unknown library."""
+
+    name: str
+    why: str
+
+
+@dataclass(eq=False)
+class Namespace(_Whole):
+    """A module of a library, with the names that may be used."""
+
+    name: str
+    names: Mapping[str, Any]
+
+    def otherwise(self, name: str, missing: Any) -> Any:
+        """Returns the value of a name that is not among them."""
+        return missing
+
+
+class Partly(Namespace):
+    """A library of which some names are known, and all others unknown."""
+
+    def otherwise(self, name: str, missing: Any) -> Any:
+        if name in SUBMODULES:
+            return Partly(f"{self.name}.{name}", self.names)
+        return Unknown(f"{self.name}.{name}"[:80], f"{name} of {self.name} is not read")
+
+
+@dataclass(eq=False)
+class Scope(_Whole):
+    """The names of a module, class or function; ``outer`` is the enclosing scope."""
+
+    outer: Scope | None = None
+    names: dict[str, Any] = field(default_factory=dict)
+    elsewhere: dict[str, Scope] = field(default_factory=dict)  # declared global or nonlocal
+    function: Function | None = None
+    is_class: bool = False
+
+    def home(self, name: str) -> Scope:
+        """Returns the scope in which a name is set."""
+        return self.elsewhere.get(name, self)
+
+    def find(self, name: str) -> Scope | None:
+        """Returns the scope that knows a name; a class does not show its names to its methods."""
+        scope: Scope | None = self.home(name)
+        while scope is not None and (
+            name not in scope.names or (scope.is_class and scope is not self)
+        ):
+            scope = scope.outer
+        return scope
+
+    @property
+    def top(self) -> Scope:
+        """The scope of the whole text."""
+        return self if self.outer is None else self.outer.top
+
+
+@dataclass(eq=False)
+class Function(_Whole):
+    """A function defined in the source, which is interpreted when called."""
+
+    name: str
+    node: ast.FunctionDef | ast.Lambda
+    scope: Scope
+    interpret: Callable[..., Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    owner: ClassValue | None = None
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.interpret(self, args, named)
+
+
+def parameters(function: Function) -> tuple[list[str], list[str]]:
+    """Returns the names of all arguments without ``self``, and of those that have no default."""
+    given = function.node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    names = [one.arg for one in every][int(function.owner is not None) :]
+    return names, [name for name in names if name not in function.defaults]
+
+
+@dataclass(eq=False)
+class Marked(_Whole):
+    """A function behind ``@property``, ``@staticmethod`` or ``@classmethod``."""
+
+    kind: str
+    function: Any
+
+
+@dataclass(eq=False)
+class Bound(_Whole):
+    """A function with its first arguments given: a method, or ``functools.partial``."""
+
+    function: Any
+    args: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.function(*self.args, *args, **{**self.named, **named})
+
+
+@dataclass(eq=False)
+class Method(_Whole):
+    """A method that is on the list for a kind of value."""
+
+    name: str
+    call: Callable[..., Any]
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.call(*args, **named)
+
+
+@dataclass(eq=False)
+class Super(_Whole):
+    """``super()``: the classes that come after a class in the method resolution order."""
+
+    owner: ClassValue
+    subject: Any
+
+
+@dataclass(eq=False)
+class ClassValue(_Whole):
+    """A class of the source; ``real`` is an empty Python class with the same base order."""
+
+    name: str
+    real: type
+    names: dict[str, Any]
+    create: Callable[..., Any]
+    bases: tuple[Any, ...] = ()
+    annotated: list[str] = field(default_factory=list)  # names with a type hint
+    fields: list[str] | None = None  # of a data class
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.create(self, args, named)
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is a subclass of ``nn.Module``."""
+        return issubclass(self.real, nn.Module)
+
+
+class Plain:
+    """An object of a class that is not a module."""
+
+    visitor: ClassValue
+
+    def __init__(self) -> None:
+        self.own: dict[str, Any] = {}
+
+
+class Assumed(Plain):
+    """Settings that a source takes from elsewhere; each has the value usual for its name.
+
+    Args:
+        name: Its name in the source.
+    """
+
+    visitor = ClassValue("Config", Plain, {}, lambda *_: None)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class Record(Plain):
+    """An object that only has attributes, as ``SimpleNamespace`` makes them."""
+
+    visitor = ClassValue("SimpleNamespace", Plain, {}, lambda *_: None)
+
+
+class Interpreted(nn.Module):
+    """A module of a class of the source; its plain attributes are stored in ``own_names``."""
+
+    visitor: ClassValue
+
+
+@dataclass(eq=False)
+class Native(_Whole):
+    """A function implemented here for the interpreter, which is its first argument."""
+
+    name: str
+    run: Callable[..., Any]
+
+
+class Quiet(_Whole):
+    """A context or decorator without effect, such as ``torch.no_grad()``."""
+
+    def __call__(self, function: Any = None, *more: Any, **named: Any) -> Any:
+        return function
+
+
+PART = re.compile(r"[\w\-+ /:]{1,80}")  # the name of an attribute, which torch writes into code
+SETTINGS = "made_with"  # the attribute of modules with the arguments of their ``__init__``
+OWN = "own_names"  # the attribute of modules with what the source sets on them
+
+
+def own_names(value: nn.Module) -> dict[str, Any]:
+    """Returns the attributes that a source has set on a module, besides its tensors and modules."""
+    found: dict[str, Any] = value.__dict__.setdefault(OWN, {})
+    return found
+
+
+STEPS = 400_000  # nodes that are interpreted
+CALLS = 40  # functions of the source inside of each other
+NESTED = 90  # parts of one expression or statement inside of each other
+ITEMS = 100_000  # of a list
+LONGEST_TEXT = 20_000  # of a text that is computed
+BITS = 256  # of a whole number
+NODE = ast.Pass()
+LINES = "source lines"  # what is noted on the nodes of torch's graph
+
+Reader = Callable[["Machine", Any, Scope], Any]
+
+
+@dataclass(eq=False)
+class Machine:
+    """One interpretation of a source.
+
+    ``tracing`` is whether a module runs on arrays without numbers, ``building`` how many modules
+    are being made. ``ran`` are the calls of modules, which are not carried out.
+    """
+
+    expressions: Mapping[type[ast.AST], Reader]
+    statements: Mapping[type[ast.AST], Reader]
+    names: Mapping[str, Any]  # the built-in ones
+    libraries: Mapping[str, Any]
+    shared: Mapping[str, Any] = field(default_factory=dict)  # parts of well-known other files
+    parts: dict[str, dict[str, Any]] = field(default_factory=dict)  # of libraries, as needed
+    optional: bool = False  # whether a library that is not there is expected
+    classes: dict[type, ClassValue] = field(default_factory=dict)
+    ran: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    direct: set[int] = field(default_factory=set)  # ids of those called outside of a function
+    parents: dict[int, nn.Module] = field(default_factory=dict)  # by the ids of their parts
+    places: dict[int, ast.AST] = field(default_factory=dict)  # where layers are made, by their ids
+    shown: nn.Module | None = None  # the last one that is the value of a line
+    maker: tuple[nn.Module, str, dict[str, Any]] | None = None  # a class that was chosen, with what
+    tracing: bool = False
+    building: int = 0
+    text: str = ""
+    steps: int = 0
+    began: int = 0  # the steps at the beginning of a line that has a limit of its own
+    most: int = STEPS
+    calls: int = 0
+    nested: int = 0
+    modules: int = 0  # of the source's classes that were made
+    numbers: int = 0  # of the tensors that were computed
+    node: ast.AST = NODE  # the one being interpreted
+    failure: Raised | TextError | None = None  # with which a module stopped
+    root: nn.Module | None = None  # the module that is drawn
+    runner: Callable[[nn.Module, Any, Any], Any] | None = None  # of calls that are carried out
+    box: Callable[..., Any] | None = None  # makes one, see elsewhere.py
+    taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # sizes that are assumed
+    presumed: dict[str, str] = field(default_factory=dict)  # other values that are, in words
+    assumed_at: dict[int, Unknown] = field(default_factory=dict)  # by ids of syntax nodes
+    starred: str = ""  # a file of which everything is imported
+    line_shapes: dict[int, tuple[tuple[int, ...], ...]] = field(
+        default_factory=dict
+    )  # shapes, by lines
+    partly: bool = False  # whether modules that are to be given become boxes
+    lines: list[int] = field(default_factory=list)  # being interpreted, the outer ones first
+    left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
+    plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
+    boxes: dict[str, tuple[Unknown, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
+    box_results: list[Any] = field(default_factory=list)
+    folded: Counter[str] = field(default_factory=Counter)  # see folding/, by their classes
+    recorded: Any = None  # the last run of a large model, see folding/large_models.py
+    instead: dict[str, str] = field(default_factory=dict)  # why more complete classes are not drawn
+    evaluated: str = ""  # why a module is read in evaluation, though it is in training
+    skipped: set[type] = field(default_factory=set)  # classes of which no input is known
+    first_layers: bool = False  # whether torch's stacks of equal layers are made with one of them
+
+    @property
+    def strict(self) -> bool:
+        """Whether the use of an unknown value is an error at once."""
+        return self.tracing or self.building > 0
+
+    def value(self, node: ast.expr, scope: Scope) -> Any:
+        """Returns the value of an expression."""
+        return self._read(self.expressions, node, scope)
+
+    def run(self, body: Iterable[ast.stmt], scope: Scope) -> None:
+        """Interprets statements in their order."""
+        for node in body:
+            self._read(self.statements, node, scope)
+
+    def _read(self, readers: Mapping[type[ast.AST], Reader], node: ast.AST, scope: Scope) -> Any:
+        reader = readers.get(type(node))
+        if reader is None:
+            raise error_at(node, f"{spoken(node)} is not understood here", "plain Python")
+        self.step(node)
+        self.nested += 1
+        before, self.node = self.node, node
+        try:
+            if self.tracing and isinstance(node, ast.stmt):
+                with self._line(node):
+                    return reader(self, node, scope)
+            return reader(self, node, scope)
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+                raise
+            raise error_at(node, "it needs too much memory", "smaller sizes", Stopped) from None
+        finally:
+            self.nested -= 1
+            self.node = before
+
+    @contextmanager
+    def _line(self, node: ast.stmt) -> Iterator[None]:
+        """Lets the calls of torch that a line makes know it, and the lines that called it."""
+        self.lines.append(node.lineno)
+        try:
+            with annotate({LINES: tuple(dict.fromkeys(self.lines))}):
+                yield
+        finally:
+            self.lines.pop()
+
+    def step(self, node: ast.AST, count: int = 1) -> None:
+        """Counts steps; raises Stopped for too many of them."""
+        self.steps += count
+        if self.steps > self.most:
+            taken = self.most - self.began
+            raise error_at(node, f"it takes more than {taken:,} steps", "shorter loops", Stopped)
+        if self.nested > NESTED * (1 + self.calls):
+            raise error_at(node, f"it is nested more than {NESTED} deep", "shorter lines", Stopped)
+
+    @contextmanager
+    def aside(self, most: int) -> Iterator[None]:
+        """Gives a line that may be left out few steps of its own."""
+        self.began, self.most = self.steps, min(STEPS, self.steps + most)
+        try:
+            yield
+        finally:
+            self.began, self.most = 0, STEPS
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Counts a call of a function of the source; raises Stopped for too many at once."""
+        self.calls += 1
+        try:
+            if self.calls > CALLS:
+                fact = f"functions call each other more than {CALLS} deep"
+                raise error_at(self.node, fact, "a loop", Stopped)
+            yield
+        finally:
+            self.calls -= 1
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """Marks that a module is being built."""
+        self.building += 1
+        try:
+            yield
+        finally:
+            self.building -= 1
+
+    def attempt(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Calls a listed function; errors get the position of the current node."""
+        node = self.node
+        try:
+            return function(*args, **named)
+        except (Raised, TextError, MemoryError):
+            raise
+        except Exception as error:
+            if "allocate memory" in str(error):
+                raise self.stop("it needs too much memory", "smaller sizes") from None
+            raise Raised(error, node) from None
+
+    def raised(self, error: BaseException, node: ast.AST) -> Raised:
+        """Returns an error of the source with its position."""
+        return Raised(error, node)
+
+    def items(self, value: Any) -> list[Any]:
+        """Returns the items that a loop iterates over, up to a limit."""
+        if isinstance(value, Unknown):
+            if self.strict:
+                raise self.unknown(value)
+            return []
+        try:
+            count = len(value) if hasattr(value, "__len__") else 0
+        except (TypeError, OverflowError):
+            count = ITEMS + 1 if isinstance(value, range) else 0
+        if count > ITEMS:
+            raise self.stop(f"it goes through more than {ITEMS:,} things")
+        found = self.attempt(list, value)
+        self.step(self.node, len(found))
+        return found
+
+    def unknown(self, value: Unknown) -> Exception:
+        """Returns the error for the use of an unknown value."""
+        fact = f"{value.name} is not known here: {value.why}"
+        return error_at(self.node, fact, "code without it", NotKnown)
+
+    def boxed(self, value: Unknown, arrays: list[Any]) -> Any:
+        """Returns the array that an unknown value makes of others, like the first of them."""
+        if self.box is None:
+            raise self.unknown(value)
+        return self.box(self, value, arrays)
+
+    def stop(self, fact: str, cure: str = "a smaller one") -> Exception:
+        """Returns the error for a limit exceeded at the current node."""
+        return error_at(self.node, fact, cure, Stopped)
+
+    def refuse(self, fact: str, cure: str = "") -> Exception:
+        """Returns the error for unsupported syntax at the current node."""
+        return error_at(self.node, fact, cure)
+
+    def within(self, value: Any) -> Any:
+        """Returns a Python value unchanged; raises Stopped if it is too large."""
+        if type(value) is int and value.bit_length() > BITS:
+            raise self.stop(f"a whole number has more than {BITS} bits")
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise self.stop(f"a text has more than {LONGEST_TEXT:,} letters")
+        if isinstance(value, list | tuple | dict | set) and len(value) > ITEMS:
+            raise self.stop(f"a list has more than {ITEMS:,} items")
+        return value

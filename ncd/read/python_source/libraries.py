@@ -1,0 +1,675 @@
+"""The libraries that a source may import, and small parts that many sources import.
+
+They are written here as sources, which are interpreted like that of a visitor. Whatever else such
+a library has is unknown.
+
+They are written here as a source, which is interpreted like that of a visitor.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+import math
+import re
+from collections import OrderedDict
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ncd.read.python_source.functions_and_classes import Factory, call, fill, forward_of
+from ncd.read.python_source.interpreter import (
+    ITEMS,
+    SETTINGS,
+    Bound,
+    ClassValue,
+    Function,
+    Machine,
+    Marked,
+    Namespace,
+    Native,
+    Partly,
+    Plain,
+    Scope,
+    Unknown,
+)
+from ncd.read.python_source.library_layers import ACTIVATIONS, HEADS, MODELS, PARALLEL, VISION
+from ncd.read.python_source.python_names import collected, numeric
+from ncd.read.python_source.source_operators import combined
+from ncd.read.python_source.torch_layers import deep_copy
+from ncd.read.python_source.torch_names import (
+    BACKENDS,
+    CUDA,
+    EINOPS,
+    EINOPS_LAYERS,
+    FUNCTIONAL,
+    INIT,
+    JIT,
+    NN,
+    NN_UTILS,
+    TORCH,
+    UTILS,
+    native,
+    torch_call,
+)
+from ncd.words import nearest_name
+
+
+def _nothing(machine: Machine, *args: Any, **named: Any) -> None:
+    return None
+
+
+def _same(machine: Machine, value: Any, *more: Any, **named: Any) -> Any:
+    return value
+
+
+def _second(machine: Machine, kind: Any, value: Any) -> Any:
+    return value
+
+
+def _factorial(n: int) -> int:
+    if not 0 <= n <= 50:
+        raise ValueError("factorial of a number over 50")
+    return math.factorial(n)
+
+
+def _choose(n: int, k: int) -> int:
+    if not 0 <= k <= n <= 200:
+        raise ValueError("comb of a number over 200")
+    return math.comb(n, k)
+
+
+def _partial(machine: Machine, function: Any, *args: Any, **named: Any) -> Any:
+    if isinstance(function, Unknown):
+        return function
+    return Bound(lambda *more, **words: call(machine, function, more, words), args, named)
+
+
+def _reduce(machine: Machine, function: Any, values: Any, *first: Any) -> Any:
+    found = [*first, *machine.items(values)]
+    if not found:
+        raise TypeError("reduce of nothing")
+    total = found[0]
+    for each in found[1:]:
+        total = machine.within(call(machine, function, (total, each), {}))
+    return total
+
+
+def _wraps(machine: Machine, function: Any = None, **named: Any) -> Any:
+    return Native("wraps", _same)
+
+
+def _cached(machine: Machine, function: Any = None, **named: Any) -> Any:
+    return function if isinstance(function, Function) else Native("cached", _same)
+
+
+def _dataclass(machine: Machine, made: Any = None, **named: Any) -> Any:
+    if made is None:
+        return Native("dataclass", _dataclass)
+    if not isinstance(made, ClassValue):
+        raise TypeError("@dataclass stands before a class")
+    made.fields = list(made.annotated)
+    first = Marked("method", lambda it, *args, **named: fill(machine, made, it, args, named))
+    made.names.setdefault("__init__", first)
+    return made
+
+
+def _as_dict(machine: Machine, value: Any) -> Any:
+    """Returns the fields of an object of a data class as a dict, also those inside of it."""
+    if isinstance(value, Plain):
+        return {name: _as_dict(machine, one) for name, one in value.own.items()}
+    return [_as_dict(machine, one) for one in value] if isinstance(value, list) else value
+
+
+def _copied(machine: Machine, value: Any) -> Any:
+    """Returns a copy that shares what is inside."""
+    if isinstance(value, Plain):
+        found = type(value).__new__(type(value))
+        found.__dict__ |= {**value.__dict__, "own": {**value.own}}
+        return found
+    return copy.copy(value) if isinstance(value, list | dict | set) else value
+
+
+def _replaced(machine: Machine, value: Any, **named: Any) -> Any:
+    """Returns an object of a data class with other values in some fields."""
+    if not isinstance(value, Plain):
+        raise TypeError("replace takes an object of a data class")
+    return call(machine, type(value).visitor, (), {**value.own, **named})
+
+
+def _field(machine: Machine, default: Any = None, default_factory: Any = None, **named: Any) -> Any:
+    if default_factory is not None:
+        return Factory(lambda: call(machine, default_factory, (), {}))
+    return default
+
+
+def _repeat(machine: Machine, value: Any, times: int = ITEMS + 1) -> Any:
+    if not 0 <= times <= ITEMS:
+        raise machine.stop("it is repeated too often", "fewer repetitions")
+    return iter([value] * times)
+
+
+def _product(machine: Machine, *values: Any, repeat: int = 1) -> Any:
+    lists = [machine.items(one) for one in values] * min(max(repeat, 0), 20)
+    if math.prod(map(len, lists)) > ITEMS:
+        raise machine.stop("it goes through too many things", "fewer")
+    return iter(list(itertools.product(*lists)))
+
+
+def _accumulate(machine: Machine, values: Any, function: Any = None, initial: Any = None) -> Any:
+    def step(total: Any, each: Any) -> Any:
+        if function is None:
+            return combined(machine, ast.Add(), total, each)
+        return machine.within(call(machine, function, (total, each), {}))
+
+    return iter(list(itertools.accumulate(machine.items(values), step, initial=initial)))
+
+
+def _zip_longest(machine: Machine, *values: Any, fillvalue: Any = None) -> Any:
+    return iter(list(itertools.zip_longest(*map(machine.items, values), fillvalue=fillvalue)))
+
+
+def _chain(machine: Machine, *values: Any) -> Any:
+    return iter([one for each in values for one in machine.items(each)])
+
+
+_MATH = """
+acos asin atan atan2 ceil copysign cos cosh degrees erf exp expm1 fabs floor fmod gcd hypot isclose
+isinf isnan isqrt lcm log log10 log1p log2 pow prod radians sin sinh sqrt tan tanh trunc
+"""
+MATH = Namespace(
+    "math",
+    {
+        **native(
+            **{name: numeric(getattr(math, name)) for name in _MATH.split()},
+            factorial=numeric(_factorial),
+            comb=numeric(_choose),
+        ),
+        "pi": math.pi,
+        "e": math.e,
+        "inf": math.inf,
+        "nan": math.nan,
+    },
+)
+
+_HINTS = """
+Any AnyStr Callable ClassVar Dict Final FrozenSet Generic Iterable Iterator List Literal Mapping
+MutableMapping NamedTuple Optional Protocol Sequence Set Tuple Type TypeAlias TypedDict Union
+Generator Collection Hashable Sized Annotated Self ParamSpec Concatenate
+"""
+TYPING = Namespace(
+    "typing",
+    {
+        **native(**dict.fromkeys(_HINTS.split(), _nothing)),
+        **native(
+            **dict.fromkeys(("TypeVar", "NewType"), _nothing),
+            **dict.fromkeys(("overload", "final", "no_type_check", "runtime_checkable"), _same),
+            cast=_second,
+        ),
+        "TYPE" + "_CHECKING": False,  # nothing is imported for types alone
+        "OrderedDict": Native("OrderedDict", collected(OrderedDict)),
+    },
+)
+COLLECTIONS = Namespace(
+    "collections",
+    {"OrderedDict": Native("OrderedDict", collected(OrderedDict)), "abc": TYPING},
+)
+FUNCTOOLS = Namespace(
+    "functools",
+    native(
+        partial=_partial,
+        reduce=_reduce,
+        wraps=_wraps,
+        lru_cache=_cached,
+        cache=_cached,
+        total_ordering=_same,
+    ),
+)
+ITERTOOLS = Namespace(
+    "itertools",
+    native(
+        repeat=_repeat,
+        product=_product,
+        chain=_chain,
+        pairwise=lambda machine, values: iter(list(itertools.pairwise(machine.items(values)))),
+        accumulate=_accumulate,
+        zip_longest=_zip_longest,
+    ),
+)
+_ARRAYS = "sqrt exp log log2 log10 sin cos tan tanh floor ceil prod"
+_TORCH = "zeros ones arange linspace eye where concatenate stack outer"
+
+
+def _either(name: str) -> Any:
+    """Returns a function of numbers, or of tensors where it is given one."""
+    whole = numeric(pow) if name == "power" else MATH.names[name].run
+    of_tensors = torch.pow if name == "power" else getattr(torch, name)
+
+    def run(machine: Machine, *args: Any) -> Any:
+        if any(isinstance(one, Tensor) for one in args):
+            return torch_call(machine, of_tensors, args, {})
+        return whole(machine, *args)
+
+    return Native(name, run)
+
+
+def _array(machine: Machine, value: Any, dtype: Any = None) -> Any:
+    """Returns an array of numpy, as a tensor."""
+    return torch_call(machine, torch.as_tensor, (value,), {"dtype": dtype} if dtype else {})
+
+
+NUMPY = Namespace(
+    "numpy",
+    {
+        **{name: _either(name) for name in _ARRAYS.split()},
+        **{name: TORCH.names[name] for name in _TORCH.split()},
+        **native(abs=numeric(abs), log1p=numeric(math.log1p), array=_array, asarray=_array),
+        "power": _either("power"),
+        "float32": torch.float32,
+        "float64": torch.float64,
+        "int64": torch.int64,
+        "pi": math.pi,
+        "inf": math.inf,
+        "e": math.e,
+    },
+)
+LIBRARIES: dict[str, Any] = {
+    "torch": TORCH,
+    "torch.nn": NN,
+    "torch.nn.functional": FUNCTIONAL,
+    "torch.nn.init": INIT,
+    "torch.nn.utils": NN_UTILS,
+    "torch.utils": UTILS,
+    "torch.cuda": CUDA,
+    "torch.jit": JIT,
+    "torch.backends": BACKENDS,
+    "torch.hub": Namespace("torch.hub", {}),
+    "math": MATH,
+    "numpy": NUMPY,
+    "einops": EINOPS,
+    "einops.layers.torch": EINOPS_LAYERS,
+    "typing": TYPING,
+    "typing_extensions": TYPING,
+    "collections": COLLECTIONS,
+    "collections.abc": TYPING,
+    "functools": FUNCTOOLS,
+    "itertools": ITERTOOLS,
+    "dataclasses": Namespace(
+        "dataclasses",
+        {**native(dataclass=_dataclass, field=_field, replace=_replaced, asdict=_as_dict)},
+    ),
+    "copy": Namespace("copy", native(deepcopy=deep_copy, copy=_copied)),
+    "warnings": Namespace("warnings", native(warn=_nothing, filterwarnings=_nothing)),
+    "__future__": Namespace("__future__", dict.fromkeys(("annotations", "division"))),
+}
+
+
+COURSE = """
+class Module(nn.Module):
+    def __init__(self, *args, **named):
+        super().__init__()
+    def save_hyperparameters(self, *args, **named):
+        settings = settings_of(self)
+        for name in settings:
+            setattr(self, name, settings[name])
+    def forward(self, X):
+        return self.net(X)
+    def apply_init(self, inputs, init=None):
+        return None
+    def layer_summary(self, X_shape):
+        return self(torch.zeros(X_shape))
+
+class Classifier(Module):
+    pass
+
+def add_to_class(owner):
+    return lambda method: add(owner, method)
+
+randn, rand, zeros, ones, arange = torch.randn, torch.rand, torch.zeros, torch.ones, torch.arange
+"""
+TRAINING = """
+class Settings:
+    def __init__(self, **named):
+        for name in named:
+            setattr(self, name, named[name])
+
+class LightningModule(nn.Module):
+    def __init__(self, *args, **named):
+        super().__init__()
+    def save_hyperparameters(self, *args, **named):
+        self.hparams = Settings(**settings_of(self))
+    def log(self, *args, **named):
+        return None
+"""
+ARGUMENTS = """
+class Namespace:
+    def __init__(self, **named):
+        for name in named:
+            setattr(self, name, named[name])
+
+class ArgumentParser:
+    def __init__(self, *args, **named):
+        self.kept = Namespace()
+    def add_argument(self, *names, **named):
+        given = named.get("default")
+        if named.get("action") == "store_true":
+            given = given or False
+        if named.get("action") == "store_false":
+            given = True
+        if isinstance(given, str) and named.get("type") is not None:
+            given = named["type"](given)
+        long = [name for name in names if name.startswith("--")]
+        name = named.get("dest") or (long or names)[0].lstrip("-").replace("-", "_")
+        setattr(self.kept, name, given)
+    def add_argument_group(self, *args, **named):
+        return self
+    def set_defaults(self, **named):
+        for name in named:
+            setattr(self.kept, name, named[name])
+    def parse_args(self, *args):
+        return self.kept
+    def parse_known_args(self, *args):
+        return self.kept, []
+"""
+SETTINGS_OBJECT = """
+class SimpleNamespace:
+    def __init__(self, **named):
+        for name in named:
+            setattr(self, name, named[name])
+"""
+FILES = re.compile(r"\.+(\w+\.)*(layers?|_builder|_registry|_manipulate|_features)(\.\w+)*")
+OURS = ("layer_summary", "apply_init")
+COPIES = """
+def subsequent_mask(length):
+    return torch.tril(torch.ones(length, length)).bool().unsqueeze(-1)
+
+def clone_module_list(module, n):
+    return nn.ModuleList([deepcopy(module) for _ in range(n)])
+"""
+GRAPHS = """
+class Linear(nn.Linear):
+    def __init__(self, in_channels, out_channels, bias=True, **named):
+        super().__init__(in_channels, out_channels, bias=bias)
+"""
+VERSIONS = """
+class version:
+    @staticmethod
+    def parse(text):
+        return [int(part) for part in text.split("+")[0].split(".")[:2]]
+
+parse = Version = version.parse
+"""
+SOURCES = {
+    "d2l": COURSE,
+    "pytorch_lightning": TRAINING,
+    "lightning": TRAINING,
+    "argparse": ARGUMENTS,
+    "packaging": VERSIONS,
+    "timm": VISION + HEADS,
+    "torchvision": MODELS,
+    "fairscale": PARALLEL,
+    "megatron": PARALLEL,
+    "types": SETTINGS_OBJECT,
+    "labml_nn": COPIES,
+    "torch_geometric": GRAPHS,
+}
+
+
+def _settings_of(machine: Machine, subject: Any) -> dict[str, Any]:
+    """Returns the arguments with which an object of a source is made."""
+    given = subject.__dict__.get(SETTINGS, {}) if isinstance(subject, nn.Module) else {}
+    return {name: value for name, value in given.items() if value is not subject}
+
+
+def _add(machine: Machine, owner: Any, method: Any) -> Any:
+    """Makes a function a method of a class, unless it only shows or begins something."""
+    if not isinstance(owner, ClassValue) or not isinstance(method, Function):
+        raise TypeError("add_to_class stands before a function")
+    if method.name in OURS:
+        return method
+    owner.names[method.name], method.owner = method, owner
+    if method.name == "forward" and owner.is_module:
+        owner.real.forward = forward_of(machine, method)  # type: ignore[attr-defined]
+    return method
+
+
+def parts_of(machine: Machine, library: str) -> dict[str, Any]:
+    """Returns the parts of a library by name; none of one that is not on the list.
+
+    A file of layers that stands beside the source is one of timm's, or like it.
+    """
+    library = "timm" if FILES.fullmatch(library) else library
+    if library not in SOURCES:
+        return {}
+    if library not in machine.parts:
+        machine.parts[library] = _read(machine, SOURCES[library])
+    return machine.parts[library]
+
+
+def _read(machine: Machine, source: str) -> dict[str, Any]:
+    """Interprets the source of such parts, without counting steps."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):  # an error in one is told at the line that imports it
+        if isinstance(node, ast.stmt | ast.expr):
+            node.lineno = node.end_lineno = getattr(machine.node, "lineno", 1)
+            node.col_offset = node.end_col_offset = 0
+    inner = {
+        **machine.shared,
+        "settings_of": Native("settings_of", _settings_of),
+        "add": Native("add", _add),
+        "deepcopy": Native("deepcopy", deep_copy),
+    }
+    scope, steps = Scope(names=dict(inner)), machine.steps
+    machine.run(tree.body, scope)
+    machine.steps = steps
+    return {name: value for name, value in scope.names.items() if value is not inner.get(name)}
+
+
+SOURCE = """
+from torch import nn, Tensor
+
+def to_2tuple(x):
+    return tuple(x) if isinstance(x, (list, tuple)) else (x, x)
+
+def to_3tuple(x):
+    return tuple(x) if isinstance(x, (list, tuple)) else (x, x, x)
+
+def to_ntuple(n):
+    return lambda x: tuple(x) if isinstance(x, (list, tuple)) else (x,) * n
+
+_pair, _triple, _ntuple = to_2tuple, to_3tuple, to_ntuple
+
+def exists(value):
+    return value is not None
+
+def default(value, other):
+    return value if value is not None else other() if callable(other) else other
+
+def trunc_normal_(tensor, *args, **named):
+    return tensor
+
+def lecun_normal_(tensor):
+    return tensor
+
+def _log_api_usage_once(value):
+    return None
+
+class DropPath(nn.Module):
+    def __init__(self, drop_prob=0.0, scale_by_keep=True):
+        super().__init__()
+        self.drop_prob = drop_prob
+    def forward(self, x):
+        return x
+
+class StochasticDepth(nn.Module):
+    def __init__(self, p, mode):
+        super().__init__()
+        self.p, self.mode = p, mode
+    def forward(self, x):
+        return x
+
+def drop_path(x, *args, **named):
+    return x
+
+def stochastic_depth(input, *args, **named):
+    return input
+
+def _make_divisible(v, divisor=8, min_value=None):
+    near = max(min_value or divisor, int(v + divisor / 2) // divisor * divisor)
+    return near + divisor if near < 0.9 * v else near
+
+make_divisible = _make_divisible
+
+class CfgNode:
+    def __init__(self, **settings):
+        self.merge_from_dict(settings)
+    def merge_from_dict(self, settings):
+        for name in settings:
+            setattr(self, name, settings[name])
+
+class WeightsEnum:
+    @classmethod
+    def verify(cls, value):
+        return None
+
+class ConvNormActivation(nn.Sequential):
+    layer = nn.Conv2d
+    def __init__(self, in_channels, out_channels, kernel_size=3, stride=1, padding=None, groups=1,
+                 norm_layer=nn.BatchNorm2d, activation_layer=nn.ReLU, dilation=1, inplace=True,
+                 bias=None):
+        if padding is None:
+            sides = zip(to_2tuple(kernel_size), to_2tuple(dilation))
+            padding = tuple((k - 1) // 2 * d for k, d in sides)
+            padding = padding[0] if isinstance(kernel_size, int) else padding
+        bias = norm_layer is None if bias is None else bias
+        parts = [self.layer(in_channels, out_channels, kernel_size, stride, padding,
+                            dilation=dilation, groups=groups, bias=bias)]
+        if norm_layer is not None:
+            parts.append(norm_layer(out_channels))
+        if activation_layer is not None:
+            parts.append(activation_layer(**({} if inplace is None else {"inplace": inplace})))
+        super().__init__(*parts)
+        self.out_channels = out_channels
+
+class Conv2dNormActivation(ConvNormActivation):
+    pass
+
+class Conv3dNormActivation(ConvNormActivation):
+    layer = nn.Conv3d
+    def __init__(self, in_channels, out_channels, kernel_size=3, stride=1, padding=None, groups=1,
+                 norm_layer=nn.BatchNorm3d, activation_layer=nn.ReLU, **named):
+        if padding is None:
+            padding = tuple((k - 1) // 2 for k in to_3tuple(kernel_size))
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, groups,
+                         norm_layer, activation_layer, **named)
+
+class FrozenBatchNorm2d(nn.BatchNorm2d):
+    pass
+
+class SqueezeExcitation(nn.Module):
+    def __init__(self, input_channels, squeeze_channels, activation=nn.ReLU,
+                 scale_activation=nn.Sigmoid):
+        super().__init__()
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc1 = nn.Conv2d(input_channels, squeeze_channels, 1)
+        self.fc2 = nn.Conv2d(squeeze_channels, input_channels, 1)
+        self.activation = activation()
+        self.scale_activation = scale_activation()
+    def forward(self, input):
+        scale = self.fc2(self.activation(self.fc1(self.avgpool(input))))
+        return self.scale_activation(scale) * input
+
+class MLP(nn.Sequential):
+    def __init__(self, in_channels, hidden_channels, norm_layer=None, activation_layer=nn.ReLU,
+                 inplace=None, bias=True, dropout=0.0):
+        settings = {} if inplace is None else {"inplace": inplace}
+        parts = []
+        for width in hidden_channels[:-1]:
+            parts.append(nn.Linear(in_channels, width, bias=bias))
+            if norm_layer is not None:
+                parts.append(norm_layer(width))
+            parts += [activation_layer(**settings), nn.Dropout(dropout, **settings)]
+            in_channels = width
+        parts += [nn.Linear(in_channels, hidden_channels[-1], bias=bias),
+                  nn.Dropout(dropout, **settings)]
+        super().__init__(*parts)
+
+class Permute(nn.Module):
+    def __init__(self, dims):
+        super().__init__()
+        self.dims = dims
+    def forward(self, x):
+        return x.permute(self.dims)
+"""
+
+
+def share(machine: Machine) -> None:
+    """Makes these modules available to an interpretation, without counting steps."""
+    scope = Scope()
+    tree = ast.parse(SOURCE + ACTIVATIONS + PARALLEL)
+    for node in ast.walk(tree):  # an error in one is told at the first line
+        if isinstance(node, ast.stmt | ast.expr):
+            node.lineno = node.end_lineno = 1
+            node.col_offset = node.end_col_offset = 0
+    machine.run(tree.body, scope)
+    known = {*machine.libraries["torch.nn"].names, "nn", "Tensor"}
+    machine.shared = {name: value for name, value in scope.names.items() if name not in known}
+    machine.steps = 0
+
+
+def _found(machine: Machine, path: str) -> Any:
+    """Returns the library of a dotted path, or None."""
+    head, *rest = path.split(".")
+    if parts := parts_of(machine, head or path):
+        return Partly(path, parts)
+    found = machine.libraries.get(path, machine.libraries.get(head))
+    for name in rest if path not in machine.libraries else ():
+        if not isinstance(found, Namespace):
+            return None
+        found = found.names.get(name)
+    return found
+
+
+def imported(machine: Machine, path: str, alias: str | None) -> tuple[str, Any]:
+    """Returns the name that ``import path`` sets, and its value."""
+    name = alias or path.split(".")[0]
+    found = _found(machine, path if alias else name)
+    return name, _unknown(
+        machine, path, f"the library {path} is not read"
+    ) if found is None else found
+
+
+def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> dict[str, Any]:
+    """Returns the value for ``from path import name``."""
+    space = _found(machine, path)
+    if name == "*":
+        if isinstance(space, Namespace):
+            return dict(space.names)
+        machine.starred = path.strip(".") or "another file"
+        return {}
+    whole, given = f"{path}.{name}", alias or name
+    if whole in machine.libraries:
+        return {given: machine.libraries[whole]}
+    if isinstance(space, Namespace) and name in space.names:
+        return {given: space.names[name]}
+    if isinstance(space, Partly):
+        known = {**machine.shared, **space.names}
+        return {given: known.get(name, space.otherwise(name, None))}
+    other = name in ("MLP", "Permute") and path[:1] != "." and "torchvision" not in path
+    if not isinstance(space, Namespace) and name in machine.shared and not other:
+        return {given: machine.shared[name]}
+    if isinstance(space, Namespace):
+        near = nearest_name(name, sorted(space.names), "")
+        why = f"it is not on the list{near and f'; try {near}'}"
+        return {given: _unknown(machine, whole, why)}
+    file = path.strip(".") or "another file"
+    return {given: _unknown(machine, name, f"it is imported from {file}, which is not read")}
+
+
+def _unknown(machine: Machine, name: str, why: str) -> Unknown:
+    """Returns an unknown value; raises ImportError where the source handles that error."""
+    if machine.optional:
+        raise machine.raised(ImportError(f"{name}: {why}"), machine.node)
+    return Unknown(name, why)

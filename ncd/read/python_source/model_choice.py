@@ -1,0 +1,629 @@
+"""The module to draw, with the arguments that it needs."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import inspect
+import re
+from collections.abc import Mapping
+from functools import partial
+from itertools import product
+from typing import Any
+
+from torch import nn
+
+from ncd.errors import shown
+from ncd.notation.call_form import BLANK, ModuleCall
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source.assumptions import in_training, mode_words, unfit
+from ncd.read.python_source.functions_and_classes import Missing, every_field
+from ncd.read.python_source.interpreter import (
+    Assumed,
+    ClassValue,
+    Function,
+    Interpreted,
+    Machine,
+    NotKnown,
+    Plain,
+    Raised,
+    Scope,
+    Stopped,
+    Unknown,
+    error_at,
+    parameters,
+    told,
+)
+from ncd.read.python_source.model_classes import (
+    builders,
+    builders_of,
+    by_completeness,
+    call_sizes,
+    left_to_others,
+    module_classes,
+    most_complete,
+    place_of,
+    whole_classes,
+)
+from ncd.read.python_source.model_inputs import input_words
+from ncd.read.python_source.other_files import Elsewhere, is_class_name
+from ncd.read.python_source.usual_sizes import PLAIN, UNKNOWN, size_of, usual, written
+from ncd.read.torch_module.from_torch import Imported
+
+NAMES = re.compile(
+    r"(.*_)?(net|network|model|module|encoder|decoder|backbone|transformer|layer|block|generator|"
+    r"embed|embedding|trunk|body|head|neck|attention|attn|ff|feed_forward|fn|sublayer|vit|unet)"
+)
+NUMBERS = {"float": 0.1, "bool": False}  # by the type hint
+WHY = "it is a module that the source does not make"
+
+
+def is_part(machine: Machine, first: Function, name: str, scope: Scope) -> bool:
+    """Returns whether an argument of an ``__init__`` is a module, by its type hint or its name."""
+    hint = _hint(machine, first, name, scope)
+    if hint is not None:
+        return _is_class(hint)
+    named = NAMES.fullmatch(name.lower()) is not None or _is_called(first, name)
+    return usual(name) is UNKNOWN and named
+
+
+def _is_called(first: Function, name: str) -> bool:
+    """Returns whether an object keeps an argument and a method of it calls what is kept."""
+    kept = {
+        ast.unparse(target)
+        for one in ast.walk(first.node)
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) and one.value.id == name
+        for target in one.targets
+    }
+    methods = first.owner.names.values() if first.owner else ()
+    nodes = [one.node for one in methods if isinstance(one, Function) and one is not first]
+    calls = (one.func for node in nodes for one in ast.walk(node) if isinstance(one, ast.Call))
+    return any(isinstance(f, ast.Attribute) and ast.unparse(f) in kept for f in calls)
+
+
+def of_hint(first: Function, name: str) -> Any:
+    """Returns a usual number for an argument of which only the type hint tells; else UNKNOWN."""
+    hint = _annotation(first, name)
+    return NUMBERS.get(hint.id, UNKNOWN) if isinstance(hint, ast.Name) else UNKNOWN
+
+
+def as_hinted(first: Function, name: str, value: Any) -> Any:
+    """Returns an assumed value, several sizes as a list where the type hint says so."""
+    node = _annotation(first, name)
+    listed = isinstance(node, ast.Subscript) and ast.unparse(node.value).lower().endswith("list")
+    return list(value) if listed and type(value) is tuple else value
+
+
+def _annotation(first: Function, name: str) -> ast.expr | None:
+    given = first.node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return next((one.annotation for one in every if one.arg == name), None)
+
+
+def part(machine: Machine, first: Function, name: str, scope: Scope) -> nn.Module:
+    """Returns a box for such an argument, with the name of its class where a hint says it."""
+    hint = _hint(machine, first, name, scope)
+    title = hint.name if isinstance(hint, ClassValue | Unknown) else name
+    with machine.made():
+        return Elsewhere(machine, Unknown(title, WHY))
+
+
+def _is_class(hint: Any) -> bool:
+    """Returns whether a type hint is a class of modules, or one of another file."""
+    if isinstance(hint, ClassValue):
+        return hint.is_module
+    return hint is nn.Module or (isinstance(hint, Unknown) and is_class_name(hint))
+
+
+def _hint(machine: Machine, first: Function, name: str, scope: Scope) -> Any:
+    """Returns the value of the type hint of an argument; None if it has none that is known."""
+    node = _annotation(first, name)
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return None
+    try:
+        return machine.value(node, first.scope)
+    except (Raised, TextError):
+        return None
+
+
+BELOW = re.compile(r"#(\d+)")  # in the words of an input: its whole numbers are below this one
+NAMESPACE = "from types import SimpleNamespace\n"
+
+
+def module_call(
+    machine: Machine,
+    found: Imported,
+    tree: ast.Module,
+    scope: Scope,
+    words: str,
+    shapes: str,
+    classes: tuple[str, ...],
+) -> ModuleCall:
+    """Returns how the drawn module is made and called.
+
+    Args:
+        machine: The interpretation.
+        found: The module as a term.
+        tree: The source.
+        scope: The names of the source.
+        words: The inputs that are assumed; empty if the source gives them.
+        shapes: The shapes that the source gives.
+        classes: The classes that could be drawn.
+    """
+    model = found.exported.module
+    args, named = found.exported.args, dict(found.exported.named)
+    inputs = tuple(inspect.signature(model.forward).parameters)
+    sizes = tuple(name for given in machine.taken.values() for name in given)
+    line, modes = "", mode_words(model, tree)
+    if words or sizes or (shapes and modes):
+        line = assumed_call(machine, model, args, named, words or shapes, tree, scope)
+    asked = (*inputs[: len(args)], *named)
+    assumed = (*sizes, *(asked if words else ())) if line else ()
+    drawn, training = type(model).__name__, in_training(model)
+    refused = bool(machine.evaluated)
+    return ModuleCall(line, assumed, inputs, drawn, classes, training, modes, refused)
+
+
+def assumed_call(
+    machine: Machine,
+    model: nn.Module,
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+    words: str,
+    tree: ast.Module,
+    scope: Scope,
+) -> str:
+    """Returns the line that makes a module and calls it on its inputs, or an empty text.
+
+    Args:
+        machine: The interpretation.
+        model: The module that is drawn.
+        args: What it is called on.
+        named: Those by name.
+        words: The shapes of its inputs, such as ``1x16#50257``.
+        tree: The source.
+        scope: The names of the source.
+    """
+    made = _module_expression(machine, model, tree, scope)
+    below = iter(BELOW.findall(words))
+    given = [input_words(x, below) for x in args]
+    words_of = {name: input_words(x, below) for name, x in named.items()}
+    if not made or None in given or None in words_of.values():
+        return ""
+    every = (*filter(None, given), *(f"{name}={word}" for name, word in words_of.items()))
+    call = f"{made}({', '.join(every)})"
+    return f"{NAMESPACE}{call}" if "SimpleNamespace(" in call else call
+
+
+def blank_call(
+    machine: Machine, model: nn.Module, names: list[str], tree: ast.Module, scope: Scope
+) -> ModuleCall | None:
+    """Returns the call of a module on inputs of which no shape is known; None if it has no name."""
+    made = _module_expression(machine, model, tree, scope)
+    given = ", ".join(f"torch.randn({BLANK})" for _ in names)
+    kind = type(model).__name__
+    return ModuleCall(f"{made}({given})", (), tuple(names), kind, (kind,)) if made else None
+
+
+def call_of(name: str, given: dict[str, Any], machine: Machine) -> str:
+    """Returns the call of a class or function with such arguments; empty if one has no spelling."""
+    words = {key: _spelled(key, value, machine) for key, value in given.items()}
+    if None in words.values():
+        return ""
+    return f"{name}({', '.join(f'{key}={word}' for key, word in words.items())})"
+
+
+def of_other_values(
+    machine: Machine, raised: Raised | TextError, name: str, given: dict[str, Any]
+) -> TextError:
+    """Returns the error of making a class with assumed values; its call asks for these.
+
+    What the reader does not understand is no matter of values.
+    """
+    error = told(raised) if isinstance(raised, Raised) else raised
+    rests = error is not raised and error is not getattr(raised, "error", None)
+    fact = f"{unfit('', machine.taken)}: {error.fact}" if rests else error.fact
+    cure = error.cure or f"a last line model = {written(name, given)}, of other values"
+    line = call_of(name, given, machine) if rests else ""
+    call = ModuleCall(line, tuple(given), (), name) if line else None
+    return TextError(fact, error.line, error.column, error.end, cure, call)
+
+
+def _module_expression(machine: Machine, model: nn.Module, tree: ast.Module, scope: Scope) -> str:
+    """Returns the expression that gives a module: a call, the last line, or a name."""
+    if machine.maker is not None and machine.maker[0] is model:
+        return call_of(machine.maker[1], machine.maker[2], machine)
+    last = tree.body[-1] if tree.body else None
+    if machine.shown is model and isinstance(last, ast.Expr):
+        return ast.get_source_segment(machine.text, last.value) or ""
+    return next((name for name, value in scope.names.items() if value is model), "")
+
+
+def _spelled(key: str, value: Any, machine: Machine) -> str | None:
+    """Returns an argument as it is written, or None."""
+    if value is ...:
+        return BLANK
+    if type(value) in PLAIN:
+        return repr(value)
+    if isinstance(value, tuple | list):
+        parts = [_spelled(key, each, machine) for each in value]
+        return None if None in parts else repr(value)
+    if isinstance(value, Assumed):
+        return call_of("SimpleNamespace", value.own, machine) or None
+    if isinstance(value, Plain):  # a settings object of a class of the source
+        return call_of(type(value).__name__, machine.taken.get(key, {}), machine) or None
+    return None
+
+
+CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
+CHANNELS = ("channels", "in_channels", "out_channels", "num_channels")
+WIDE = 64
+SEVERAL = ("depth", "depths", "num_blocks", "layers")  # that may be one for each stage
+UNSET = -1  # a size that is "defined later"
+
+
+def arguments(
+    machine: Machine, tree: ast.Module, value: ClassValue, scope: Scope, usual_too: bool
+) -> dict[str, Any] | None:
+    """Returns the arguments that a class needs, or None if one is not known.
+
+    Args:
+        machine: The interpretation; ``taken`` gets what is assumed.
+        tree: The source.
+        value: The class.
+        scope: The names of the source.
+        usual_too: Whether values that are usual for the names of the arguments are taken.
+    """
+    first = first_step(machine, value)
+    if first is None:
+        return None if _needs_sizes(value.real) else {}
+    sizes = sizes_of_calls(machine, tree, value) if usual_too else {}
+    given: dict[str, Any] = {}
+    assumed: dict[str, Any] = {}
+    for name in parameters(first)[1]:
+        if (config := _config(machine, first, name, scope)) is not None:
+            fields = _missing(machine, config)
+            if fields is None or (fields and not usual_too):
+                return None
+            given[name] = _filled(machine, config, fields, name)
+        elif usual_too and name not in CONFIGS and is_part(machine, first, name, scope):
+            if not machine.partly:
+                return None
+            given[name] = part(machine, first, name, scope)
+        elif usual_too and (name in CONFIGS or _is_settings(first, name)):
+            given[name] = Assumed(name)
+            machine.taken[name] = given[name].own
+        elif usual_too and (size := usual_size(machine, first, name, scope, sizes)) is not UNKNOWN:
+            given[name] = assumed[name] = as_hinted(first, name, size)
+        else:
+            return None
+    if assumed:
+        machine.taken[value.name] = assumed
+    return given
+
+
+def _is_settings(first: Function, name: str) -> bool:
+    """Returns whether an ``__init__`` reads only sizes of an argument: ``data.num_classes``."""
+    read = [
+        one.attr
+        for one in ast.walk(first.node)
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
+        if one.value.id == name
+    ]
+    return bool(read) and usual(name) is UNKNOWN and all(usual(x) is not UNKNOWN for x in read)
+
+
+def sizes_of_calls(machine: Machine, tree: ast.Module, value: ClassValue) -> dict[str, Any]:
+    """Returns the numbers that the source itself gives to a class, by their names."""
+    first = first_step(machine, value)
+    return call_sizes(tree, value.name, parameters(first)[0]) if first else {}
+
+
+def usual_size(
+    machine: Machine, first: Function, name: str, scope: Scope, sizes: Mapping[str, Any]
+) -> Any:
+    """Returns the usual value of an argument of an ``__init__``, or UNKNOWN.
+
+    A number of the source that has the name of the argument comes first, as ``n_embd = 384``;
+    then one of ``sizes``, which the source gives elsewhere.
+    """
+    for known in (name, name.upper()):
+        if type(value := scope.names.get(known)) in (int, float):
+            return value
+    if name in sizes:
+        return sizes[name]
+    size = size_of(name, first, scope, partial(first_step, machine))
+    return of_hint(first, name) if size is UNKNOWN else size
+
+
+def _needs_sizes(real: type) -> bool:
+    """Returns whether the layer of torch that a class extends cannot be made without arguments."""
+    takes = list(inspect.signature(real).parameters.values())
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(one.default is one.empty and one.kind in plain for one in takes)
+
+
+def changed_sizes(
+    given: Mapping[str, Any], change: str, defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns other values for assumed sizes: one for each stage, channels that groups divide, or
+    sizes whose default is None.
+    """
+    if change == "unset":
+        unset = (name for name, default in defaults.items() if default is None)
+        return {name: usual(name) for name in unset if type(usual(name)) is int}
+    if change == "several":
+        return {name: (value,) * 4 for name, value in given.items() if name in SEVERAL}
+    channels = CHANNELS if change == "wide" else ()
+    return {name: WIDE for name, value in given.items() if name in channels and value < WIDE}
+
+
+def needed(machine: Machine, value: ClassValue) -> list[str]:
+    """Returns the names of the arguments that a class needs."""
+    first = first_step(machine, value)
+    return parameters(first)[1] if first else []
+
+
+def first_step(machine: Machine, value: ClassValue) -> Function | None:
+    """Returns the ``__init__`` of a class."""
+    for real in value.real.__mro__:
+        own = machine.classes.get(real)
+        if own and isinstance(found := own.names.get("__init__"), Function):
+            return found
+    return None
+
+
+def _config(machine: Machine, first: Function, name: str, scope: Scope) -> ClassValue | None:
+    """Returns the settings class for an argument, by its type hint or its name."""
+    shared = [*machine.shared.values()]
+    whole = {
+        value.name: value
+        for value in scope.names.values()
+        if isinstance(value, ClassValue) and not value.is_module and value not in shared
+        if _missing(machine, value) is not None
+    }
+    every = [*first.node.args.posonlyargs, *first.node.args.args, *first.node.args.kwonlyargs]
+    hint = next((one.annotation for one in every if one.arg == name), None)
+    words = {n.id for n in ast.walk(hint) if isinstance(n, ast.Name)} if hint else set()
+    if isinstance(hint, ast.Constant):
+        words = {str(hint.value)}
+    if by_hint := words & whole.keys():
+        return whole[min(by_hint)]
+    return next(iter(whole.values())) if name in CONFIGS and len(whole) == 1 else None
+
+
+def _missing(machine: Machine, value: ClassValue) -> dict[str, Any] | None:
+    """Returns usual values of the settings without a default, or None if one has none."""
+    if value.fields is None:
+        names = needed(machine, value) if first_step(machine, value) else ["an __init__"]
+    else:
+        fields = every_field(machine, value)
+        names = [name for name, default in fields.items() if isinstance(default, Missing)]
+    found = {name: usual(name) for name in names}
+    return None if UNKNOWN in found.values() else found
+
+
+def _filled(machine: Machine, config: ClassValue, fields: dict[str, Any], name: str) -> Any:
+    """Returns an object of a settings class; sizes that are to be set later have usual values."""
+    made = config(**fields)
+    taken = dict(fields)
+    for field, value in made.own.items():
+        if type(value) is int and value == UNSET and usual(field) is not UNKNOWN:
+            made.own[field] = taken[field] = usual(field)
+    if taken:
+        machine.taken[name] = taken
+    return made
+
+
+def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
+    """Returns the module that a source describes; raises TextError if it has none."""
+    if (chosen := _named_last(tree, scope)) is not None:
+        return _chosen_one(machine, tree, scope, chosen)
+    alone = whole_classes(machine, tree, scope)
+    if (tried := _tried(machine, alone)) is not None:
+        return tried
+    if machine.shown is not None:
+        return machine.shown
+    made = [value for value in scope.names.values() if isinstance(value, nn.Module)]
+    if whole := _whole(made):
+        return whole[-1]
+    if not alone:
+        cure = "class Net(nn.Module): …, or a layer such as nn.Linear(8, 3)"
+        raise TextError("there is no module in it", 1, 1, cure=cure)
+    return _make_module(machine, tree, scope, alone)
+
+
+def _named_last(tree: ast.Module, scope: Scope) -> ClassValue | None:
+    """Returns the class whose name is the last line of a source: it is the one to draw."""
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr) or not isinstance(last.value, ast.Name):
+        return None
+    value = scope.names.get(last.value.id)
+    return value if isinstance(value, ClassValue) and value.is_module else None
+
+
+def _chosen_one(machine: Machine, tree: ast.Module, scope: Scope, chosen: ClassValue) -> nn.Module:
+    """Returns an object of a class; raises the error of making one, or the one for its sizes."""
+    failures: list[Exception] = []
+    if chosen.real not in machine.skipped:
+        for usual_too in (False, True):
+            if made := _ready(machine, tree, scope, [chosen], usual_too, failures):
+                return made
+    raise failures[0] if failures else _lacks(machine, tree, scope, chosen)
+
+
+def _make_module(
+    machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassValue]
+) -> nn.Module:
+    """Returns an object of the first class that can be made, or what a function makes of one."""
+    failures: list[Exception] = []
+    most = most_complete(tree, alone)
+    for name in left_to_others(machine, tree, scope):
+        machine.instead.setdefault(name, "what it does stands in another file")
+    for function in builders_of(tree, scope, alone[0].name):
+        if (found := _result(machine, function, False, alone, failures)) is not None:
+            return found
+    for usual_too in (False, True):
+        if not usual_too and (made := _ready(machine, tree, scope, most, False, failures)):
+            return made
+        for function in builders(tree, scope):
+            if (found := _result(machine, function, usual_too, alone, failures)) is not None:
+                return found
+        wrong = next((x for x in failures if not isinstance(x, NotKnown)), None)
+        if wrong is not None and not usual_too:
+            raise wrong
+        if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
+            return made
+    if needs := [n for n, x in _sizes(machine, tree, scope, alone[0]).items() if x is UNKNOWN]:
+        machine.instead.setdefault(alone[0].name, f"it needs {' and '.join(needs)}")
+    inner = [one for one in module_classes(machine, scope) if one not in alone]
+    for partly, classes in ((False, by_completeness(tree, inner)), (True, alone)):
+        machine.partly = partly
+        for one in classes:
+            made = _ready(machine, tree, scope, [one], True, failures)
+            if made is not None and (partly or learns(made)):
+                return made
+    raise failures[0] if failures else _lacks(machine, tree, scope, alone[0])
+
+
+def _ready(
+    machine: Machine,
+    tree: ast.Module,
+    scope: Scope,
+    classes: list[ClassValue],
+    usual_too: bool,
+    failures: list[Exception],
+) -> nn.Module | None:
+    """Returns an object of the first class that can be made; an error of assumed sizes counts not.
+
+    ``failures`` gets such errors, and those of what comes from other files.
+    """
+    changes = ("", "unset", "several", "wide") if usual_too else ("", "several", "wide")
+    for each, change in product(classes, changes):
+        before, presumed = dict(machine.taken), dict(machine.presumed)
+        given = arguments(machine, tree, each, scope, usual_too)
+        first = first_step(machine, each)
+        changed = changed_sizes(given or {}, change, first.defaults if first else {})
+        if given is None or (change and not changed):
+            machine.taken = before
+            continue
+        if failures and any(isinstance(x, Assumed) for x in given.values()):
+            continue
+        if change:
+            machine.taken[each.name] = given = {**given, **changed}
+        try:
+            made = _built(machine, tree, each, given)
+            machine.maker = made, each.name, given
+            machine.instead.pop(each.name, None)
+            return made
+        except (Raised, TextError) as error:
+            assumed = machine.taken.keys() - before.keys()
+            if isinstance(error, Stopped) or (usual_too and not assumed):
+                raise
+            machine.failure = None
+            failures.append(error.with_traceback(None))
+            machine.taken, machine.presumed = before, presumed
+            machine.instead.setdefault(each.name, _fact(error))
+            gc.collect()
+    return None
+
+
+def _fact(error: Raised | TextError) -> str:
+    """Returns an error with its line, as part of a sentence."""
+    found = told(error) if isinstance(error, Raised) else error
+    return f"line {found.line}: {found.fact}"
+
+
+def _tried(machine: Machine, alone: list[ClassValue]) -> nn.Module | None:
+    """Returns the last module that the source runs on an input: no part of another, no loss."""
+    whole = tuple(each.real for each in alone)
+    ran = [module for module, _, _ in machine.ran]
+    direct = [module for module in ran if not alone or id(module) in machine.direct]
+    for one in reversed(ran):
+        while id(one) not in machine.direct and id(one) in machine.parents:
+            one = machine.parents[id(one)]
+        if isinstance(one, whole) and any(True for _ in one.parameters()):
+            return one
+    return max(reversed(direct), key=lambda one: any(True for _ in one.parameters()), default=None)
+
+
+def _result(
+    machine: Machine,
+    function: Function,
+    usual_too: bool,
+    alone: list[ClassValue],
+    failures: list[Exception],
+) -> nn.Module | None:
+    """Returns the module that a function creates or tries out, or None."""
+    given = {name: usual(name) for name in parameters(function)[1]}
+    if any(type(value) is tuple for value in given.values()):
+        return None
+    if UNKNOWN in given.values() or bool(given) is not usual_too:
+        return None
+    machine.node = function.node
+    try:
+        value = function(**given)
+    except (Raised, TextError) as error:
+        if not given and getattr(error, "inside", False):
+            failures.append(error.with_traceback(None))
+        value = None
+    if (tried := _tried(machine, alone)) is not None:
+        return tried
+    machine.ran.clear()
+    kinds = tuple(each.real for each in alone) if given else (nn.Module,)
+    if isinstance(value, nn.Module) and any(isinstance(x, kinds) for x in value.modules()):
+        machine.taken.update({function.name: given} if given else {})
+        machine.maker = value, function.name, given
+        return value
+    gc.collect()  # the parts made so far, which refer to each other
+    return None
+
+
+def learns(model: nn.Module) -> bool:
+    """Returns whether a module has weights, here or in a box: others say little of a source."""
+    parts = (*model.parameters(), *model.modules())
+    return any(isinstance(one, nn.Parameter | Elsewhere) for one in parts)
+
+
+def _whole(modules: list[nn.Module]) -> list[nn.Module]:
+    """Returns the modules that are not part of another; the source's own classes come first."""
+    own = [one for one in modules if isinstance(one, Interpreted)] or modules
+    inner = {id(part) for one in own for part in list(one.modules())[1:]}
+    losses = [one for one in own if type(one).__name__.endswith("Loss")]
+    return [one for one in own if id(one) not in inner and one not in losses]
+
+
+def _built(
+    machine: Machine, tree: ast.Module, value: ClassValue, given: dict[str, Any]
+) -> nn.Module:
+    machine.node = place_of(tree, value.name)
+    try:
+        made = value(**given)
+    except Stopped:
+        raise
+    except (Raised, TextError) as raised:
+        if not machine.taken:
+            raise
+        raise of_other_values(machine, raised, value.name, given) from None
+    assert isinstance(made, nn.Module)
+    return made
+
+
+def _sizes(machine: Machine, tree: ast.Module, scope: Scope, value: ClassValue) -> dict[str, Any]:
+    """Returns the usual values of the arguments that a class needs; UNKNOWN for what has none."""
+    names = needed(machine, value) or ["in_features", "out_features"]
+    first, sizes = first_step(machine, value), sizes_of_calls(machine, tree, value)
+    return {n: usual_size(machine, first, n, scope, sizes) if first else usual(n) for n in names}
+
+
+def _lacks(machine: Machine, tree: ast.Module, scope: Scope, value: ClassValue) -> TextError:
+    """Returns the error for a class whose arguments are not known."""
+    known = _sizes(machine, tree, scope, value)
+    words = ", ".join(f"{n}={'…' if v is UNKNOWN else repr(v)}" for n, v in known.items())
+    fact = f"{shown(value.name).strip(chr(39))} needs {', '.join(known)}"
+    line = getattr(place_of(tree, value.name), "lineno", 1)
+    spot = ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=6 + len(value.name))
+    error = error_at(spot, fact, f"a last line model = {value.name}({words})")
+    given = {name: ... if each is UNKNOWN else each for name, each in known.items()}
+    error.call = ModuleCall(call_of(value.name, given, machine), tuple(known), (), value.name)
+    return error

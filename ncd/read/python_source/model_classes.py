@@ -1,0 +1,226 @@
+"""The classes and functions of a source that may be its model, with the sizes they are given."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from torch import nn
+
+from ncd.read.python_source.interpreter import (
+    Bound,
+    ClassValue,
+    Function,
+    Machine,
+    Scope,
+    Unknown,
+    parameters,
+)
+
+
+def whole_classes(machine: Machine, tree: ast.Module, scope: Scope) -> list[ClassValue]:
+    """Returns the module classes that can run and that no other class uses; else all of them."""
+    found = module_classes(machine, scope)
+    used = {
+        name.id
+        for part in tree.body
+        if isinstance(part, ast.ClassDef)
+        for name in ast.walk(part)
+        if isinstance(name, ast.Name) and name.id != part.name
+    }
+    alone = [one for one in found if one.name not in used]
+    return by_completeness(tree, alone or found)[:10]
+
+
+def module_classes(machine: Machine, scope: Scope) -> list[ClassValue]:
+    """Returns the module classes of a source that can run, without those of other files."""
+    shared = [*machine.shared.values()]
+    shared += [value for parts in machine.parts.values() for value in parts.values()]
+    return [
+        value
+        for value in scope.names.values()
+        if isinstance(value, ClassValue) and value.is_module and _forward(value)
+        if value not in shared and value.real not in machine.skipped
+    ]
+
+
+def by_completeness(tree: ast.Module, classes: list[ClassValue]) -> list[ClassValue]:
+    """Returns classes, those first that are built of most other classes and functions; then the
+    last ones.
+    """
+    reached = _reached(tree)
+    last = classes[::-1]
+    return sorted(last, key=lambda one: -len(reached.get(one.name, ())))
+
+
+def most_complete(tree: ast.Module, classes: list[ClassValue]) -> list[ClassValue]:
+    """Returns the classes of which none is built of more than another."""
+    counts = {name: len(parts) for name, parts in _reached(tree).items()}
+    most = max((counts.get(one.name, 0) for one in classes), default=0)
+    return [one for one in classes if counts.get(one.name, 0) == most]
+
+
+@lru_cache(maxsize=1)
+def _reached(tree: ast.Module) -> dict[str, set[str]]:
+    """Returns the classes and functions of which each one is built, with itself."""
+    uses = {
+        node.name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    reached: dict[str, set[str]] = {}
+    for name in uses:
+        found, waiting = {name}, [name]
+        while waiting:
+            new = (uses[waiting.pop()] & uses.keys()) - found
+            found |= new
+            waiting += new
+        reached[name] = found
+    return reached
+
+
+def left_to_others(machine: Machine, tree: ast.Module, scope: Scope) -> list[str]:
+    """Returns the names of classes that make a module of the source, and run another file's code.
+
+    Such a class has no ``forward`` of its own, and a base that is not known.
+    """
+    modules = {one.name for one in module_classes(machine, scope)}
+    bases = {
+        name: [base for base in value.bases if isinstance(base, Unknown)]
+        for name, value in scope.names.items()
+        if isinstance(value, ClassValue) and not value.is_module
+    }
+    making = {
+        name
+        for name in bases
+        for node in ast.walk(place_of(tree, name) if bases[name] else ast.Pass())
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        if any(isinstance(x, ast.Call) and _called(x) in modules for x in ast.walk(node))
+    }
+    return [name for name in bases if name in making]
+
+
+def _called(call: ast.Call) -> str:
+    """Returns the name of what is called; empty for what has none."""
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _forward(value: ClassValue) -> bool:
+    layers = nn.Sequential in value.real.__mro__
+    return layers or getattr(value.real, "forward", None) is not nn.Module.forward
+
+
+def place_of(tree: ast.Module, name: str) -> ast.AST:
+    """Returns the node of a class or function; the whole source if it has none of that name."""
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    every = (node for node in ast.walk(tree) if isinstance(node, kinds) and node.name == name)
+    return next(every, tree)
+
+
+def builders_of(tree: ast.Module, scope: Scope, name: str) -> list[Function]:
+    """Returns the functions without required arguments that return what they make of a class."""
+    reached = _reached(tree)
+    return [
+        one
+        for one in builders(tree, scope)
+        if name in reached.get(one.name, ()) and not parameters(one)[1]
+        if any(isinstance(node, ast.Return) and node.value for node in ast.walk(one.node))
+    ]
+
+
+def builders(tree: ast.Module, scope: Scope) -> list[Function]:
+    """Returns the functions that may create a module."""
+    found = []
+    for node in tree.body:
+        value = scope.names.get(node.name) if isinstance(node, ast.FunctionDef) else None
+        value = value.function if isinstance(value, Bound) else value
+        if isinstance(value, Function):
+            found.append(value)
+    return found[:40]
+
+
+def candidates(machine: Machine, tree: ast.Module, scope: Scope) -> tuple[str, ...]:
+    """Returns the names of the classes that can be drawn, the most complete one first."""
+    return tuple(
+        dict.fromkeys(x.name for x in by_completeness(tree, module_classes(machine, scope)))
+    )
+
+
+Scopes = tuple[ast.Module | ast.FunctionDef, ...]  # around a call, the outer ones first
+LARGEST = 2**16  # of a size
+
+
+def call_sizes(tree: ast.Module, kind: str, names: Sequence[str]) -> dict[str, Any]:
+    """Returns the numbers that a source gives to a class, in the call that gives most of them.
+
+    Args:
+        tree: The source.
+        kind: The name of the class.
+        names: The names of its arguments, in their order.
+
+    Returns:
+        Numbers by the names of the arguments. Each stands in the call, or is the value or the
+        default of a name of the function around it.
+
+    >>> text = "def make(n=5):\\n    width = 8\\n    return Net(width, n, other)"
+    >>> call_sizes(ast.parse(text), "Net", ("dim", "depth", "kind"))
+    {'dim': 8, 'depth': 5}
+    """
+    found = [_sizes(call, around, names) for call, around in _calls(tree).get(kind, ())]
+    return max(found, key=len, default={})
+
+
+@lru_cache(maxsize=1)
+def _calls(tree: ast.Module) -> dict[str, list[tuple[ast.Call, Scopes]]]:
+    """Returns the calls by the names of what they call, with what stands around each."""
+    found: dict[str, list[tuple[ast.Call, Scopes]]] = defaultdict(list)
+    waiting: list[tuple[ast.AST, Scopes]] = [(tree, ())]
+    while waiting:
+        node, around = waiting.pop()
+        if isinstance(node, ast.Module | ast.FunctionDef):
+            around = (*around, node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found[node.func.id].append((node, around))
+        waiting += [(child, around) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def _sizes(call: ast.Call, around: Scopes, names: Sequence[str]) -> dict[str, Any]:
+    by_place = zip(names, call.args, strict=False)
+    by_name = ((word.arg, word.value) for word in call.keywords if word.arg in names)
+    every = ((str(name), _number(value, around)) for name, value in (*by_place, *by_name))
+    return {name: number for name, number in every if number is not None}
+
+
+def _number(node: ast.expr, around: Scopes) -> int | float | None:
+    """Returns the number that an expression is known to have; None if it is not known."""
+    if isinstance(node, ast.Constant):
+        fits = type(node.value) in (int, float) and 0 <= node.value < LARGEST  # type: ignore[operator]
+        return node.value if fits else None  # type: ignore[return-value]
+    if not isinstance(node, ast.Name):
+        return None
+    values = [each for scope in around for each in _values(scope, node.id)]
+    return _number(values[-1], ()) if values else None
+
+
+def _values(scope: ast.Module | ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+    """Yields the default of an argument, and what is assigned to a name in a function's body."""
+    if isinstance(scope, ast.FunctionDef):
+        given = scope.args
+        plain = [*given.posonlyargs, *given.args]
+        yield from _default(plain[len(plain) - len(given.defaults) :], given.defaults, name)
+        yield from _default(given.kwonlyargs, given.kw_defaults, name)
+    lines = ast.walk(scope) if isinstance(scope, ast.FunctionDef) else scope.body
+    for line in (one for one in lines if isinstance(one, ast.Assign)):
+        if any(isinstance(one, ast.Name) and one.id == name for one in line.targets):
+            yield line.value
+
+
+def _default(
+    given: Sequence[ast.arg], defaults: Sequence[ast.expr | None], name: str
+) -> Iterator[ast.expr]:
+    pairs = zip(given, defaults, strict=True)
+    yield from (value for one, value in pairs if one.arg == name and value is not None)

@@ -1,0 +1,252 @@
+"""Modules and functions of files that are not read: boxes, whose results are assumed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+from ncd.read.python_source.interpreter import Assumed, Machine, Unknown
+from ncd.read.python_source.usual_sizes import UNKNOWN, VALUES, usual
+
+SPACE = "elsewhere"  # of torch's functions, in which the boxes stand
+ARRAYS = 20  # that a box takes
+MOST = 60  # boxes of one source
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^0-9A-Za-z]+")
+KEEPS = re.compile(  # whose second size is no width
+    r"((Attention|Transformer)(Block|Layer)?|(En|De)coderLayer|Feed_?Forward)$"
+)
+TABLE = re.compile(r"Embed(ding)?s?$")  # of a row for each whole number
+WIDTHS = (  # arguments for what a layer takes and gives, by their names
+    ("in_channels", "in_features", "in_chs", "in_dim", "input_size", "in_chans", "dim"),
+    (
+        "out_channels",
+        "out_features",
+        "out_chs",
+        "out_dim",
+        "hidden_size",
+        "embed_dim",
+        "embedding_dim",
+        "dim_out",
+    ),
+)
+
+
+class Elsewhere(nn.Module):
+    """A module of a class that stands in another file.
+
+    Args:
+        machine: The interpretation, which notes what is assumed.
+        value: The class.
+        args: The arguments with which it is made.
+        named: Those by name.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        value: Unknown,
+        args: Sequence[Any] = (),
+        named: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.__dict__["made_of"] = (machine, value, tuple(args), dict(named or {}))
+        self.__dict__["place"] = machine.node
+
+    @property
+    def title(self) -> str:
+        """The name of its class in the source."""
+        value: Unknown = self.__dict__["made_of"][1]
+        return value.name
+
+    @property
+    def width(self) -> int:
+        """The features that it takes, by what it is made with; 0 if they are not known."""
+        return _widths(*self.__dict__["made_of"][2:])[0]
+
+    def forward(self, *args: Any, **named: Any) -> Any:
+        machine, value, made, words = self.__dict__["made_of"]
+        place = self.__dict__["place"]
+        return box(machine, value, (*args, *named.values()), (made, words), place)
+
+    def __deepcopy__(self, memo: Any) -> Elsewhere:
+        return Elsewhere(*self.__dict__["made_of"])
+
+
+def is_class_name(value: Unknown) -> bool:
+    """Returns whether the name of an unknown value is that of a class: it has capitals.
+
+    >>> is_class_name(Unknown("geometric.GCNConv", "")), is_class_name(Unknown("make", ""))
+    (True, False)
+    """
+    last = value.name.rpartition(".")[2]
+    return last[:1].isupper() and any(letter.islower() for letter in last)
+
+
+def box(
+    machine: Machine,
+    value: Unknown,
+    given: Any,
+    made: Any = ((), {}),
+    place: ast.AST | None = None,
+) -> Any:
+    """Returns the result of a box: like its first array, in the width that its class is made with.
+
+    Args:
+        machine: The interpretation, which notes what is assumed.
+        value: The function or class.
+        given: What it is called on; arrays may stand in lists.
+        made: The arguments with which its class is made, and those by name.
+        place: Where it is made; where it is called by default.
+    """
+    arrays = [x for x in tree_leaves(given) if isinstance(x, Tensor)][:ARRAYS]
+    if not arrays:
+        return Unknown(f"{value.name}(…)"[:80], value.why)
+    name = _function(value.name)
+    if value.name not in machine.boxes and len(machine.boxes) >= MOST:
+        raise machine.unknown(value)
+    machine.boxes.setdefault(value.name, (value, place or machine.node))
+    keeps = KEEPS.search(value.name) is not None
+    shape = _looked_up(value, arrays, *made) or _shape(arrays, *(((), {}) if keeps else made))
+    result = getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
+    machine.box_results.append(result)
+    return result
+
+
+def _looked_up(
+    value: Unknown, arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]
+) -> list[int] | None:
+    """Returns the shape of what a table gives for whole numbers; None for other layers.
+
+    >>> _looked_up(Unknown("TokenEmbedding", ""), [torch.zeros(2, 5).long()], (100, 8), {})
+    [2, 5, 8]
+    """
+    if not TABLE.search(value.name) or any(x.is_floating_point() for x in arrays):
+        return None
+    words = [named[n] for n in (*WIDTHS[1], *WIDTHS[0]) if type(named.get(n)) is int]
+    widths = [*[n for n in args if type(n) is int][1:2], *words]
+    return [*map(int, arrays[0].shape), widths[0]] if widths and widths[0] > 0 else None
+
+
+def _shape(arrays: list[Tensor], args: Sequence[Any], named: dict[str, Any]) -> list[int]:
+    """Returns the assumed shape of a result.
+
+    >>> _shape([torch.zeros(2, 5, 8)], (8, 3), {}), _shape([torch.zeros(2, 8, 4, 4)], (8, 3), {})
+    ([2, 5, 3], [2, 3, 4, 4])
+    """
+    first = next((x for x in arrays if x.is_floating_point()), arrays[0])
+    shape = [int(n) for n in first.shape]
+    taken, given = _widths(args, named)
+    order = (1, len(shape) - 1) if len(shape) > 3 else (len(shape) - 1, 1)
+    places = [d for d in order if 0 <= d < len(shape) and shape[d] == taken]
+    if places and given > 0:
+        shape[places[0]] = given
+    return shape
+
+
+def _widths(args: Sequence[Any], named: dict[str, Any]) -> list[int]:
+    """Returns what a layer takes and gives, by the arguments with which it is made; 0 if unknown.
+
+    >>> _widths((8,), {"out_channels": 3})
+    [8, 3]
+    """
+    sizes = [n for n in args if type(n) is int][:2]
+    words = [next((named[n] for n in names if type(named.get(n)) is int), 0) for names in WIDTHS]
+    return (sizes + words[len(sizes) :])[:2]
+
+
+def function_words(name: str) -> str:
+    """Returns the name of a class or function as that of a function of torch.
+
+    >>> function_words("torch_geometric.nn.GCNConv")
+    'gcn_conv'
+    """
+    last = name.removesuffix("(…)").rpartition(".")[2]
+    words = HUMP.sub("_", last).strip("_").lower()[:40]
+    return words if words[:1].isalpha() else f"f_{words}".rstrip("_")
+
+
+def _function(name: str) -> str:
+    """Returns the name of torch's function for a box, which is made at its first call.
+
+    The name is that of its class or function, in words.
+    """
+    words = function_words(name)
+    if not hasattr(getattr(torch.ops, SPACE), words):
+        schema = "(Tensor[] arrays, int[] shape) -> Tensor"
+        made = torch.library.custom_op(f"{SPACE}::{words}", _result, mutates_args=(), schema=schema)
+        made.register_fake(_result)
+    return words
+
+
+def _result(arrays: list[Tensor], shape: list[int]) -> Tensor:
+    first = next((x for x in arrays if x.is_floating_point()), None)
+    return torch.zeros(shape) if first is None else first.new_zeros(shape)
+
+
+def unknown_box(machine: Machine) -> Exception | None:
+    """Returns the error for the first box of a source that stops; None if it has none.
+
+    What stops may be wrong only because of what is assumed.
+    """
+    if not machine.boxes:
+        return None
+    value, machine.node = next(iter(machine.boxes.values()))
+    return machine.unknown(value)
+
+
+def assumed_boxes(machine: Machine) -> str:
+    """Returns a sentence about the boxes of a source; empty if it has none."""
+    names = [name.removesuffix("(…)") for name in machine.boxes]
+    if not names:
+        return ""
+    more = f" and {len(names) - 5} more" * (len(names) > 5)
+    files = "another file" if len(names) == 1 else "other files"
+    fact = f"{', '.join(names[:5])}{more} {'is' if len(names) == 1 else 'are'} of {files}"
+    boxes = "a box whose result is" if len(names) == 1 else "boxes whose results are"
+    return f"{fact}: {boxes} assumed to be like the input. Values end there."
+
+
+def unknown_attribute(machine: Machine, value: Unknown, name: str, module: bool = False) -> Any:
+    """Returns an attribute of an unknown value: a size that is usual for its name is assumed.
+
+    A ``module`` may also have a choice, such as ``use_bias``, and a width called ``size``.
+    """
+    size = usual("dim" if name == "size" else name) if module else VALUES.get(name)
+    if type(size) is int or (module and type(size) is bool):
+        machine.taken.setdefault(value.name, {})[name] = size
+        machine.assumed_at[id(machine.node)] = Unknown(f"{value.name}.{name}"[:80], value.why)
+        return size
+    return Unknown(f"{value.name}.{name}"[:80], value.why)
+
+
+def of_no_number(machine: Machine, name: str) -> Any:
+    """Returns an attribute of an assumed number that must be an object; None for other values.
+
+    It is asked for at the node of ``a.b.c``, where ``a.b`` is taken as a number.
+    """
+    inner = getattr(machine.node, "value", None)
+    value = machine.assumed_at.get(id(inner))
+    if value is None:
+        return None
+    owner, _, size = value.name.rpartition(".")
+    machine.taken.get(owner, {}).pop(size, None)
+    if not machine.taken.get(owner, {1: 1}):
+        del machine.taken[owner]
+    return unknown_attribute(machine, value, name, True)
+
+
+def assumed_setting(machine: Machine, value: Assumed, name: str) -> Any:
+    """Returns a setting that stands in another file, if a value is usual for its name."""
+    if name not in value.own:
+        if usual(name) is UNKNOWN:
+            raise machine.refuse(
+                f"{value.name}.{name} is not given", f"a class with {name} = … for {value.name}"
+            )
+        value.own[name] = usual(name)
+    return value.own[name]

@@ -1,0 +1,277 @@
+"""Reads expressions, with one function for each kind of syntax node."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import Tensor, nn
+
+from ncd.errors import shown
+from ncd.read.python_source.assignments import assign
+from ncd.read.python_source.attributes import attribute, member
+from ncd.read.python_source.functions_and_classes import call, lambda_value
+from ncd.read.python_source.interpreter import (
+    ClassValue,
+    Machine,
+    Namespace,
+    Native,
+    Scope,
+    Unknown,
+)
+from ncd.read.python_source.number_lists import number_list
+from ncd.read.python_source.source_operators import (
+    UNARY,
+    combined,
+    compared,
+    described,
+    formatted,
+    truth,
+)
+from ncd.words import nearest_name
+
+
+def _constant(machine: Machine, node: ast.Constant, scope: Scope) -> Any:
+    if isinstance(node.value, bytes):
+        raise machine.refuse("bytes are not understood here", "a text")
+    return machine.within(node.value)
+
+
+def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
+    found = scope.find(node.id)
+    if found is not None:
+        return found.names[node.id]
+    if node.id in machine.names:
+        return machine.names[node.id]
+    if machine.starred:
+        return Unknown(node.id, f"it may come from {machine.starred}, which is not read")
+    known = [*scope.names, *scope.top.names, *machine.names]
+    cure = nearest_name(node.id, known, "a name that is set above")
+    raise machine.refuse(f"there is nothing called {shown(node.id)}", cure)
+
+
+def _items(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            yield from machine.items(machine.value(node.value, scope))
+        else:
+            yield machine.value(node, scope)
+
+
+def _arguments(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
+    """Yields the arguments of a call; several layers of another file are one that is not known."""
+    for node in nodes:
+        if isinstance(node, ast.Starred) and machine.building:
+            value = machine.value(node.value, scope)
+            yield from (value,) if isinstance(value, Unknown) else machine.items(value)
+        else:
+            yield from _items(machine, [node], scope)
+
+
+def _tuple(machine: Machine, node: ast.Tuple, scope: Scope) -> Any:
+    return tuple(_items(machine, node.elts, scope))
+
+
+def _list(machine: Machine, node: ast.List, scope: Scope) -> Any:
+    return list(_items(machine, node.elts, scope))
+
+
+def _set(machine: Machine, node: ast.Set, scope: Scope) -> Any:
+    return machine.attempt(set, list(_items(machine, node.elts, scope)))
+
+
+def _dict(machine: Machine, node: ast.Dict, scope: Scope) -> Any:
+    found: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            found.update(mapping(machine, machine.value(value, scope)))
+        else:
+            name = machine.value(key, scope)
+            machine.attempt(found.__setitem__, name, machine.value(value, scope))
+    return found
+
+
+def mapping(machine: Machine, value: Any) -> dict[Any, Any]:
+    """Returns what ``**`` spreads."""
+    if isinstance(value, Unknown) and not machine.strict:
+        return {}
+    if not isinstance(value, dict):
+        raise machine.refuse(f"** stands before {described(value)}, which is no dict", "a dict")
+    return value
+
+
+def _attribute(machine: Machine, node: ast.Attribute, scope: Scope) -> Any:
+    return attribute(machine, machine.value(node.value, scope), node.attr)
+
+
+def _call(machine: Machine, node: ast.Call, scope: Scope) -> Any:
+    function = machine.value(node.func, scope)
+    args = tuple(_arguments(machine, node.args, scope))
+    named: dict[str, Any] = {}
+    for word in node.keywords:
+        value = machine.value(word.value, scope)
+        given = mapping(machine, value) if word.arg is None else {word.arg: value}
+        if twice := named.keys() & given.keys():
+            raise machine.refuse(f"{shown(min(map(str, twice)))} is given twice")
+        named.update(given)
+    return call(machine, function, args, named, scope)
+
+
+def _subscript(machine: Machine, node: ast.Subscript, scope: Scope) -> Any:
+    value = machine.value(node.value, scope)
+    if isinstance(value, Namespace | Native | type | ClassValue):
+        return value  # a type hint, such as tuple[int]
+    return subscript(machine, value, machine.value(node.slice, scope))
+
+
+def subscript(machine: Machine, value: Any, place: Any) -> Any:
+    """Returns ``value[place]``."""
+    if isinstance(value, Unknown):
+        return value
+    if (own := member(machine, value, "__getitem__")) is not None:
+        return own(place)
+    kinds = (list, tuple, dict, str, range, Tensor, nn.Sequential, nn.ModuleList, nn.ModuleDict)
+    if not isinstance(value, (*kinds, nn.ParameterList, nn.ParameterDict)):
+        raise machine.refuse(f"{described(value)} has no items")
+    return machine.attempt(lambda: value[place])
+
+
+def _slice(machine: Machine, node: ast.Slice, scope: Scope) -> Any:
+    ends = (node.lower, node.upper, node.step)
+    return slice(*(None if end is None else machine.value(end, scope) for end in ends))
+
+
+def _binary(machine: Machine, node: ast.BinOp, scope: Scope) -> Any:
+    left, right = machine.value(node.left, scope), machine.value(node.right, scope)
+    return combined(machine, node.op, left, right)
+
+
+def _unary(machine: Machine, node: ast.UnaryOp, scope: Scope) -> Any:
+    value = machine.value(node.operand, scope)
+    if isinstance(node.op, ast.Not):
+        return not truth(machine, value)
+    if isinstance(value, Unknown):
+        return value
+    if not isinstance(value, bool | int | float | Tensor):
+        raise machine.refuse(f"{described(value)} has no sign", "a number")
+    return machine.attempt(UNARY[type(node.op)], value)
+
+
+def _either(machine: Machine, node: ast.BoolOp, scope: Scope) -> Any:
+    """Reads ``and`` and ``or``."""
+    value: Any = None
+    for part in node.values:
+        value = machine.value(part, scope)
+        if part is not node.values[-1] and truth(machine, value) is isinstance(node.op, ast.Or):
+            break
+    return value
+
+
+def _compare(machine: Machine, node: ast.Compare, scope: Scope) -> Any:
+    left: Any = machine.value(node.left, scope)
+    found: Any = True
+    for i, (kind, part) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        right = machine.value(part, scope)
+        found = compared(machine, kind, left, right)
+        if i + 1 < len(node.ops) and not truth(machine, found):
+            break
+        left = right
+    return found
+
+
+def _choice(machine: Machine, node: ast.IfExp, scope: Scope) -> Any:
+    chosen = node.body if condition(machine, node.test, scope) else node.orelse
+    return machine.value(chosen, scope)
+
+
+def condition(machine: Machine, node: ast.expr, scope: Scope) -> bool:
+    """Returns whether a condition holds; an error is told at it."""
+    value = machine.value(node, scope)
+    machine.node = node
+    return truth(machine, value)
+
+
+def _joined(machine: Machine, node: ast.JoinedStr, scope: Scope) -> Any:
+    return machine.within("".join(machine.value(part, scope) for part in node.values))
+
+
+def _formatted(machine: Machine, node: ast.FormattedValue, scope: Scope) -> Any:
+    spec = machine.value(node.format_spec, scope) if node.format_spec else ""
+    exact = node.conversion in (ord("r"), ord("a"))
+    return formatted(machine, machine.value(node.value, scope), spec, exact)
+
+
+def _walrus(machine: Machine, node: ast.NamedExpr, scope: Scope) -> Any:
+    value = machine.value(node.value, scope)
+    scope.home(node.target.id).names[node.target.id] = value
+    return value
+
+
+def _lambda(machine: Machine, node: ast.Lambda, scope: Scope) -> Any:
+    return lambda_value(machine, node, scope)
+
+
+# comprehensions -----------------------------------------------------------------------------------
+
+
+def _looped(
+    machine: Machine, node: Any, scope: Scope, parts: list[ast.comprehension]
+) -> Iterator[Scope]:
+    """Yields the scope for each iteration of a comprehension."""
+    if not parts:
+        yield scope
+        return
+    part, *rest = parts
+    for item in machine.items(machine.value(part.iter, scope)):
+        machine.step(node)
+        assign(machine, part.target, item, scope)
+        if all(truth(machine, machine.value(test, scope)) for test in part.ifs):
+            yield from _looped(machine, node, scope, rest)
+
+
+def _comprehension(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
+    def read(machine: Machine, node: Any, scope: Scope) -> Any:
+        if make is list and (numbers := number_list(machine, node, scope)) is not None:
+            return machine.within(numbers)
+        inner = Scope(scope, function=scope.function)
+        turns = _looped(machine, node, inner, node.generators)
+        return make(machine.within([machine.value(node.elt, each) for each in turns]))
+
+    return read
+
+
+def _dict_comprehension(machine: Machine, node: ast.DictComp, scope: Scope) -> Any:
+    found: dict[Any, Any] = {}
+    inner = Scope(scope, function=scope.function)
+    for each in _looped(machine, node, inner, node.generators):
+        key = machine.value(node.key, each)
+        machine.attempt(found.__setitem__, key, machine.value(node.value, each))
+    return machine.within(found)
+
+
+EXPRESSIONS: dict[type[ast.AST], Any] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Tuple: _tuple,
+    ast.List: _list,
+    ast.Set: _set,
+    ast.Dict: _dict,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _either,
+    ast.Compare: _compare,
+    ast.IfExp: _choice,
+    ast.JoinedStr: _joined,
+    ast.FormattedValue: _formatted,
+    ast.NamedExpr: _walrus,
+    ast.Lambda: _lambda,
+    ast.ListComp: _comprehension(list),
+    ast.SetComp: _comprehension(set),
+    ast.GeneratorExp: _comprehension(iter),
+    ast.DictComp: _dict_comprehension,
+}

@@ -1,0 +1,242 @@
+"""Python's operators and text formats, with limits on results."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ncd.read.python_source.interpreter import (
+    BITS,
+    ITEMS,
+    LONGEST_TEXT,
+    ClassValue,
+    Function,
+    Machine,
+    Unknown,
+)
+
+SPEC = re.compile(r"[^\d{}]{0,2}[<>=^+\- ]?#?0?\d{0,2},?(\.\d{1,2})?[bcdeEfFgGnosxX%]?")
+FIELD = re.compile(r"\{\{|\}\}|\{(\w*)(![rsa])?(?::([^{}]*))?\}|[{}]")
+PERCENT = re.compile(r"%(?:%|[-+ 0#]?\d{0,2}(?:\.\d{1,2})?[sdifgerx])")
+SHOWN = (bool, int, float, str, type(None), torch.Size, torch.dtype, torch.device)
+DEEPEST = 3  # lists inside of each other that are written
+
+
+def written(value: Any, exact: bool = False, depth: int = 0) -> str:
+    """Returns a value as ``str`` writes it, or ``repr`` if exact; for an object only its kind."""
+    if isinstance(value, SHOWN):
+        return repr(value) if exact else str(value)
+    if isinstance(value, BaseException) and not exact:
+        return str(value)
+    if type(value) in (list, tuple, dict) and depth < DEEPEST and len(value) < 100:
+        parts = _parts(value, depth + 1)
+        if isinstance(value, tuple):
+            return f"({parts}{',' * (len(value) == 1)})"
+        return f"{{{parts}}}" if isinstance(value, dict) else f"[{parts}]"
+    name = value.name if isinstance(value, ClassValue | Function) else type(value).__name__
+    return f"<{name}>"
+
+
+def _parts(value: Any, depth: int) -> str:
+    """Returns the items of a value as text; it ends where it becomes too long."""
+    found: list[str] = []
+    letters = 0
+    for one in value:
+        text = written(one, True, depth)
+        text = f"{text}: {written(value[one], True, depth)}" if isinstance(value, dict) else text
+        found.append(text)
+        letters += len(text)
+        if letters > LONGEST_TEXT:  # the machine refuses the whole
+            break
+    return ", ".join(found)
+
+
+def formatted(machine: Machine, value: Any, spec: str, exact: bool = False) -> str:
+    """Returns a value in an f-string; raises TextError for a specification that is too wide."""
+    value = written(value, True) if exact else value
+    if not spec:
+        return written(value)
+    if not SPEC.fullmatch(spec) or not isinstance(value, int | float | str):
+        raise machine.refuse("this way to write a value is not understood", "f'{value}'")
+    return str(machine.attempt(format, value, spec))
+
+
+def put_in(machine: Machine, text: str, *args: Any, **named: Any) -> str:
+    """Returns ``text.format(…)``; fields are numbers and names, without attributes."""
+    at = iter(range(len(args)))
+
+    def field(found: re.Match[str]) -> str:
+        if found[0] in ("{{", "}}"):
+            return found[0][0]
+        key = found[1]
+        if key is None:
+            raise machine.refuse("a field of format is a number or a name", "'{}'")
+        values: Any = named if key and not key.isdecimal() else args
+        place: Any = key if values is named else int(key) if key else next(at, len(args))
+        exact = found[2] in ("!r", "!a")
+        return formatted(machine, machine.attempt(lambda: values[place]), found[3] or "", exact)
+
+    return str(machine.within(FIELD.sub(field, text)))
+
+
+def percent(machine: Machine, text: str, values: Any) -> str:
+    """Returns ``text % values``."""
+    if "%" in PERCENT.sub("", text):
+        raise machine.refuse("this way to write a value is not understood", "f'{value}'")
+    several = values if isinstance(values, tuple) else (values,)
+    plain = tuple(x if isinstance(x, int | float | str) else written(x) for x in several)
+    return str(machine.attempt(lambda: text % plain))
+
+
+Binary = Callable[[Any, Any], Any]
+BINARY: Mapping[type[ast.operator], Binary] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+IN_PLACE: Mapping[type[ast.operator], Binary] = {
+    ast.Add: operator.iadd,
+    ast.Sub: operator.isub,
+    ast.Mult: operator.imul,
+    ast.Div: operator.itruediv,
+    ast.FloorDiv: operator.ifloordiv,
+    ast.Pow: operator.ipow,
+}
+UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+COMPARED: Mapping[type[ast.cmpop], Binary] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+EACH = (ast.Add, ast.Sub, ast.Mult, ast.Div)  # of one number each
+PLAIN = (bool, int, float, complex, str, list, tuple, dict, set, frozenset, range, type(None))
+DTYPES = (torch.dtype, torch.device)
+
+
+def combined(machine: Machine, kind: ast.operator, a: Any, b: Any, in_place: bool = False) -> Any:
+    """Returns ``a + b`` and the like; ``in_place`` is for ``a += b``."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Unknown):
+            array = machine.tracing and isinstance(other, Tensor)
+            return machine.boxed(one, [other]) if array and type(kind) in EACH else one
+    if isinstance(kind, ast.BitOr) and _is_type(a) and _is_type(b):
+        return Unknown("a union of types", "it is a type hint")
+    if isinstance(a, nn.ModuleList | nn.ParameterList) and isinstance(kind, ast.Add):
+        return machine.attempt((operator.iadd if in_place else operator.add), a, b)
+    for one in (a, b):
+        if not isinstance(one, (*PLAIN, Tensor)):
+            raise machine.refuse(f"{described(one)} takes no part in arithmetic", "numbers")
+    if isinstance(kind, ast.Mod) and isinstance(a, str):
+        return machine.within(percent(machine, a, b))
+    _check_size(machine, kind, a, b)
+    number = in_place or isinstance(b, int | float)
+    if number and not machine.tracing and isinstance(a, Tensor) and is_placeholder(a):
+        return a  # the numbers of weights do not matter
+    table = IN_PLACE if in_place and type(kind) in IN_PLACE else BINARY
+    return machine.within(machine.attempt(table[type(kind)], a, b))
+
+
+def _is_type(value: Any) -> bool:
+    return value is None or isinstance(value, ClassValue | type)
+
+
+def _check_size(machine: Machine, kind: ast.operator, a: Any, b: Any) -> None:
+    """Raises Stopped for a power, shift or repetition that would be too large."""
+    if isinstance(kind, ast.Pow | ast.LShift) and type(a) is int and type(b) is int:
+        bits = a.bit_length() + b if isinstance(kind, ast.LShift) else a.bit_length() * abs(b)
+        if bits > BITS and abs(a) > 1:
+            raise machine.stop(f"a whole number has more than {BITS} bits")
+    a, b = (b, a) if isinstance(a, int) else (a, b)
+    if not isinstance(a, str | list | tuple):
+        return
+    most = LONGEST_TEXT if isinstance(a, str) else ITEMS
+    if isinstance(kind, ast.Mult) and isinstance(b, int) and len(a) * b > most:
+        raise machine.stop("it is repeated too often", "fewer repetitions")
+    if isinstance(kind, ast.Add) and isinstance(b, type(a)) and len(a) + len(b) > most:
+        raise machine.stop("it becomes too long", "less")
+
+
+def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
+    """Returns ``a < b`` and the like."""
+    if not isinstance(kind, ast.Is | ast.IsNot):
+        for one in (a, b):
+            if isinstance(one, Unknown):
+                return one
+        if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, Tensor):
+            raise machine.refuse("whether a tensor holds a number depends on the numbers")
+        if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, range) and type(a) is not int:
+            b = machine.items(b)  # Python goes through all of them
+    return machine.attempt(COMPARED[type(kind)], a, b)
+
+
+def truth(machine: Machine, value: Any) -> bool:
+    """Returns whether a value counts as true; tensors have no known numbers."""
+    if isinstance(value, Unknown):
+        return _assumed_false(machine, value)
+    if isinstance(value, Tensor) and (machine.tracing or value.numel() != 1):
+        fact = "this condition depends on the numbers of a tensor, which are not known"
+        raise machine.refuse(fact, "torch.where, or a condition on its shape")
+    return bool(machine.attempt(bool, value))
+
+
+def _assumed_false(machine: Machine, value: Unknown) -> bool:
+    """Returns false for a condition on what stands in another file; notes that it is assumed."""
+    if not machine.strict:
+        raise machine.unknown(value)
+    machine.presumed[value.name] = "false"
+    return False
+
+
+def absorbed(machine: Machine, value: Unknown) -> Unknown:
+    """Returns what a call gives of an unknown value, which is not known either.
+
+    Raises an error where a module runs: an array may depend on it.
+    """
+    if machine.tracing:
+        raise machine.unknown(value)
+    return value
+
+
+def is_placeholder(tensor: Tensor) -> bool:
+    """Returns whether a tensor stands for weights, whose numbers do not matter."""
+    spread = any(s == 0 and n > 1 for s, n in zip(tensor.stride(), tensor.shape, strict=True))
+    return spread or isinstance(tensor, torch.nn.Parameter)
+
+
+def described(value: Any) -> str:
+    """Returns the kind of a value for a message.
+
+    >>> described(3), described(None), described(torch)
+    ('int', 'None', 'module')
+    """
+    if value is None:
+        return "None"
+    name = getattr(value, "name", "") if isinstance(value, ClassValue | Unknown) else ""
+    return name or type(value).__name__

@@ -1,0 +1,431 @@
+"""Reads PyTorch source as a term, node by node."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from torch import Tensor, fx, nn
+from torch.fx.traceback import preserve_node_meta
+from torch.utils._pytree import tree_leaves
+
+from ncd.errors import NCDError, readable, shown
+from ncd.notation.call_form import shape_line
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source.assumptions import in_training, message, reading_failure
+from ncd.read.python_source.first_layers import in_format, in_range, steps_first
+from ncd.read.python_source.folding import drawn
+from ncd.read.python_source.functions_and_classes import Left, Returned
+from ncd.read.python_source.interpreter import (
+    LINES,
+    PART,
+    STEPS,
+    ClassValue,
+    Interpreted,
+    Machine,
+    NotKnown,
+    Plain,
+    Raised,
+    Scope,
+    Stopped,
+    Unknown,
+    error_at,
+    told,
+)
+from ncd.read.python_source.libraries import LIBRARIES, share
+from ncd.read.python_source.model_choice import blank_call, learns, model_of, module_call
+from ncd.read.python_source.model_classes import candidates
+from ncd.read.python_source.model_inputs import NoArray, NoInput, accepted, given_inputs, guessed
+from ncd.read.python_source.one_line import check_line, take_shape
+from ncd.read.python_source.other_files import box, unknown_box
+from ncd.read.python_source.plain_statements import as_class
+from ncd.read.python_source.python_names import NAMES
+from ncd.read.python_source.source_expressions import EXPRESSIONS
+from ncd.read.python_source.source_statements import STATEMENTS
+from ncd.read.python_source.source_tree import deep, syntax_tree
+from ncd.read.python_source.structured_inputs import by_name, required, see_inside
+from ncd.read.python_source.torch_layers import layer_failure, lazy_parts, settle
+from ncd.read.recognise import LAYER_LINES, SOURCES, Reading, is_line, unindented
+from ncd.read.torch_module.comparison import EVALUATED
+from ncd.read.torch_module.from_torch import Imported
+
+MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
+ASIDE = 100_000  # steps of a line that defines nothing
+
+
+def run_lines(machine: Machine, tree: ast.Module, scope: Scope) -> None:
+    """Interprets the whole text; unsupported lines outside classes are skipped."""
+    first: Exception | None = None
+    ran = 0
+
+    def run(node: ast.stmt) -> None:
+        nonlocal ran
+        ran = len(machine.ran)
+        _line(machine, node, scope)
+        if isinstance(node, ast.If):
+            _take_branch(machine, node, scope)
+
+    for node, error in skipped_lines(tree, scope, run):
+        first = first or error
+        machine.left_out.append(node.lineno)
+        del machine.ran[ran:]
+        if machine.modules:
+            gc.collect()  # those that the line has made
+    if first is not None and not machine.ran and not _has_class(scope):
+        raise first
+
+
+def _take_branch(machine: Machine, node: ast.If, scope: Scope) -> None:
+    """Sets the numbers that only branches set that do not run, as the first of them does.
+
+    Which one runs depends on a choice that is not made, such as the name of a data set.
+    """
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Assign) or not isinstance(part.value, ast.Constant):
+            continue
+        value = part.value.value
+        for target in part.targets:
+            known = not isinstance(target, ast.Name) or target.id in scope.names
+            if not known and type(value) in (int, float):
+                scope.names[target.id] = value  # type: ignore[attr-defined]
+                machine.presumed[target.id] = repr(value)  # type: ignore[attr-defined]
+
+
+def skipped_lines(
+    tree: ast.Module, scope: Scope, run: Callable[[ast.stmt], None]
+) -> Iterator[tuple[ast.stmt, Exception]]:
+    """Runs the lines of a text in order; yields those that fail and stand apart, with the error.
+
+    What such a line would set is unknown afterwards.
+    """
+    for node in lines_of(tree):
+        try:
+            run(node)
+        except (Raised, TextError) as error:
+            if not stands_apart(node, error):
+                raise
+            failed = error.with_traceback(None)  # else it would hold all values
+        else:
+            continue
+        forget(node, scope)
+        yield node, failed
+
+
+def lines_of(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yields the statements of a text, also those that it runs only as a script.
+
+    >>> tree = ast.parse("a = 1\\nif __name__ == '__main__':\\n    b = 2\\n    c = 3")
+    >>> [ast.unparse(each) for each in lines_of(tree)]
+    ['a = 1', 'b = 2', 'c = 3']
+    """
+    for node in tree.body:
+        script = isinstance(node, ast.If) and ast.unparse(node.test) in MAIN
+        yield from node.body if script else (node,)  # type: ignore[attr-defined]
+
+
+def stands_apart(node: ast.stmt, error: Raised | TextError) -> bool:
+    """Returns whether a text may go on without a line that fails: it makes no module."""
+    aside = isinstance(node, ast.Expr | ast.If) and isinstance(error, Stopped | NotKnown)
+    return aside or not (isinstance(error, Stopped) or getattr(error, "inside", False))
+
+
+def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
+    """Interprets a top-level line."""
+    try:
+        with machine.aside(ASIDE if isinstance(node, ast.Expr | ast.If) else STEPS):
+            machine.run([node], scope)
+    except (Returned, Left):
+        raise error_at(node, "it stands outside of a function or a loop") from None
+
+
+def forget(node: ast.stmt, scope: Scope) -> None:
+    """Marks the names that a line would set as unknown."""
+    why = f"line {node.lineno} is not understood"
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            scope.names.setdefault(part.id, Unknown(part.id, why))
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        scope.names[node.name] = Unknown(node.name, why)
+
+
+def _has_class(scope: Scope) -> bool:
+    """Returns whether a source defines or creates a module."""
+    return any(
+        isinstance(value, nn.Module) or (isinstance(value, ClassValue) and value.is_module)
+        for value in scope.names.values()
+    )
+
+
+MOST = 400  # ops of a line
+
+
+def line_ops(machine: Machine, found: Imported) -> dict[int, str]:
+    """Returns the ids of the ops that each line makes, such as ``n1 n2``, by its number.
+
+    A line that calls others makes what these make, and one that defines a layer what the layer
+    does.
+    """
+    nodes = {node.name: node for node in found.exported.program.graph.nodes}
+    parts = dict(found.exported.traced.named_modules())
+    ids: dict[int, list[str]] = {}
+    for i, name in enumerate(found.nodes):
+        if (node := nodes.get(name)) is not None:
+            for line in dict.fromkeys((*_called(node), *_made(machine, parts, node))):
+                ids.setdefault(line, []).append(f"n{i}")
+    return {line: " ".join(own) for line, own in ids.items() if len(own) <= MOST}
+
+
+def _called(node: fx.Node) -> tuple[int, ...]:
+    """Returns the lines whose call a node is, the outer ones first."""
+    lines: tuple[int, ...] = (node.meta.get("custom") or {}).get(LINES, ())
+    return lines
+
+
+def _made(machine: Machine, parts: Mapping[str, nn.Module], node: fx.Node) -> Iterator[int]:
+    """Yields the line that makes the layer of which a node is part."""
+    stack = [*(node.meta.get("nn_module_stack") or {}).values()]
+    path = stack[-1][0].partition("@")[0] if stack else ""
+    place = machine.places.get(id(parts.get(path))) if path else None
+    if (line := getattr(place, "lineno", 0)) > 0:
+        yield line
+
+
+Shapes = tuple[tuple[int, ...], ...]  # of arrays
+
+
+def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
+    """Returns the term of the module that a source describes.
+
+    Args:
+        text: The source: classes with ``__init__`` and ``forward``, and perhaps a call of one of
+            them, or a last line with the shape of its input, such as ``1x3x224x224``. Or one line:
+            a layer of torch, or several in a row, and perhaps its call.
+        made: Is called when the module has been made, and is about to be drawn.
+
+    Raises:
+        TextError: For a source that is not understood, with the place.
+
+    Source: Python's ``ast``, whose nodes are interpreted over a list of known names.
+
+    >>> source = "class Net(nn.Module):\\n    def forward(self, x):\\n        return x.relu()\\n2x3"
+    >>> str(read_source(source).term)
+    "Id('b:2 m:3') >> Elementwise('relu')"
+    """
+    text = unindented(text)
+    source, shapes = shape_line(text)
+    tree = syntax_tree(source)
+    machine, scope = new_machine(), Scope()
+    machine.text = source
+    with deep():
+        try:
+            tree = as_class(tree)
+            if is_line(text):
+                check_line(tree)
+            called = take_shape(tree)
+            shapes = shapes or called
+            run_lines(machine, tree, scope)
+            line = source.count("\n") + 1
+            given = given_inputs(shapes, line) if shapes else ()
+            found, words = _chosen(machine, tree, scope, given, made)
+        except Raised as raised:
+            raise told(raised) from None
+        except RecursionError:
+            raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
+    kind = LAYER_LINES if is_line(text) else SOURCES
+    notes = (each for each in found.notes if each != EVALUATED)  # the mode is told
+    classes = candidates(machine, tree, scope)
+    call = module_call(machine, found, tree, scope, words, shapes, classes)
+    note = " ".join((message(machine, words, call.line), *notes)).strip()
+    failure = reading_failure(machine, found.failure, words) if found.failure else None
+    places = line_ops(machine, found)
+    lines = _up_to(failure, machine.line_shapes, found)
+    return Reading(found.term, kind, note, failure, found.exported.shapes, lines, call, places)
+
+
+def new_machine() -> Machine:
+    """Returns the state of a new interpretation."""
+    names = {
+        "torch": LIBRARIES["torch"],
+        "nn": LIBRARIES["torch.nn"],
+        "einops": LIBRARIES["einops"],
+    }
+    more = {"F": LIBRARIES["torch.nn.functional"], "math": LIBRARIES["math"]}
+    machine = Machine(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
+    machine.box = box
+    share(machine)
+    return machine
+
+
+def _chosen(
+    machine: Machine,
+    tree: ast.Module,
+    scope: Scope,
+    given: tuple[Tensor, ...],
+    made: Callable[[], object],
+) -> tuple[Imported, str]:
+    """Returns the module of a source as a term, and the inputs that are assumed, in words.
+
+    Of several classes it is the first one of which an input is known.
+    """
+    first: NoInput | None = None
+    while True:
+        try:
+            model = model_of(machine, tree, scope)
+        except (TextError, Raised) as error:
+            raise first or error from None
+        if first is not None and not learns(model):
+            raise first
+        made()
+        try:
+            return _drawn(machine, model, given)
+        except NoInput as error:
+            if not isinstance(error, NoArray):
+                error.call = blank_call(machine, model, required(model), tree, scope)
+            first = first or error
+            if type(model) in machine.skipped or not isinstance(model, Interpreted):
+                raise first from None
+            machine.skipped.add(type(model))
+            machine.instead.setdefault(type(model).__name__, error.fact)
+            machine.taken.clear()
+
+
+def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
+    """Returns a module as a term, and the inputs that are assumed, in words."""
+    if given:
+        return _imported(machine, model, *by_name(model, in_range(model, given))), ""
+    for ran, args, named in reversed(machine.ran):
+        for x in (*args, *named.values()):
+            if isinstance(x, Plain):
+                see_inside(type(x))
+        every = tree_leaves((args, named))
+        known = not any(isinstance(x, Unknown) for x in every)
+        if ran is model and known and any(isinstance(x, Tensor) for x in every):
+            return _imported(machine, model, args, named), ""
+    first = guessed(machine, model)
+    assert first is not None
+    try:
+        found: Imported | None = _imported(
+            machine, model, *by_name(model, in_format(model, first[0]))
+        )
+        assert found is not None
+        if not found.failure or not first[1]:
+            return found, first[1]
+        failure: Raised | TextError = machine.failure or TextError(found.failure, 1, 1)
+    except Raised as error:
+        found, failure = None, error
+    machine.failure = None
+    second = guessed(machine, model, failed=first[1])
+    if second is not None:
+        return _imported(machine, model, *by_name(model, in_format(model, second[0]))), second[1]
+    if found is None:
+        raise failure
+    machine.failure = failure
+    return found, first[1]
+
+
+def _imported(
+    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> Imported:
+    """Returns the module as a term; raises its error if nothing can be drawn.
+
+    What training alone does may not be understood: then it is read in evaluation.
+    """
+    training = in_training(model)
+    for part in model.modules():
+        part.training = in_training(part)
+    try:
+        found = _in_its_mode(machine, model, inputs, named)
+        refusal = machine.failure
+    except TextError as error:
+        if isinstance(error, NoInput) or not training:
+            raise
+        found, refusal = None, error
+    if not isinstance(refusal, TextError) or isinstance(refusal, NoInput) or not training:
+        assert found is not None
+        return found
+    model.eval()
+    machine.failure = None
+    try:
+        other = _in_its_mode(machine, model, inputs, named)
+    except (TextError, Raised):
+        other = None
+    if other is not None and not other.failure:
+        machine.evaluated = refusal.fact
+        return other
+    model.train()
+    machine.failure = refusal
+    if found is None:
+        raise refusal
+    return found
+
+
+def _in_its_mode(
+    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> Imported:
+    """Returns the module as a term, in the mode in which it is."""
+    _check_names(model)
+    if lazy_parts(model):
+        accepted(machine, model, inputs, named)
+        settle(model)
+    machine.boxes.clear()
+    machine.box_results.clear()
+    machine.root, machine.tracing, machine.line_shapes = model, True, {}
+    try:
+        with preserve_node_meta():  # the lines that make them
+            found = drawn(machine, model, inputs, named, steps_first(model, inputs))
+    except NCDError as error:
+        wrong = TextError(str(error).rstrip("."), 1, 1)
+        raise _stopped(machine, model, inputs, named) or wrong from None
+    except Exception as error:  # whatever torch raises for what nobody has thought of
+        wrong = TextError(_told(error), 1, 1, cure="smaller sizes")
+        raise _stopped(machine, model, inputs, named) or wrong from None
+    finally:
+        machine.tracing = False
+    if found.failure:
+        machine.failure = _stopped(machine, model, inputs, named)
+    return found
+
+
+def _stopped(
+    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> Raised | TextError | None:
+    """Returns the error with which a module stops: of its source, or of a layer of torch.
+
+    What stops behind a box may do so because of what is assumed of the box.
+    """
+    unknown = unknown_box(machine)
+    if isinstance(unknown, TextError):
+        return unknown
+    return machine.failure or layer_failure(machine, model, inputs, named)
+
+
+def _up_to(
+    failure: TextError | None, lines: dict[int, Shapes], found: Imported
+) -> dict[int, Shapes]:
+    """Returns the shapes of lines; where one stops, what it is given, and none of those behind it.
+
+    The lines stand in the order in which they ran first.
+    """
+    order = [*lines]
+    if failure is None or failure.line not in order:
+        return lines
+    before = order[: order.index(failure.line)]
+    given = tuple(array.shape for array in found.term.cod)
+    return {**{line: lines[line] for line in before}, failure.line: given}
+
+
+def _check_names(model: nn.Module) -> None:
+    """Raises TextError for a submodule whose name is not a plain identifier."""
+    for path, part in model.named_modules():
+        held = (part._parameters, part._buffers, part._modules)
+        for name in (*part.__dict__, *(name for names in held for name in names)):
+            if not PART.fullmatch(name):
+                fact = f"{shown(name)} is no name of a part of {path or 'a module'}"
+                raise TextError(fact, 1, 1, cure="letters and digits")
+
+
+def _told(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"it cannot be drawn: {readable(lines[0], 200) if lines else type(error).__name__}"

@@ -1,0 +1,345 @@
+"""Statements and definitions, one function for each kind of syntax node."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from torch import Tensor, nn
+
+from ncd.errors import shown
+from ncd.read.python_source.assignments import assign
+from ncd.read.python_source.attributes import member, set_attribute
+from ncd.read.python_source.functions_and_classes import (
+    ERRORS,
+    Left,
+    Returned,
+    call,
+    class_value,
+    function_value,
+)
+from ncd.read.python_source.interpreter import (
+    Bound,
+    ClassValue,
+    Function,
+    Machine,
+    Marked,
+    NotKnown,
+    Raised,
+    Scope,
+    Unknown,
+)
+from ncd.read.python_source.libraries import imported, imported_name
+from ncd.read.python_source.source_expressions import condition, subscript
+from ncd.read.python_source.source_operators import absorbed, combined, described, is_placeholder
+
+
+def definition(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
+    made: Any = function_value(machine, node, scope)
+    scope.home(node.name).names[node.name] = _decorated(machine, node, made, scope)
+
+
+def class_definition(machine: Machine, node: ast.ClassDef, scope: Scope) -> None:
+    machine.nested, before = 0, machine.nested
+    try:
+        made: Any = class_value(machine, node, scope)
+    finally:
+        machine.nested = before
+    scope.home(node.name).names[node.name] = made
+    made = _decorated(machine, node, made, scope)
+    scope.home(node.name).names[node.name] = made
+
+
+def _decorated(machine: Machine, node: Any, made: Any, scope: Scope) -> Any:
+    """Applies the decorators of a function or class; unknown ones have no effect."""
+    for decorator in reversed(node.decorator_list):
+        if isinstance(decorator, ast.Name) and decorator.id in (
+            "property",
+            "staticmethod",
+            "classmethod",
+        ):
+            made = Marked(decorator.id, made)
+            continue
+        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter"):
+            continue
+        with_this = machine.value(decorator, scope)
+        if isinstance(with_this, Unknown):
+            continue
+        made = call(machine, with_this, (made,), {}, scope)
+        if made is None or not isinstance(made, Function | ClassValue | Marked | Bound | Unknown):
+            raise machine.refuse("this decorator gives neither a function nor a class")
+    return made
+
+
+def import_(machine: Machine, node: ast.Import, scope: Scope) -> None:
+    for one in node.names:
+        name, value = imported(machine, one.name, one.asname)
+        scope.names[name] = value
+
+
+def import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
+    for one in node.names:
+        path = "." * node.level + (node.module or "")
+        listed = path.partition(".")[0] in machine.libraries
+        for name, value in imported_name(machine, path, one.name, one.asname).items():
+            ours = isinstance(scope.names.get(name), ClassValue | Function) and not listed
+            if name not in scope.names or not (ours or isinstance(value, Unknown)):
+                scope.names[name] = value  # files that are pasted one after the other
+
+
+ARRAYS = 4  # of a line whose shapes are noted
+
+
+def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:
+    if isinstance(node.value, ast.Constant):
+        return  # a docstring, or an ellipsis
+    if isinstance(node.value, ast.Yield | ast.YieldFrom):
+        _yield(machine, node.value, scope)
+        return
+    value = machine.value(node.value, scope)
+    if isinstance(value, nn.Module) and not machine.strict:
+        machine.shown = value
+
+
+def _yield(machine: Machine, node: ast.Yield | ast.YieldFrom, scope: Scope) -> None:
+    """Stores a value that a generator yields."""
+    home: Scope | None = scope
+    while home is not None and "yield" not in home.names:
+        home = home.outer
+    if home is None:
+        raise machine.refuse("yield stands outside of a function")
+    value = machine.value(node.value, scope) if node.value else None
+    home.names["yield"] += machine.items(value) if isinstance(node, ast.YieldFrom) else [value]
+    machine.within(home.names["yield"])
+
+
+def _assignment(machine: Machine, node: ast.Assign, scope: Scope) -> None:
+    value = _noted(machine, node, machine.value(node.value, scope))
+    for target in node.targets:
+        assign(machine, target, value, scope)
+
+
+def _annotated(machine: Machine, node: ast.AnnAssign, scope: Scope) -> None:
+    if node.value is not None:
+        assign(machine, node.target, machine.value(node.value, scope), scope)
+
+
+def _augmented(machine: Machine, node: ast.AugAssign, scope: Scope) -> None:
+    """Reads ``x += 1``; a list or tensor changes in place."""
+    target = node.target
+    right = machine.value(node.value, scope)
+    old = machine.value(_loaded(target), scope)
+    value = combined(machine, node.op, old, right, in_place=True)
+    assign(machine, target, _noted(machine, node, value), scope)
+
+
+def _loaded(target: Any) -> ast.expr:
+    kinds = {ast.Name: ("id",), ast.Attribute: ("value", "attr"), ast.Subscript: ("value", "slice")}
+    given = [getattr(target, name) for name in kinds[type(target)]]
+    return ast.copy_location(type(target)(*given, ast.Load()), target)
+
+
+def _set_attribute(machine: Machine, given: Any, scope: Scope) -> None:
+    """Assigns to ``a.b``."""
+    target, value = given
+    machine.node = target
+    set_attribute(machine, machine.value(target.value, scope), target.attr, value)
+
+
+def _set_item(machine: Machine, given: Any, scope: Scope) -> None:
+    """Assigns to ``a[b]``."""
+    target, value = given
+    machine.node = target
+    held, place = machine.value(target.value, scope), machine.value(target.slice, scope)
+    for one in (held, value):
+        if isinstance(one, Unknown):
+            absorbed(machine, one)
+            return
+    if isinstance(held, Tensor) and is_placeholder(held) and not machine.tracing:
+        return  # the numbers of weights do not matter
+    if (own := member(machine, held, "__setitem__")) is not None:
+        own(place, value)
+        return
+    kinds = (list, dict, Tensor, nn.ModuleList, nn.ModuleDict, nn.Sequential, nn.ParameterDict)
+    if not isinstance(held, kinds):
+        raise machine.refuse(f"an item of {described(held)} cannot be set", "a list or a dict")
+    machine.attempt(held.__setitem__, place, value)
+    machine.within(held)
+
+
+def _return(machine: Machine, node: ast.Return, scope: Scope) -> None:
+    value = None if node.value is None else machine.value(node.value, scope)
+    raise Returned(_noted(machine, node, value))
+
+
+def _noted(machine: Machine, node: ast.stmt, value: Any) -> Any:
+    """Notes the shapes of the arrays that a line makes while a module runs; returns the value."""
+    parts = value if isinstance(value, tuple | list) else (value,)
+    if machine.tracing and len(parts) <= ARRAYS:
+        shapes = tuple(tuple(x.shape) for x in parts if isinstance(x, Tensor))
+        plain = all(type(n) is int for shape in shapes for n in shape)
+        if shapes and plain and len(shapes) == len(parts):
+            machine.line_shapes[node.lineno] = shapes
+    return value
+
+
+def _if(machine: Machine, node: ast.If, scope: Scope) -> None:
+    chosen = node.body if condition(machine, node.test, scope) else node.orelse
+    machine.run(chosen, scope)
+
+
+def _for(machine: Machine, node: ast.For, scope: Scope) -> None:
+    for item in machine.items(machine.value(node.iter, scope)):
+        assign(machine, node.target, item, scope)
+        try:
+            machine.run(node.body, scope)
+        except Left as left:
+            if left.loop:
+                return
+    machine.run(node.orelse, scope)
+
+
+def _while(machine: Machine, node: ast.While, scope: Scope) -> None:
+    while condition(machine, node.test, scope):
+        try:
+            machine.run(node.body, scope)
+        except Left as left:
+            if left.loop:
+                return
+    machine.run(node.orelse, scope)
+
+
+def _break(machine: Machine, node: ast.Break, scope: Scope) -> None:
+    raise Left(loop=True)
+
+
+def _continue(machine: Machine, node: ast.Continue, scope: Scope) -> None:
+    raise Left(loop=False)
+
+
+def _pass(machine: Machine, node: ast.AST, scope: Scope) -> None:
+    pass
+
+
+def _assert(machine: Machine, node: ast.Assert, scope: Scope) -> None:
+    before, machine.presumed = machine.presumed, {}
+    try:
+        holds = condition(machine, node.test, scope) or bool(machine.presumed)
+    except NotKnown:
+        holds = True  # of another file, which would be right
+    finally:
+        machine.presumed = before
+    if not holds:
+        words = machine.value(node.msg, scope) if node.msg else ast.unparse(node.test)
+        words = words if isinstance(words, str) else ast.unparse(node.test)
+        raise machine.raised(AssertionError(shown(words).strip("'\"")), node)
+
+
+def _raise(machine: Machine, node: ast.Raise, scope: Scope) -> None:
+    error = machine.value(node.exc, scope) if node.exc else RuntimeError("raised again")
+    if isinstance(error, type) and error in ERRORS:
+        error = error()
+    if not isinstance(error, Exception):
+        error = RuntimeError(f"{described(error)} is raised")
+    raise machine.raised(error, node)
+
+
+def _try(machine: Machine, node: ast.Try, scope: Scope) -> None:
+    before, machine.optional = machine.optional, any(map(_expects_none, node.handlers))
+    try:
+        machine.run(node.body, scope)
+    except Raised as raised:
+        machine.optional = before
+        handler = next(
+            (one for one in node.handlers if _catches(machine, one, raised, scope)), None
+        )
+        if handler is None:
+            raise
+        machine.failure = None
+        if handler.name:
+            scope.names[handler.name] = raised.error
+        machine.run(handler.body, scope)
+    else:
+        machine.run(node.orelse, scope)
+    finally:
+        machine.optional = before
+        machine.run(node.finalbody, scope)
+
+
+def _expects_none(handler: ast.ExceptHandler) -> bool:
+    """Returns whether an exception handler is for a missing library."""
+    words = "Exception" if handler.type is None else ast.unparse(handler.type)
+    return any(name in words for name in ("ImportError", "ModuleNotFoundError", "Exception"))
+
+
+def _catches(machine: Machine, handler: ast.ExceptHandler, raised: Raised, scope: Scope) -> bool:
+    kinds = (Exception,) if handler.type is None else machine.value(handler.type, scope)
+    every = kinds if isinstance(kinds, tuple) else (kinds,)
+    return isinstance(raised.error, tuple(one for one in every if isinstance(one, type)))
+
+
+def _with(machine: Machine, node: ast.With, scope: Scope) -> None:
+    for item in node.items:
+        value = machine.value(item.context_expr, scope)
+        if item.optional_vars is not None:
+            assign(machine, item.optional_vars, value, scope)
+    machine.run(node.body, scope)
+
+
+def _delete(machine: Machine, node: ast.Delete, scope: Scope) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            scope.home(target.id).names.pop(target.id, None)
+        elif isinstance(target, ast.Attribute):
+            machine.attempt(delattr, _module(machine, target, scope), target.attr)
+        elif isinstance(target, ast.Subscript):
+            held = machine.value(target.value, scope)
+            subscript(machine, held, place := machine.value(target.slice, scope))
+            machine.attempt(held.__delitem__, place)
+
+
+def _module(machine: Machine, target: ast.Attribute, scope: Scope) -> nn.Module:
+    held = machine.value(target.value, scope)
+    if not isinstance(held, nn.Module) or target.attr not in {**held._modules, **held._parameters}:
+        raise machine.refuse(f"{target.attr} cannot be deleted", "a part of a module")
+    return held
+
+
+def _global(machine: Machine, node: ast.Global, scope: Scope) -> None:
+    scope.elsewhere.update(dict.fromkeys(node.names, scope.top))
+
+
+def _nonlocal(machine: Machine, node: ast.Nonlocal, scope: Scope) -> None:
+    for name in node.names:
+        outer = scope.outer
+        while outer is not None and name not in outer.names:
+            outer = outer.outer
+        scope.elsewhere[name] = outer or scope
+
+
+STATEMENTS: dict[type[ast.AST], Any] = {
+    ast.Expr: _expression,
+    ast.Assign: _assignment,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Attribute: _set_attribute,  # as targets
+    ast.Subscript: _set_item,
+    ast.Return: _return,
+    ast.If: _if,
+    ast.For: _for,
+    ast.While: _while,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.Pass: _pass,
+    ast.Assert: _assert,
+    ast.Raise: _raise,
+    ast.Try: _try,
+    ast.With: _with,
+    ast.Delete: _delete,
+    ast.Global: _global,
+    ast.Nonlocal: _nonlocal,
+    ast.FunctionDef: definition,
+    ast.ClassDef: class_definition,
+    ast.Import: import_,
+    ast.ImportFrom: import_from,
+}

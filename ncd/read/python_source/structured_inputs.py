@@ -1,0 +1,425 @@
+"""Inputs of modules that take several, or dictionaries, tuples, lists and objects of arrays."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from math import prod
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from einops.layers.torch import Rearrange
+from torch import Tensor, nn
+from torch.utils import _pytree as tree
+
+from ncd.read.python_source.interpreter import SETTINGS, Plain, Record, own_names
+from ncd.read.torch_module.from_torch import example_tensors
+
+ADJACENCY = r"adj|adj(acency)?_?mat(rix)?|adjacency"
+TOKENS = r"(input_|token_)?ids?|(src_|tgt_|trg_)?(tokens?|seq)|idx|indices|.*_(ids|tokens|indices)"
+KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names; {} is a size
+    (r".*mask.*|.*padding", ("None", "mask")),
+    (TOKENS, ("{lead}#10", "{same}")),
+    (r"mems?|memories|(kv_)?cache|past.*", ("None",)),
+    (
+        r"t|times?|timesteps?|time_?steps?|noise_(level|label|cond|variance)s?|sigmas?|log_snr|gamma",
+        ("1", "1#1000", "1x1"),
+    ),
+    (
+        r"(class_?)?labels?|y|classes|classes_?emb|targets?|cond_label",
+        ("1#10", "{same}", "1x{dim}"),
+    ),
+    (r"edge_index|edges|adj_t", ("2x20#10",)),
+    (ADJACENCY, ("{n}x{n}", "1x{n}x{n}", "2x20#10")),
+    (r"edge_(attr|weight)|edge_features?", ("20x{dim}", "20", "20#4")),
+    (r"batch|batch_index|index", ("10#1", "{same}")),
+    (r"pos|positions|coords", ("10x3", "1x16x3", "{same}")),
+    (r"h|hidden|hx|state|h_?0|prev_hidden|c|cell", ("1x{dim}", "1x1x{dim}", "{same}")),
+    (r"query_(embed|pos)|queries_embed", ("100x{dim}",)),
+    (r"lengths?|.*_lens?|seq_lens?", ("1#8",)),
+    (
+        r"c?ontext.*|cond|encoder_hidden_states|memory|text_embeds?|enc_out(put)?",
+        ("1x16x{dim}", "{same}", "1x{dim}"),
+    ),
+)
+LISTS = ("features", "feats", "feature_maps", "xs", "inputs", "x")
+WIDTHS = ("encoder_channels", "in_channels_list", "in_channels", "channels", "feature_channels")
+TRIES = 24  # combinations for one main shape
+NUMBERS = 2**24  # of an input
+KEYS = 16  # of a dictionary of inputs
+FRAMES = ("frames", "num_frames", "max_frames", "time")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Inputs that a module may accept, and what they are, in words."""
+
+    inputs: tuple[Any, ...]
+    words: str
+
+
+def fits(shape: str) -> bool:
+    """Returns whether an input of a shape can be made: it is not empty, and not too large.
+
+    >>> fits("1x3x64x64"), fits("8x64#100"), fits("1x3x-1"), fits("1x5000x5000")
+    (True, True, False, False)
+    """
+    sizes = [int(n) for n in shape.partition("#")[0].split("x")]
+    return min(sizes) > 0 and prod(sizes) <= NUMBERS
+
+
+def combinations(
+    names: list[str],
+    shape: str,
+    settings: dict[str, Any],
+    own: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Guess]:
+    """Yields inputs around one main shape, those of equal shapes after those by their names.
+
+    Args:
+        names: The names of the inputs.
+        shape: The main shape, such as ``1x16x64``.
+        settings: The arguments with which the module is made, of which the width is taken.
+        own: The shapes that the first layers fix, by the names of their inputs.
+
+    >>> next(combinations(["x", "t", "mask"], "1x16x64", {})).words
+    'x 1x16x64, t 1, no mask'
+    """
+    ways = [_ways(name, shape, settings, first=i == 0) for i, name in enumerate(names)]
+    for name, usual in zip(names, ways, strict=True):
+        usual[:0] = [own[name]] if own.get(name, usual[0]) not in usual else []
+    for chosen in islice(product(*ways), TRIES):
+        inputs = tuple(_input(way, shape) for way in chosen)
+        named = [
+            f"{n} {w}" for n, w in zip(names, chosen, strict=True) if w not in ("None", "mask")
+        ]
+        none = [n for n, w in zip(names, chosen, strict=True) if w == "None"]
+        masks = [n for n, w in zip(names, chosen, strict=True) if w == "mask"]
+        words = ", ".join((*named, *(f"{name} of truths" for name in masks)))
+        yield Guess(inputs, words + f", no {' or '.join(none)}" * bool(none))
+
+
+def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[str]:
+    """Returns the shapes that are tried for an input, the likeliest first."""
+    own = name.rpartition(".")[2]
+    found = next((ways for pattern, ways in KINDS if re.fullmatch(pattern, own)), ())
+    if not found or (first and own != "mask" and "{lead}" not in found[0]):
+        return [shape]
+    dim = (
+        _own_width(own, settings)
+        or width_of(settings)
+        or int(re.split("[x#]", shape)[-1 if "#" not in shape else 0])
+    )
+    n = int(re.split("[x#]", shape)[max(0, shape.count("x") - 1)])
+    lead = "x".join(shape.partition("#")[0].split("x")[:2])
+    ways = dict.fromkeys(way.format(same=shape, dim=dim, n=n, lead=lead) for way in found)
+    return [way for way in ways if way in ("None", "mask") or fits(way)]
+
+
+def _own_width(name: str, settings: dict[str, Any]) -> int:
+    """Returns the width that settings give for one input, such as ``d_cond``; 0 for none.
+
+    >>> _own_width("cond", {"d_cond": 768, "dim": 64})
+    768
+    """
+    names = (f"d_{name}", f"{name}_dim", f"dim_{name}", f"{name}_size", f"{name}_channels")
+    return next((n for own in names if type(n := settings.get(own)) is int), 0)
+
+
+def optional(model: nn.Module) -> Iterator[list[str]]:
+    """Yields the next inputs of a module that have a default, one more each time.
+
+    Of two that are both optional the source may ask for one, such as the labels of its classes.
+    """
+    kinds = inspect.Parameter
+    given = inspect.signature(model.forward).parameters.values()
+    if any(x.kind is kinds.KEYWORD_ONLY and x.default is kinds.empty for x in given):
+        return  # which come last
+    plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    names = [one.name for one in given if one.default is not kinds.empty and one.kind in plain]
+    yield from (names[: n + 1] for n in range(min(2, len(names))))
+
+
+def width_of(settings: dict[str, Any]) -> int:
+    """Returns the width with which a module is made; 0 if it has none."""
+    names = ("d_model", "dim", "embed_dim", "hidden_size", "hidden_dim", "context_dim")
+    return next((n for name in names if type(n := settings.get(name)) is int), 0)
+
+
+def _input(way: str, shape: str) -> Tensor | None:
+    if way == "None":
+        return None
+    if way == "mask":
+        sizes = [int(n) for n in shape.partition("#")[0].split("x")]
+        sizes = [sizes[0], *sizes[2:]] if len(sizes) == 4 else sizes[:2]
+        return torch.zeros(sizes, dtype=torch.bool)
+    return example_tensors(way)[0]
+
+
+def settings_of(model: nn.Module) -> dict[str, Any]:
+    """Returns the arguments with which a module is made, and the sizes that it keeps."""
+    return {**own_names(model), **model.__dict__, **model.__dict__.get(SETTINGS, {})}
+
+
+def of_pattern(model: nn.Module, settings: dict[str, Any], side: int) -> str:
+    """Returns the shape that a first ``Rearrange`` takes, by the letters of its pattern.
+
+    >>> layer = Rearrange("b c (f p) (h q) (w r) -> b (f h w) (p q r c)", p=2, q=16, r=16)
+    >>> of_pattern(nn.Sequential(layer), {}, 64)
+    '1x3x16x64x64'
+    """
+    first = next((part for part in model.modules() if not [*part.children()]), None)
+    if not isinstance(first, Rearrange):
+        return ""
+    sizes: list[str] = []
+    for part in re.findall(r"\([^)]*\)|\w+", str(first.pattern).partition("->")[0]):
+        letters = part.strip("()").split()
+        if letters and letters[0] in ("b", "batch"):
+            sizes.append("1")
+        elif letters and letters[0] in ("c", "channels", "chan"):
+            sizes.append(str(settings.get("channels", settings.get("in_channels", 3))))
+        elif letters and letters[0] in ("f", "t", "frames"):
+            frames = next((n for name in FRAMES if type(n := settings.get(name)) is int), 16)
+            sizes.append(str(frames))
+        elif letters and letters[0] in ("n", "l") and len(letters) == 2:
+            length = settings.get("seq_len", 64)
+            sizes.append(str(length if type(length) is int else 64))
+        else:
+            sizes.append(str(side))
+    return "x".join(sizes) if len(sizes) > 1 and all(s.isdecimal() for s in sizes) else ""
+
+
+def keyed(
+    forward: ast.AST,
+    name: str,
+    shape: str,
+    settings: dict[str, Any],
+    own: Mapping[str, str] = MappingProxyType({}),
+) -> Guess | None:
+    """Returns a dictionary for an input of which a ``forward`` reads keys; None if it reads none.
+
+    ``own`` are shapes of its arrays, by their names such as ``x.high``; others have the main one.
+
+    >>> tree = ast.parse("def forward(self, x): return x['low'] + x['high']")
+    >>> keyed(tree, "x", "1x8x4x4", {"low_channels": 3}).words
+    'low 1x3x4x4, high 1x8x4x4'
+    """
+    keys = [one.value for one in _places(forward, name) if isinstance(one, ast.Constant)]
+    shapes: dict[str, str] = {}
+    for key in (one for one in keys if isinstance(one, str)):
+        width = settings.get(f"{key}_channels")
+        first, _, *rest = shape.split("x")
+        named = "x".join((first, str(width), *rest))
+        usual = named if type(width) is int and fits(named) else shape
+        shapes[key] = own.get(f"{name}.{key}", usual)
+    if not 0 < len(shapes) <= KEYS:
+        return None
+    found = {key: example_tensors(each)[0] for key, each in shapes.items()}
+    words = ", ".join(f"{key} {each}" for key, each in shapes.items())
+    return Guess((found,), words)
+
+
+def _places(forward: ast.AST, name: str) -> Iterator[ast.expr]:
+    """Yields what an input is read at: ``k`` of ``x[k]`` and of ``x.get(k)``."""
+    for one in ast.walk(forward):
+        if isinstance(one, ast.Subscript) and _is(one.value, name):
+            yield one.slice
+        call = one.func if isinstance(one, ast.Call) and one.args else None
+        if isinstance(call, ast.Attribute) and call.attr == "get" and _is(call.value, name):
+            yield one.args[0]  # type: ignore[attr-defined]
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def tupled(forward: ast.AST, name: str, shape: str) -> Guess | None:
+    """Returns a tuple for an input that a ``forward`` takes apart; None if it does not.
+
+    >>> tupled(ast.parse("def forward(self, x): a, b = x"), "x", "1x8").words
+    'a tuple of 1x8, 1x8'
+    """
+    count = max(
+        (
+            len(one.targets[0].elts)
+            for one in ast.walk(forward)
+            if isinstance(one, ast.Assign)
+            and _is(one.value, name)
+            and isinstance(one.targets[0], ast.Tuple | ast.List)
+        ),
+        default=0,
+    )
+    if not count:
+        keys = [one.value for one in _places(forward, name) if isinstance(one, ast.Constant)]
+        whole = {key for key in keys if type(key) is int}
+        count = max(whole) + 1 if {0, 1} <= whole else 0
+    if not 1 < count <= KEYS:
+        return None
+    arrays = tuple(example_tensors(shape)[0] for _ in range(count))
+    return Guess((arrays,), f"a tuple of {', '.join([shape] * count)}")
+
+
+def attributes(forward: ast.AST, name: str) -> list[str]:
+    """Returns the attributes that a ``forward`` reads of an input, and that no array has.
+
+    >>> attributes(ast.parse("def forward(self, d): return d.x + d.shape[0] + d.y"), "d")
+    ['x', 'y']
+    """
+    read = [one for one in ast.walk(forward) if isinstance(one, ast.Attribute)]
+    read.sort(key=lambda one: (one.lineno, one.col_offset))
+    names = dict.fromkeys(one.attr for one in read if _is(one.value, name))
+    names.pop("get", None)
+    return [each for each in names if not hasattr(Tensor, each)]
+
+
+def lists(names: list[str], settings: dict[str, Any]) -> Guess | None:
+    """Returns feature maps of halving sides for a module that is made with a list of widths.
+
+    >>> lists(["features"], {"encoder_channels": (3, 8)}).words
+    'a list of 1x3x64x64, 1x8x32x32'
+    """
+    if len(names) != 1 or names[0] not in LISTS:
+        return None
+    widths = next((w for n in WIDTHS if isinstance(w := settings.get(n), list | tuple)), ())
+    whole = [n for n in widths if type(n) is int and n > 0]
+    if not 1 < len(whole) < 8:
+        return None
+    shapes = [f"1x{n}x{64 >> i}x{64 >> i}" for i, n in enumerate(whole)]
+    if not all(map(fits, shapes)):
+        return None
+    return Guess(([example_tensors(s)[0] for s in shapes],), f"a list of {', '.join(shapes)}")
+
+
+def alongside(forward: ast.AST, names: list[str], model: nn.Module) -> Guess | None:
+    """Returns a list for an input that a ``forward`` goes through together with layers.
+
+    >>> class Hops(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.maps = nn.ModuleList([nn.Linear(8, 3), nn.Linear(4, 3)])
+    >>> tree = ast.parse("def forward(self, xs): return [f(x) for x, f in zip(xs, self.maps)]")
+    >>> alongside(tree, ["xs"], Hops()).words
+    'a list of 1x8, 1x4'
+    """
+    for call in ast.walk(forward):
+        args = call.args if isinstance(call, ast.Call) else []
+        zipped = isinstance(call, ast.Call) and ast.unparse(call.func) == "zip"
+        ours = [one.id for one in args if isinstance(one, ast.Name)]
+        held = (getattr(model, x.attr, None) for x in args if isinstance(x, ast.Attribute))
+        layers = next((x for x in held if isinstance(x, nn.ModuleList | nn.Sequential)), None)
+        if not zipped or ours != names or layers is None or len(names) > 1:
+            continue
+        shapes = [_taken(layer) for layer in layers]
+        if 0 < len(shapes) <= KEYS and all(shape and fits(shape) for shape in shapes):
+            arrays = [example_tensors(shape)[0] for shape in shapes]
+            return Guess((arrays,), f"a list of {', '.join(shapes)}")
+    return None
+
+
+def _taken(layer: nn.Module) -> str:
+    """Returns the shape that the first layer in a module takes; empty if that is not known."""
+    for part in layer.modules():
+        if isinstance(part, nn.Linear):
+            return f"1x{part.in_features}"
+        if isinstance(part, nn.Conv2d):
+            return f"1x{part.in_channels}x32x32"
+    return ""
+
+
+MOST = 12  # attributes of an input
+SIDE = ("edge_index", "edge_attr", "edge_weight", "batch", "pos", "mask", "adj", "adj_t", "y")
+Attributes = Mapping[str, Sequence[str]]  # of inputs, by their names; none of an array
+
+
+def attributes_of(forward: ast.AST, names: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the attributes that a ``forward`` reads of its inputs, where these are no arrays.
+
+    The main array of an object comes first.
+
+    >>> tree = ast.parse("def forward(self, data, y): return data.edge_index, data.x, y.shape")
+    >>> attributes_of(tree, ["data", "y"])
+    {'data': ['x', 'edge_index']}
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        if 0 < len(read := attributes(forward, name)) <= MOST:
+            found[name] = sorted(read, key=lambda one: one in SIDE)
+    return found
+
+
+def spread(names: Sequence[str], attributes: Attributes) -> list[str]:
+    """Returns the names of all arrays of some inputs.
+
+    >>> spread(["data", "y"], {"data": ["x", "mask"]})
+    ['data.x', 'data.mask', 'y']
+    """
+    found: list[str] = []
+    for name in names:
+        found += [f"{name}.{one}" for one in attributes.get(name, ())] or [name]
+    return found
+
+
+def gathered(names: Sequence[str], attributes: Attributes, values: Sequence[Any]) -> Iterator[Any]:
+    """Yields the inputs that some arrays make, those of an object together."""
+    left = iter(values)
+    for name in names:
+        if own := attributes.get(name, ()):
+            made = Record()
+            made.own |= {one: next(left) for one in own}
+            see_inside(Record)
+            yield made
+        else:
+            yield next(left)
+
+
+def see_inside(kind: type) -> None:
+    """Lets torch see the arrays in the objects of a class that is no module."""
+    if kind not in tree.SUPPORTED_NODES:
+        tree.register_pytree_node(
+            kind,
+            lambda x: ([*x.own.values()], (kind, tuple(x.own))),
+            _remade,
+            serialized_type_name=f"ncd.{kind.__name__}",
+            flatten_with_keys_fn=lambda x: (
+                [(tree.GetAttrKey(key), each) for key, each in x.own.items()],
+                (kind, tuple(x.own)),
+            ),
+        )
+
+
+def _remade(values: Any, context: Any) -> Plain:
+    kind, names = context
+    made: Plain = object.__new__(kind)
+    made.own = dict(zip(names, values, strict=True))
+    return made
+
+
+def required(model: nn.Module) -> list[str]:
+    """Returns the required inputs of a module."""
+    kinds = inspect.Parameter
+    given = inspect.signature(model.forward).parameters.values()
+    taken = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
+    return [one.name for one in given if one.default is kinds.empty and one.kind in taken]
+
+
+def by_name(model: nn.Module, inputs: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns the inputs of a module, and those among them that it takes by their names alone.
+
+    >>> class Sum(nn.Module):
+    ...     def forward(self, x, *, y):
+    ...         return x + y
+    >>> by_name(Sum(), (1, 2))
+    ((1,), {'y': 2})
+    """
+    given = inspect.signature(model.forward).parameters.values()
+    kinds = inspect.Parameter
+    needed = [x.name for x in given if x.kind is kinds.KEYWORD_ONLY and x.default is kinds.empty]
+    at = len(inputs) - len(needed)
+    if not needed or at < 0:
+        return inputs, {}
+    return inputs[:at], dict(zip(needed, inputs[at:], strict=True))

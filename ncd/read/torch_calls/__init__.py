@@ -1,0 +1,1 @@
+"""The functions of torch that have ops of the language."""

@@ -1,0 +1,573 @@
+"""Activations, arithmetic, comparisons, masks, conversions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from ncd.formulas.elementwise_functions import ELEMENTWISE
+from ncd.formulas.formula import parse
+from ncd.language.axes import Array, Signature, Type
+from ncd.language.terms import Term
+from ncd.ops import Add, CausalMask, Dropout, Elementwise, Map, Scale
+from ncd.read.torch_calls.dimension_atoms import Atom, Dim, every, leaves, size
+from ncd.read.torch_calls.import_recorder import (
+    Axes,
+    Builder,
+    Constant,
+    Handler,
+    Kind,
+    Operand,
+    Value,
+    first_that_fits,
+    in_order,
+    kind_of,
+)
+
+SCALAR = Signature.parse("() -> ()")
+
+
+def number(value: float) -> str:
+    """Returns a number as a formula has it.
+
+    >>> number(-0.5), number(-math.inf), number(2.0)
+    ('(-0.5)', '(-inf)', '2')
+    """
+    if math.isnan(value):
+        return "(inf - inf)"
+    if math.isinf(value):
+        return "inf" if value > 0 else "(-inf)"
+    if abs(value) >= 2**53:  # too large for a whole number: with an exponent, or a point
+        return repr(float(value)) if value > 0 else f"({float(value)!r})"
+    if abs(value) >= 1e15:
+        return f"{value:.17g}" if value > 0 else f"(-{-value:.17g})"
+    text = repr(int(value)) if float(value).is_integer() else repr(float(value))
+    return f"({text})" if value < 0 else text
+
+
+def mapped(g: Builder, x: Operand, formula: str, title: str = "") -> Value:
+    """Adds a formula of one array."""
+    x = g.value(x)
+    if x.slot.kind != "real":
+        return explicit(g, [x], x.dims, formula, title, g.kind)
+    return g.each(lambda axes, arrays: Map(SCALAR, parse(formula), title), x)
+
+
+def as_real_numbers(g: Builder, x: Operand) -> Value:
+    """Returns whole numbers as real ones."""
+    x = g.value(x)
+    return x if x.slot.kind == "real" else explicit(g, [g.solid(x)], x.dims, "$1")
+
+
+def explicit(
+    g: Builder,
+    values: Sequence[Value],
+    dims: tuple[Dim, ...],
+    formula: str,
+    title: str = "",
+    kind: Kind = "real",
+    below: Atom | None = None,
+) -> Value:
+    """Adds a formula whose pattern has every axis."""
+    atoms, bound = every(dims), below or g.bound(kind)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        wanted = Array(axes(atoms), axes((bound,))[0] if bound is not None else None)
+        return full_formula(wanted, arrays, formula, title)
+
+    return g.op(make, values, dims, kind=kind, below=bound)
+
+
+def full_formula(wanted: Array, arrays: Sequence[Array], formula: str, title: str) -> Term:
+    """Returns a formula on every axis; the result has them in the order of the widest array."""
+    return Map(Signature(Type(arrays), Type((_widest(wanted, arrays),))), parse(formula), title)
+
+
+def _widest(wanted: Array, arrays: Sequence[Array]) -> Array:
+    most = max(arrays, key=len)
+    first = [axis for axis in most if axis.name in wanted.names]
+    rest = (axis for axis in wanted if axis.name not in most.names)
+    return wanted.with_axes((*rest, *first))
+
+
+def truth(g: Builder, one: Operand, two: Operand, formula: str) -> Value:
+    """Adds a formula of two arrays that is 0 or 1, as a mask."""
+    x, y, dims = g.aligned(g.value(one), g.value(two))
+    return explicit(g, [g.solid(x), g.solid(y)], dims, formula, kind="bool")
+
+
+def broadcast(g: Builder, one: Operand, two: Operand, formula: str, title: str = "") -> Value:
+    """Adds a formula of two arrays, broadcast as torch does."""
+    x, y, dims = g.aligned(g.value(one), g.value(two))
+    kinds = {x.slot.kind, y.slot.kind}
+    held = {*leaves(x.slot.atoms), *leaves(y.slot.atoms)}
+    atoms = tuple(atom for atom in every(dims) if atom in held)
+    kind: Kind = "real" if "real" in kinds else g.kind
+    below = g.bound(kind)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        wanted = Array(axes(atoms), axes((below,))[0] if below is not None else None)
+
+        def short() -> Term:
+            pair = Signature.parse("(), () -> ()")
+            return Add() if formula == "$1 + $2" else Map(pair, parse(formula), title)
+
+        def full() -> Term:
+            return full_formula(wanted, arrays, formula, title)
+
+        order = _widest(wanted, arrays)
+        return first_that_fits(arrays, order, *((short, full) if kinds == {"real"} else (full,)))
+
+    slot = g.slot((atoms,), kind, below)
+    g.step(make, [x, y], [slot], also=every(dims))
+    return Value(dims, slot)
+
+
+def bounded(g: Builder, places: Value, bound: Atom) -> Value:
+    """Returns whole numbers that are below the size of an axis."""
+    below = places.slot.below
+    if below is None or leaves((below,)) == leaves((bound,)):
+        return places
+    (root,) = leaves((below,))
+    if root.hint == bound.hint == "bit":
+        return places
+    if root.hint in ("bound", "whole") and _lowered(root, bound):
+        return places
+    return explicit(g, [places], places.dims, "$1", kind="whole", below=bound)
+
+
+def _lowered(one: Atom, two: Atom) -> bool:
+    """Replaces the bound of constant positions by that of a table, if they fit; or a vague one."""
+    if (one.hint == "bound" and one.size > two.size) or one.places & two.places:
+        return False
+    one.same = two
+    two.places |= one.places
+    return True
+
+
+def of_one_kind(g: Builder, values: Sequence[Value]) -> list[Value]:
+    """Returns values of the same kind of numbers: real ones, or below the same bound."""
+    below = [value.slot.below for value in values]
+    if None in below:
+        return [as_real_numbers(g, value) for value in values]
+    most = max((one for one in below if one is not None), key=lambda one: size((one,)))
+    return [bounded(g, value, most) for value in values]
+
+
+# Those that take nothing but the array, in torch as in formulas.
+NAMED = tuple(name for name in ELEMENTWISE if name not in ("elu", "gelu", "softplus"))
+WRITTEN: Mapping[str, str] = {
+    "neg": "-$1",
+    "reciprocal": "1 / $1",
+    "square": "$1 ** 2",
+    "relu6": "clamp($1, 0, 6)",
+    "hardtanh": "clamp($1, {0}, {1})",
+    "leaky_relu": "max($1, 0) + {0} * min($1, 0)",
+    "elu": "where($1 > 0, $1, {0} * (exp(min($1, 0)) - 1))",
+    "mish": "$1 * tanh(softplus($1))",
+    "hardsigmoid": "clamp($1 / 6 + 1 / 2, 0, 1)",
+    "hardswish": "$1 * clamp($1 / 6 + 1 / 2, 0, 1)",
+    "log1p": "log(1 + $1)",
+    "log2": "log($1) / log(2)",
+    "log10": "log($1) / log(10)",
+    "exp2": "exp($1 * log(2))",
+    "expm1": "exp($1) - 1",
+    "sinh": "(exp($1) - exp(-$1)) / 2",
+    "cosh": "(exp($1) + exp(-$1)) / 2",
+    "erfc": "1 - erf($1)",
+    "trunc": "sign($1) * floor(abs($1))",
+    "frac": "$1 - sign($1) * floor(abs($1))",
+    "log_sigmoid": "-softplus(-$1)",
+}
+
+
+USUAL: Mapping[str, tuple[float, ...]] = {
+    "hardtanh": (-1.0, 1.0),
+    "leaky_relu": (0.01,),
+    "elu": (1.0,),
+}
+
+
+def unary(name: str, g: Builder, x: Operand, *settings: float) -> Value:
+    if name == "elu" and any(n != 1 for n in settings[1:]):
+        g.refuse("another elu")
+    if name in NAMED or (name == "elu" and settings[:1] in ((), (1,))):
+        x = g.value(x)
+        if x.slot.kind != "real":
+            return mapped(g, x, f"{name}($1)")
+        return g.each(lambda axes, arrays: Elementwise(name), x)
+    usual = USUAL.get(name, ())
+    given = (*settings[: len(usual)], *usual[len(settings) :])
+    title = "" if name in ("neg", "reciprocal", "square") else name.replace("_", " ")
+    return mapped(g, x, WRITTEN[name].format(*map(number, given)), title)
+
+
+def gelu(g: Builder, x: Operand, *, approximate: str = "none") -> Value:
+    if approximate == "none":
+        return unary_named(g, x, "gelu")
+    cube = "$1 / 2 * (1 + tanh(0.7978845608028654 * ($1 + 0.044715 * $1 ** 3)))"
+    return mapped(g, x, cube, "gelu")
+
+
+def unary_named(g: Builder, x: Operand, name: str) -> Value:
+    x = g.value(x)
+    return g.each(lambda axes, arrays: Elementwise(name), x)
+
+
+def softplus(g: Builder, x: Operand, beta: float = 1, threshold: float = 20) -> Value:
+    if beta == 1 and threshold >= 20:
+        return unary_named(g, x, "softplus")
+    wide = f"$1 * {number(beta)}"
+    curve = f"softplus({wide}) / {number(beta)}"
+    return mapped(g, x, f"where({wide} > {number(threshold)}, $1, {curve})", "softplus")
+
+
+NEAREST = "where($1 - floor($1) == 1 / 2, 2 * floor($1 / 2 + 1 / 2), floor($1 + 1 / 2))"
+
+
+def rounded(g: Builder, x: Operand, *, decimals: int = 0) -> Value:
+    """Adds the nearest whole number, the even one of two; or as many digits behind the point."""
+    if not decimals:
+        return mapped(g, x, NEAREST, "round")
+    moved = mapped(g, x, f"$1 * {number(10.0**decimals)}")
+    return mapped(g, mapped(g, moved, NEAREST, "round"), f"$1 / {number(10.0**decimals)}")
+
+
+def clamp(g: Builder, x: Operand, min: Any = None, max: Any = None) -> Value:
+    if isinstance(min, Value | Constant) or isinstance(max, Value | Constant):
+        found = g.value(x)
+        for name, limit in (("max", min), ("min", max)):
+            if isinstance(limit, Value | Constant):
+                found = broadcast(g, found, limit, f"{name}($1, $2)", "clamp")
+        return found
+    if min is not None and max is not None:
+        return mapped(g, x, f"clamp($1, {number(min)}, {number(max)})", "clamp")
+    formula = f"min($1, {number(max)})" if min is None else f"max($1, {number(min)})"
+    return mapped(g, x, formula, "clamp")
+
+
+def dropout(g: Builder, x: Operand, p: float, train: bool) -> Value:
+    x = g.value(x)
+    if not train or p == 0:
+        return x
+    return g.each(lambda axes, arrays: Dropout(p), x)
+
+
+def prelu(g: Builder, x: Operand, slope: Any) -> Value:
+    """Adds a function whose slope below 0 is learned, for all numbers or for each channel."""
+    row = g.value(slope)
+    one = not row.dims or size(row.dims[0]) == 1
+    column = Value(() if one else (*row.dims, *((),) * (len(g.shape) - 2)), row.slot)
+    return broadcast(g, x, column, "max($1, 0) + $2 * min($1, 0)", "prelu")
+
+
+def leaky_at_random(
+    g: Builder, x: Operand, low: float = 1 / 8, high: float = 1 / 3, train: bool = False, *more: Any
+) -> Value:
+    if train:
+        g.refuse("slopes that are drawn at random")
+    return mapped(g, x, f"max($1, 0) + {number((low + high) / 2)} * min($1, 0)", "rrelu")
+
+
+def kept(g: Builder, x: Operand, p: float, train: bool) -> Value:
+    """Returns what a dropout of another kind leaves as it is."""
+    if train and p:
+        g.refuse("numbers that are drawn at random")
+    return g.value(x)
+
+
+ACTIVATION_CALLS: dict[str, Handler] = {
+    **{name: partial(unary, name) for name in (*NAMED, *WRITTEN)},
+    **dict.fromkeys(("dropout", "feature_dropout"), dropout),
+    **dict.fromkeys(("alpha_dropout", "feature_alpha_dropout"), kept),
+    **dict.fromkeys(("clamp", "clamp_min", "clip"), clamp),
+    "clamp_max": lambda g, x, max: clamp(g, x, None, max),
+    **dict.fromkeys(("prelu", "_prelu_kernel"), prelu),
+    "round": rounded,
+    "rrelu": leaky_at_random,
+    "gelu": gelu,
+    "softplus": softplus,
+}
+
+
+def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
+    """Returns a tensor in another dtype or on another device; real numbers stay real."""
+    if isinstance(x, Constant) and kind_of(x.tensor.dtype) != g.kind:
+        x = g.value(x)
+    if not isinstance(x, Value) or x.slot.kind == g.kind:
+        return x
+    if g.kind == "real":
+        return as_real_numbers(g, x)
+    x = g.solid(x)
+    if g.kind == "bool":
+        return explicit(g, [x], x.dims, "$1 != 0", kind="bool")
+    return explicit(g, [x], x.dims, "$1", kind="whole", below=x.slot.below)
+
+
+def as_whole(g: Builder, found: Any, val: Any) -> Any:
+    """Returns a result as whole numbers if torch's result has whole numbers."""
+    if not isinstance(val, torch.Tensor) or not isinstance(found, Value):
+        return found
+    kind = kind_of(val.dtype)
+    if kind == "real" or found.slot.kind != "real":
+        return found
+    return explicit(g, [g.solid(found)], found.dims, "$1", kind=kind)
+
+
+def _same(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
+    return x
+
+
+CONVERSION_CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("contiguous", "alias", "clone", "detach", "lift_fresh_copy"), _same),
+    **dict.fromkeys(("to", "_to_copy", "type_as"), converted),
+}
+
+
+LOWEST = -1e4  # a score below it has no weight after a softmax
+
+
+def scalar_of(x: Any) -> float | None:
+    """Returns the number of a constant that holds one number only."""
+    if isinstance(x, Constant) and not x.name and x.tensor.numel() == 1:
+        return float(x.tensor)
+    return None
+
+
+def with_constant_mask(g: Builder, scores: Any, mask: Any) -> Value | None:
+    """Returns scores with a constant mask added that forbids later positions; None for others."""
+    if not isinstance(mask, Constant) or mask.name or not isinstance(scores, Value):
+        return None
+    if not mask.tensor.is_floating_point():
+        return None
+    if bool((mask.tensor == 0).all()) and _fits(mask.tensor, scores):
+        return scores
+    allowed = mask.tensor == 0
+    if bool((allowed | (mask.tensor <= LOWEST)).all()) and is_causal(allowed, scores):
+        return causal(g, scores)
+    return None
+
+
+def _fits(mask: torch.Tensor, scores: Value) -> bool:
+    """Returns whether a mask is broadcast to the shape of the scores."""
+    if mask.dim() > len(scores.dims):
+        return False
+    ends = scores.shape[len(scores.dims) - mask.dim() :]
+    return all(n in (1, have) for n, have in zip(mask.shape, ends, strict=True))
+
+
+def is_causal(allowed: torch.Tensor, scores: Value) -> bool:
+    """Returns whether each position may see itself and those before, in every matrix alike."""
+    if allowed.dim() < 2 or not _fits(allowed, scores):
+        return False
+    shape = scores.shape[-2:]
+    flat = allowed.reshape(-1, *allowed.shape[-2:])
+    if tuple(flat.shape[-2:]) != shape or shape[0] != shape[1] or shape[0] == 1:
+        return False
+    if any(len(leaves(dim)) != 1 or leaves(dim)[0].group for dim in scores.dims[-2:]):
+        return False
+    return bool((flat == torch.ones_like(flat[0]).tril()).all())
+
+
+def causal(g: Builder, scores: Value) -> Value:
+    """Adds the causal mask."""
+    y, x = leaves(scores.dims[-2]), leaves(scores.dims[-1])
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        both, (array,) = axes((*y, *x)), arrays
+        placed = array.names.index(both.names[0]) < array.names.index(both.names[1])
+        return CausalMask(both) if placed else in_order(array, both, CausalMask(both))
+
+    return g.op(make, [g.solid(scores)], scores.dims)
+
+
+def masked_fill(g: Builder, x: Operand, mask: Any, value: Any) -> Value:
+    filled = scalar_of(value) if isinstance(value, Constant) else value
+    if not isinstance(filled, int | float):
+        g.refuse("a value that is an array")
+    if isinstance(x, Constant) and isinstance(mask, Value):
+        return _two_valued(g, x, mask, filled)
+    scores = g.value(x)
+    if isinstance(mask, Constant):
+        if not bool(mask.tensor.any()) and _fits(mask.tensor, scores):
+            return scores
+        if filled <= LOWEST and is_causal(~mask.tensor.bool(), scores):
+            return causal(g, scores)
+    return broadcast(g, scores, mask, f"where($2 > 0, {number(filled)}, $1)", "mask")
+
+
+def _two_valued(g: Builder, x: Constant, mask: Value, filled: float) -> Value:
+    """Returns an array with one number where a mask is set, and another elsewhere."""
+    alike = x.tensor.numel() and bool((x.tensor == x.tensor.reshape(-1)[0]).all())
+    if not alike or tuple(x.tensor.shape) != mask.shape:
+        g.refuse("a constant that is filled")
+    usual = float(x.tensor.reshape(-1)[0])
+    return mapped(g, g.solid(mask), f"where($1 > 0, {number(filled)}, {number(usual)})", "mask")
+
+
+def alike(value: Any, g: Builder, x: Operand, *args: Any, **more: Any) -> Constant:
+    """Returns an array filled with one number, in the shape of another array."""
+    filled = args[-1] if value is None else value
+    return Constant(torch.full(g.shape, filled, dtype=g.dtype))
+
+
+def where(g: Builder, test: Any, yes: Any, no: Any) -> Value:
+    """Adds a choice of numbers by a mask; of two arrays each is 0 where it is not taken."""
+    first = scalar_of(yes) if isinstance(yes, Constant) else yes
+    second = scalar_of(no) if isinstance(no, Constant) else no
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        chosen = f"where($1 > 0, {number(first)}, {number(second)})"
+        return mapped(g, g.solid(g.value(test)), chosen, "mask")
+    if isinstance(second, int | float) and not isinstance(first, int | float):
+        if isinstance(test, Constant):
+            return masked_fill(g, yes, Constant(~test.tensor.bool()), second)
+        return broadcast(g, yes, test, f"where($2 > 0, $1, {number(second)})", "mask")
+    if isinstance(first, int | float) and not isinstance(second, int | float):
+        return masked_fill(g, no, test, first)
+    taken = broadcast(g, yes, test, "where($2 > 0, $1, 0)", "mask")
+    return broadcast(g, taken, broadcast(g, no, test, "where($2 > 0, 0, $1)", "mask"), "$1 + $2")
+
+
+MASK_CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("zeros_like", "new_zeros", "empty_like", "new_empty"), partial(alike, 0)),
+    **dict.fromkeys(("ones_like", "new_ones"), partial(alike, 1)),
+    **dict.fromkeys(("full_like", "new_full"), partial(alike, None)),
+    "masked_fill": masked_fill,
+    "where": where,
+}
+
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
+
+
+FULL = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div"}
+
+
+COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def binary(name: str, g: Builder, one: Any, two: Any, alpha: float = 1, **more: Any) -> Value:
+    """Adds a sum, difference, product, quotient or power of arrays and numbers."""
+    sign = SIGNS[name]
+    if more.get("rounding_mode") is not None:
+        return left(ROUNDED[more["rounding_mode"]], g, one, two)
+    plain = [isinstance(x, int | float) for x in (one, two)]
+    if plain[1] and name in ("mul", "div"):
+        return scaled(g, one, two if name == "mul" else 1 / two)
+    if plain[0] and name == "mul":
+        return scaled(g, two, one)
+    if plain[1]:
+        amount = two * alpha
+        if name in ("add", "sub") and amount == 0:
+            return g.value(one)
+        return mapped(g, one, f"$1 {sign} {number(amount)}")
+    if plain[0]:
+        return mapped(g, two, f"{number(one)} {sign} $1")
+    if alpha != 1:
+        return broadcast(g, one, two, f"$1 {sign} {number(alpha)} * $2")
+    if name == "add" and (masked := with_constant_mask(g, one, two)) is not None:
+        return masked
+    scalar = scalar_of(two)
+    if scalar is not None:
+        return binary(name, g, one, scalar)
+    return broadcast(g, one, two, f"$1 {sign} $2")
+
+
+def scaled(g: Builder, x: Operand, factor: float) -> Value:
+    """Multiplies by a number: 1 / √k is written as a power of the size of k."""
+    value = g.value(x)
+    for atoms in (g.summed.get(value.slot, ()), value.dims[-1] if value.dims else ()):
+        found = leaves(atoms)
+        root = len(found) == 1 and not found[0].group and found[0].size > 1
+        if root and math.isclose(factor, found[0].size ** -0.5, rel_tol=1e-7):
+            return _rooted(g, value, found)
+    return mapped(g, value, f"$1 * {number(factor)}") if factor != 1 else value
+
+
+def _rooted(g: Builder, x: Value, atoms: Dim) -> Value:
+    atoms[0].sealed = True
+    return g.each(lambda axes, arrays: Scale(axes(atoms)), x)
+
+
+def rsub(g: Builder, one: Any, two: Any, alpha: float = 1) -> Value:
+    return binary("sub", g, two, one, alpha=alpha) if alpha == 1 else g.refuse("rsub with alpha")
+
+
+def compared(name: str, g: Builder, one: Any, two: Any) -> Value:
+    """Adds a comparison; it gives a mask of whole numbers below 2."""
+    if not isinstance(two, int | float):
+        scalar = scalar_of(two)
+        if scalar is None:
+            return truth(g, one, two, f"$1 {COMPARED[name]} $2")
+        two = scalar
+    return as_mask(g, g.solid(g.value(one)), f"$1 {COMPARED[name]} {number(two)}")
+
+
+def as_mask(g: Builder, x: Value, formula: str) -> Value:
+    """Adds a formula that is 0 or 1."""
+    return explicit(g, [g.solid(x)], x.dims, formula, kind="bool")
+
+
+TESTED = {
+    "isnan": "$1 != $1",
+    "isinf": "abs($1) == inf",
+    "isfinite": "abs($1) < inf",
+    "isposinf": "$1 == inf",
+    "isneginf": "$1 == -inf",
+}
+ROUNDED = {"floor": "floor($1 / $2)", "trunc": "sign($1 / $2) * floor(abs($1 / $2))"}
+LEFT = {
+    "fmod": f"$1 - {ROUNDED['trunc']} * $2",
+    "remainder": f"$1 - {ROUNDED['floor']} * $2",
+}
+
+
+def tested(name: str, g: Builder, x: Operand) -> Value:
+    """Adds a mask of the numbers of one kind, such as those that are infinite."""
+    return as_mask(g, g.solid(g.value(x)), TESTED[name])
+
+
+def left(formula: str, g: Builder, one: Any, two: Any) -> Value:
+    """Adds a quotient of whole numbers, or what it leaves; of real ones rounding decides it."""
+    values = [g.value(x) for x in (one, two) if not isinstance(x, int | float)]
+    if any(value.slot.kind == "real" for value in values) or isinstance(one, int | float):
+        g.refuse("a rounded quotient of real numbers")
+    if isinstance(two, int | float):
+        return mapped(g, one, formula.replace("$2", number(two)))
+    return broadcast(g, one, two, formula)
+
+
+LOGIC = {"and": "min($1, $2)", "or": "max($1, $2)", "xor": "$1 != $2"}
+
+
+def logical(name: str, g: Builder, one: Operand, two: Any = None) -> Value:
+    """Adds a mask computed from one or two other masks."""
+    values = [g.value(x) for x in ((one,) if name == "not" else (one, two))]
+    if any(value.slot.kind != "bool" for value in values):
+        g.refuse("bits of whole numbers")
+    if name == "not":
+        return as_mask(g, values[0], "1 - $1")
+    return truth(g, values[0], values[1], LOGIC[name])
+
+
+def limit(name: str, g: Builder, one: Operand, two: Operand) -> Value:
+    """Adds the elementwise maximum or minimum."""
+    return broadcast(g, one, two, f"{name}($1, $2)")
+
+
+ARITHMETIC_CALLS: dict[str, Handler] = {
+    **{name: partial(binary, name) for name in SIGNS},
+    **{name: partial(compared, name) for name in COMPARED},
+    **{f"logical_{name}": partial(logical, name) for name in (*LOGIC, "not")},
+    "maximum": partial(limit, "max"),
+    "minimum": partial(limit, "min"),
+    **{name: partial(tested, name) for name in TESTED},
+    **{name: partial(left, formula) for name, formula in LEFT.items()},
+    "hypot": lambda g, one, two: broadcast(g, one, two, "sqrt($1 ** 2 + $2 ** 2)"),
+    "rsub": rsub,
+    **{full: partial(binary, name) for full, name in FULL.items()},
+}

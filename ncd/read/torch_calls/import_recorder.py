@@ -1,0 +1,752 @@
+"""Tensors while they are imported, the steps recorded, and changes of their dimensions."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Literal, NoReturn
+
+import torch
+from torch import Tensor
+
+from ncd.errors import NCDError
+from ncd.formulas.formula import parse
+from ncd.language.axes import LARGEST, Array, Signature, Type
+from ncd.language.terms import Id, Term, Then
+from ncd.ops import Einsum, Given, Group, Index, Map, Param, Rename, Split
+from ncd.ops.constant_array import MOST
+from ncd.read.torch_calls.dimension_atoms import (
+    VAGUE,
+    WIDE,
+    Atom,
+    CannotSplit,
+    Dim,
+    Dims,
+    every,
+    fresh,
+    group_of,
+    leaves,
+    make_group,
+    other_hint,
+    refine,
+    regrouped,
+    size,
+    unify,
+)
+
+
+class ImportFailed(NCDError):
+    """A module that cannot become a term, with the call that stands in the way.
+
+    Args:
+        fact: The fault.
+        cure: A way around it.
+        where: The module at fault.
+
+    Source: the errors of ``torch.export``.
+
+    >>> print(ImportFailed("it fails", where="layers.0"))
+    layers.0: it fails.
+    """
+
+
+Kind = Literal["real", "whole", "bool"]
+
+
+def kind_of(dtype: torch.dtype) -> Kind:
+    """Returns the kind of the numbers of a dtype.
+
+    >>> kind_of(torch.int64), kind_of(torch.float16)
+    ('whole', 'real')
+    """
+    if dtype == torch.bool:
+        return "bool"
+    return "real" if dtype.is_floating_point or dtype.is_complex else "whole"
+
+
+def are_places(x: Tensor) -> bool:
+    """Returns whether whole numbers may be places along an axis: neither below 0 nor huge.
+
+    >>> are_places(torch.tensor([0, 7])), are_places(torch.tensor([-1, 7]))
+    (True, False)
+    """
+    return int(x.min()) >= 0 and int(x.max()) < LARGEST
+
+
+Axes = Callable[[Iterable[Atom]], Array]  # the axes of some atoms, once they have names
+
+
+Make = Callable[[Axes, Sequence[Array]], Term]
+
+
+Handler = Callable[..., Any]  # reads a call: of the builder and the call's arguments
+Path = tuple[tuple[str, str], ...]  # the modules around a step: paths and classes
+
+
+class CannotImport(Exception):
+    """A call that has no op of its own here; it becomes a named box."""
+
+
+class Refused(Exception):
+    """Steps that the language rejects: the nodes of torch's graph, each with the reason."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__("; ".join(reasons.values()))
+        self.reasons = reasons
+
+
+@dataclass(eq=False)
+class Slot:
+    """An array of the term: its atoms in any order, and the bound of its whole numbers."""
+
+    atoms: Dim
+    kind: Kind = "real"
+    below: Atom | None = None
+
+    def on(self, atoms: Dim) -> Slot:
+        """Returns an array of the same kind of numbers on other atoms."""
+        return Slot(atoms, self.kind, self.below)
+
+
+@dataclass(eq=False)
+class Value:
+    """A tensor of torch: its dimensions, and the array that holds its numbers.
+
+    A dimension may have atoms that the array lacks; there its numbers are repeated.
+    """
+
+    dims: Dims
+    slot: Slot
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(map(size, self.dims))
+
+
+@dataclass(eq=False)
+class Constant:
+    """A tensor that depends on no input; a learned one has the ``name`` of its parameter.
+
+    ``buffer`` is the name of a tensor that the module keeps, but does not learn.
+    ``order`` are the dimensions of the parameter in the order of this tensor, ``rows`` the first
+    and last of its rows where it is a part of them.
+    """
+
+    tensor: Tensor
+    name: str = ""
+    order: tuple[int, ...] = ()
+    rows: tuple[int, int] | None = None
+    buffer: str = ""
+
+    def permuted(self, order: Sequence[int]) -> Constant:
+        """Returns the same tensor with its dimensions in another order."""
+        before = self.order or tuple(range(self.tensor.dim()))
+        turned = tuple(before[i] for i in order)
+        return Constant(self.tensor.permute(*order), self.name, turned, self.rows)
+
+    @property
+    def layer(self) -> str:
+        """The name of the parameter, with the place of a part of it."""
+        if self.rows is None:
+            return self.name
+        start, end = self.rows
+        name = self.name.removesuffix("_bias").removesuffix(".bias")
+        return f"{name.removesuffix('weight').rstrip('_.')}_{start // (end - start) + 1}"
+
+
+Operand = Value | Constant
+
+
+@dataclass(frozen=True, eq=False)
+class ImportStep:
+    """An op of the term: how it is made once the axes have names, and what it takes and gives.
+
+    ``weights`` are the module's tensors for its parameters, in their order.
+    """
+
+    make: Make
+    takes: tuple[Slot, ...]
+    gives: tuple[Slot, ...]
+    node: str
+    path: Path
+    weights: tuple[Constant, ...] = ()
+
+
+SAME = parse("$1")  # of a Map that gives its numbers as they are
+
+
+def reordered(array: Array, wanted: Array) -> Term:
+    """Returns the op that puts the axes of an array into another order."""
+    pair = Signature(Type((array,)), Type((wanted.with_axes(wanted),)))
+    if array.below is None:
+        return Einsum(pair)
+    return Map(Signature(Type((array,)), Type((Array(wanted, array.below),))), SAME)
+
+
+def in_order(array: Array, own: Array, term: Term) -> Term:
+    """Returns a term behind an op that puts some axes behind all others, in this order.
+
+    Returns the term itself where the array has these axes side by side in this order.
+    """
+    at = [array.names.index(name) for name in own.names]
+    if at == list(range(at[0], at[0] + len(at))) if at else True:
+        return term
+    rest = tuple(axis for axis in array if axis.name not in own.names)
+    return Then(reordered(array, Array((*rest, *own), array.below)), term)
+
+
+def first_that_fits(arrays: Sequence[Array], wanted: Array, *terms: Callable[[], Term]) -> Term:
+    """Returns the first term that takes these arrays and gives just the wanted axes."""
+    for make in terms[:-1]:
+        try:
+            term = make()
+            out = (Id(Type(arrays)) >> term).cod
+        except NCDError:
+            continue
+        if len(out) == 1 and out[0].names == wanted.names:
+            return term
+    return terms[-1]()
+
+
+def parameter_name(name: str, path: Path) -> str:
+    """Returns the name of a parameter in its block.
+
+    >>> parameter_name("h.0.attn.Q.weight", (("h.0.attn", "Attention"),))
+    'Q'
+    """
+    around = path[-1][0] if path else ""
+    own = name.removeprefix(f"{around}.") if around else name
+    return identifier(own.removesuffix(".weight").removesuffix("_weight"))
+
+
+def norm_name(name: str, path: Path) -> str:
+    """Returns the name of a norm in its block: that of its module, whatever its factor is called.
+
+    >>> norm_name("h.0.ln.gamma", (("h.0", "Block"),)), norm_name("gain", ())
+    ('ln', 'gain')
+    """
+    module = name.rpartition(".")[0]
+    inside = module and module != (path[-1][0] if path else "")
+    return parameter_name(module if inside else name, path)
+
+
+def identifier(text: str) -> str:
+    """Returns a text as a name for a layer."""
+    name = re.sub(r"\W+", "_", text).strip("_") or "layer"
+    name = f"n{name}" if name[0].isdigit() else name
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+@dataclass(eq=False)
+class Recorder:
+    """Records the steps of an import, one node of torch's graph after the other.
+
+    ``node``, ``path``, ``shape`` and ``dtype`` are those of the current node; ``shared`` are the
+    names of parameters that several nodes use. ``training`` is the mode of the module.
+    """
+
+    shared: frozenset[str] = frozenset()
+    steps: list[ImportStep] = field(default_factory=list)
+    inputs: list[Slot] = field(default_factory=list)
+    boxes: dict[str, tuple[str, str]] = field(default_factory=dict)  # function and reason
+    drawn: list[str] = field(default_factory=list)  # calls whose random numbers are kept
+    training: bool = True
+    node: str = ""
+    path: Path = ()
+    shape: tuple[int, ...] = ()
+    dtype: torch.dtype = torch.float32
+    used: frozenset[int] = frozenset()  # which of several results of the current node
+    layer_axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by their weights
+    heads: Mapping[str, int] = field(default_factory=dict)  # of attention, by modules' paths
+    summed: dict[Slot, Dim] = field(default_factory=dict)  # over which a product has summed
+    _places: int = 0
+    _params: dict[str, Value] = field(default_factory=dict)
+
+    # steps ----------------------------------------------------------------------------------------
+
+    def meet(self, atoms: Iterable[Atom]) -> None:
+        """Records that these atoms occur in one array, so that they must be different axes."""
+        self._places += 1
+        for atom in leaves(atoms):
+            atom.places.add(self._places)
+
+    def slot(self, dims: Dims, kind: Kind = "real", below: Atom | None = None) -> Slot:
+        return Slot(every(dims), kind, below)
+
+    def step(
+        self,
+        make: Make,
+        takes: Sequence[Value],
+        gives: Sequence[Slot],
+        weights: Sequence[Constant] = (),
+        also: Iterable[Atom] = (),
+        path: Path | None = None,
+    ) -> None:
+        """Adds a step; ``also`` are further atoms that it names."""
+        slots = tuple(value.slot for value in takes)
+        self.meet([*also, *(atom for slot in (*slots, *gives) for atom in slot.atoms)])
+        where = self.path if path is None else path
+        self.steps.append(ImportStep(make, slots, tuple(gives), self.node, where, tuple(weights)))
+
+    def op(
+        self,
+        make: Make,
+        takes: Sequence[Value],
+        dims: Dims,
+        weights: Sequence[Constant] = (),
+        kind: Kind = "real",
+        below: Atom | None = None,
+    ) -> Value:
+        """Adds a step with one result, and returns it."""
+        slot = self.slot(dims, kind, below)
+        self.step(make, takes, [slot], weights, every(dims))
+        return Value(dims, slot)
+
+    def each(self, make: Make, x: Value) -> Value:
+        """Adds a step on each number of an array; where it is repeated, so is the result."""
+        slot = Slot(x.slot.atoms)
+        self.step(make, [x], [slot], also=every(x.dims))
+        return Value(x.dims, slot)
+
+    def first_of(self, x: Value, gone: set[Atom]) -> Value:
+        """Returns the value at the only place of some axes of size 1."""
+        held = [atom for atom in leaves(x.slot.atoms) if atom in gone]
+        dims = tuple(tuple(a for a in leaves(dim) if a not in gone) for dim in x.dims)
+        if not held:
+            return Value(dims, x.slot)
+        slot = x.slot.on(tuple(a for a in leaves(x.slot.atoms) if a not in gone))
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            (array,), names = arrays, {axes((atom,))[0].name: 0 for atom in held}
+            left = array.with_axes(axis for axis in array if axis.name not in names)
+            return Index(Signature(Type((array,)), Type((left,))), names)
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def axis_hint(self, weight: Constant, at: int, usual: str) -> str:
+        """Returns the name that a source gives to a dimension of a layer's weight."""
+        names = self.layer_axes.get(weight.name, ())
+        return names[at] if at < len(names) and names[at] and weight.rows is None else usual
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raises CannotImport, so that the current node becomes a box."""
+        raise CannotImport(why)
+
+    def mark(self) -> tuple[int, dict[str, Value]]:
+        """Returns the present state, for :meth:`back_to`."""
+        return len(self.steps), dict(self._params)
+
+    def back_to(self, mark: tuple[int, dict[str, Value]]) -> None:
+        """Drops the steps since a mark."""
+        del self.steps[mark[0] :]
+        self._params = dict(mark[1])
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of numbers that the current node gives in torch."""
+        return kind_of(self.dtype)
+
+    @staticmethod
+    def bound(kind: Kind) -> Atom | None:
+        """Returns a bound for numbers of a kind of which nothing else is known."""
+        return {"real": None, "whole": Atom(WIDE, "whole"), "bool": Atom(2, "bit")}[kind]
+
+    # constants ------------------------------------------------------------------------------------
+
+    def value(self, x: Operand) -> Value:
+        """Returns a tensor as an array of the term; a constant one gets a step."""
+        if isinstance(x, Value):
+            return x
+        if x.name:
+            return self._parameter(x)
+        tensor = x.tensor
+        if not tensor.numel():
+            self.refuse("an array without numbers")
+        dims = tuple(fresh(n) for n in tensor.shape)
+        kind = kind_of(tensor.dtype)
+        if kind == "whole" and not are_places(tensor):
+            kind = "real"
+        if kind == "real" and bool(tensor.isnan().any()):
+            self.refuse("a constant that holds NaN, which has no spelling in a term")
+        below = None if kind == "real" else Atom(_bound(tensor), "bound")
+        line = _line(tensor) if kind == "whole" and len(every(dims)) == 1 else None
+        numbers = tuple(tensor.detach().double().reshape(-1).tolist())
+        if line is None and len(numbers) > MOST:
+            self.refuse("a constant of more than a million numbers")
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            bound = axes((below,))[0] if below is not None else None
+            return _constant(Array(axes(every(dims)), bound), numbers, line)
+
+        return self.op(make, (), dims, kind=kind, below=below)
+
+    def _parameter(self, x: Constant) -> Value:
+        """Returns a learned array; one step for all that use it."""
+        if x.layer not in self._params:
+            order = x.order or tuple(range(x.tensor.dim()))
+            back = [order.index(i) for i in range(len(order))]
+            own = Constant(x.tensor.permute(*back) if back else x.tensor, x.name, rows=x.rows)
+            dims = tuple(fresh(n) for n in own.tensor.shape)
+            if not own.tensor.is_floating_point():
+                return self.value(Constant(x.tensor))
+            slot = self.slot(dims)
+            path = () if x.name in self.shared else self.path
+            name = parameter_name(x.layer, path)
+
+            def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+                return Param(axes(every(dims)), name)
+
+            self.step(make, (), [slot], [own], path=path)
+            self._params[x.layer] = Value(dims, slot)
+        found = self._params[x.layer]
+        order = x.order or tuple(range(len(found.dims)))
+        return Value(tuple(found.dims[i] for i in order), found.slot)
+
+
+def _bound(tensor: Tensor) -> int:
+    """Returns a number that all whole numbers of a constant are below, at least 2."""
+    return max(2, int(tensor.max()) + 1)
+
+
+def _constant(array: Array, numbers: tuple[float, ...], line: tuple[int, int] | None) -> Term:
+    """Returns a constant array: positions by a formula, one number, or all that it holds."""
+    pattern = Signature(Type(), Type((array,)))
+    if line is not None:
+        start, step = line
+        name = array[0].identifier
+        formula = f"{step} * {name}" if step != 1 else name
+        return Map(pattern, parse(f"{formula} + {start}" if start else formula), "positions")
+    if array.below is None and len(set(numbers)) == 1 and isfinite(numbers[0]):
+        return Map(pattern, parse(f"{numbers[0]:.17g}"))
+    return Given(array, "constant", numbers)
+
+
+def _line(tensor: Tensor) -> tuple[int, int] | None:
+    """Returns start and step if the numbers are evenly spaced and rising, else None."""
+    flat = tensor.reshape(-1)
+    if len(flat) < 2:
+        return None
+    steps = flat[1:] - flat[:-1]
+    step = int(steps[0])
+    return (int(flat[0]), step) if step > 0 and bool((steps == step).all()) else None
+
+
+@dataclass(eq=False)
+class GroupChanges(Recorder):
+    """Records the steps that make spatial groups, and that split them."""
+
+    def whole_groups(self, x: Value, *parts: Iterable[Dim]) -> Value:
+        """Returns the value with plain atoms for each spatial group that no part has whole."""
+        sets = [{*every(part)} for part in parts]
+        held = leaves(x.slot.atoms)
+        for atom in held:
+            group = group_of(atom)
+            first = group and group[0] is atom and {*group} <= {*held}
+            if first and not any({*group} <= some for some in sets):
+                x = self.split_group(x, group)
+        return x
+
+    def split_group(self, x: Value, group: Dim) -> Value:
+        """Returns the value with plain atoms in place of a spatial group."""
+        new = tuple(Atom(atom.size, atom.hint) for atom in group)
+        pairs = dict(zip(group, new, strict=True))
+        dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
+        own = tuple(pairs.get(a, a) for a in leaves(x.slot.atoms))
+        slot = x.slot.on(own)
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            return Split(Signature(Type((axes(group),)), Type((axes(new),))))
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def always_together(self, atoms: Dim) -> bool:
+        """Returns whether every array so far has all of these atoms or none; inputs, in order."""
+        slots = [slot for step in self.steps for slot in (*step.takes, *step.gives)]
+        slots += self.inputs
+        if any(len(set(atoms) & set(leaves(s.atoms))) not in (0, len(atoms)) for s in slots):
+            return False
+        given = [leaves(s.atoms) for s in self.inputs]
+        ordered = (own[own.index(atoms[0]) :] for own in given if atoms[0] in own)
+        return all(own[: len(atoms)] == atoms for own in ordered)
+
+    def new_group(self, x: Value, group: Dim) -> Value:
+        """Returns the value with a new spatial group in place of some plain atoms."""
+        new = tuple(Atom(atom.size, atom.hint) for atom in group)
+        make_group(new)
+        flat = (Atom(size(group)),)
+        pairs = dict(zip(group, new, strict=True))
+        dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
+        rest = tuple(a for a in leaves(x.slot.atoms) if a not in group)
+
+        def merge(axes: Axes, arrays: Sequence[Array]) -> Term:
+            own = axes(group)
+            term: Term = Group(Signature(Type((own,)), Type((axes(flat),))))
+            return in_order(arrays[0], own, term)
+
+        def part(axes: Axes, arrays: Sequence[Array]) -> Term:
+            return Split(Signature(Type((axes(flat),)), Type((axes(new),))))
+
+        middle, slot = x.slot.on((*rest, *flat)), x.slot.on((*rest, *new))
+        self.step(merge, [x], [middle])
+        self.step(part, [Value((), middle)], [slot])
+        return Value(dims, slot)
+
+
+@dataclass(eq=False)
+class Builder(GroupChanges):
+    """Records steps, and changes the dimensions of values where an op needs it."""
+
+    def call(self, dim: Dim, hint: str) -> None:
+        """Suggests a name for the last part of a dimension, unless it has a better one."""
+        parts = leaves(dim)
+        if parts and parts[-1].hint in VAGUE:
+            parts[-1].hint = hint
+
+    def recall(self, dim: Dim, hint: str) -> None:
+        """Suggests another name for the side of an image that turns out to be none."""
+        for atom in leaves(dim)[-1:]:
+            if atom.hint in ("h", "w") and not atom.group:
+                atom.hint = hint
+
+    def renamed(self, x: Value, old: Dim, new: Dim) -> Value:
+        """Returns the value with other atoms in place of some."""
+        ones = size(old) == 1
+        pairs = dict(zip(leaves(old), leaves(new), strict=False) if ones else refine(old, new))
+        dims = tuple(tuple(pairs.get(leaf, leaf) for leaf in leaves(dim)) for dim in x.dims)
+        own = leaves(x.slot.atoms)
+        if not set(pairs) & set(own):
+            return Value(dims, x.slot)
+        slot = x.slot.on(tuple(pairs.get(a, a) for a in own))
+        mine = tuple(atom for atom in pairs if atom in own)
+        twin = tuple(pairs[atom] for atom in mine)
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            one, two = axes(mine), axes(twin)
+            pattern = Signature(Type((one,)), Type((two,)))
+            return Rename(pattern) if len(two) == len(one) else Split(pattern)
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def apart(self, x: Value, dim: Dim) -> Value:
+        """Returns the value with new atoms in place of those of a dimension."""
+        new = {atom: Atom(atom.size, other_hint(atom.hint)) for atom in leaves(dim)}
+        for atom in leaves(dim):
+            group = group_of(atom)
+            if set(group) - set(new):
+                self.refuse("one side of a group that is renamed")
+            if group and group[0] is atom:
+                make_group(tuple(new[one] for one in group))
+        return self.renamed(x, dim, tuple(new[atom] for atom in leaves(dim)))
+
+    def same(self, x: Value, old: Dim, new: Dim) -> Value:
+        """Returns the value with ``new`` in place of its dimension ``old`` of the same size."""
+        at = x.dims.index(old)
+        try:
+            x = self._with_groups(x, old, new)
+            old = x.dims[at]
+            return x if unify(new, old) else self.renamed(x, old, new)
+        except CannotSplit:
+            x = self.shaped(x, at, new)
+            old = x.dims[at]
+            return x if unify(new, old) else self.renamed(x, old, new)
+
+    def _with_groups(self, x: Value, old: Dim, new: Dim) -> Value:
+        """Returns the value with a spatial group in a dimension where another one has it whole.
+
+        Plain atoms that are always together stay: they become one when the dimensions are unified.
+        """
+        pairs = refine(old, new) if size(old) > 1 else []
+        mine, other = (tuple(pair[side] for pair in pairs) for side in (0, 1))
+        for plain, grouped in ((mine, other), (other, mine)):
+            for i, atom in enumerate(grouped):
+                group = group_of(atom)
+                part, whole = (some[i : i + len(group)] for some in (plain, grouped))
+                if not group or whole != group or any(a.group for a in part):
+                    continue
+                if not self.always_together(part):
+                    x = self.solid(x)
+                    x = self.split_group(x, group) if plain is other else self.new_group(x, part)
+        return x
+
+    def shaped(self, x: Value, at: int, like: Dim) -> Value:
+        """Returns the value with a dimension split into the same sizes as another one."""
+        wanted = [atom for atom in leaves(like) if atom.size > 1]
+        if len(wanted) == 1 and not wanted[0].group:
+            return self.single(x, at)
+        x = self.loose(x)
+        parts = regrouped((x.dims[at],), [atom.size for atom in wanted])
+        x = Value((*x.dims[:at], *parts, *x.dims[at + 1 :]), x.slot)
+        for i, part in enumerate(parts):
+            if len(leaves(part)) > 1:
+                x = self.single(x, at + i)
+        own = x.dims[at : at + len(wanted)]
+        x = Value((*x.dims[:at], every(own), *x.dims[at + len(wanted) :]), x.slot)
+        for i, atom in enumerate(wanted):
+            group = group_of(atom)
+            if group[:1] == (atom,) and tuple(wanted[i : i + len(group)]) == group:
+                x = self.new_group(x, leaves(x.dims[at])[i : i + len(group)])
+        return x
+
+    def aligned(self, x: Value, y: Value) -> tuple[Value, Value, Dims]:
+        """Returns two values that are broadcast together, and the dimensions of the result."""
+        x, y = self._repeatable(x, y), self._repeatable(y, x)
+        x, y = self._without_sides(x, y), self._without_sides(y, x)
+        rank = max(len(x.dims), len(y.dims))
+        out: list[Dim] = []
+        for i in range(-rank, 0):
+            one = x.dims[i] if -i <= len(x.dims) else ()
+            two = y.dims[i] if -i <= len(y.dims) else ()
+            if one and two and size(one) == size(two):
+                y = self.same(y, two, one)
+                two = y.dims[i]
+            if two and not one and {*leaves(two)} & {*every(x.dims)}:
+                y = self.apart(y, two)
+                two = y.dims[i]
+            out.append(max(one, two, key=lambda dim: (size(dim), len(leaves(dim)))))
+        return x, y, tuple(out)
+
+    def _repeatable(self, x: Value, y: Value) -> Value:
+        """Returns the value without the axes of size 1 along which another is longer."""
+        longer = {-i for i in range(1, len(y.dims) + 1) if size(y.dims[-i]) > 1}
+        ones = [at for at in longer if -at <= len(x.dims) and size(x.dims[at]) == 1]
+        return self.without_ones(x, ones)
+
+    def without_ones(self, x: Value, places: Sequence[int]) -> Value:
+        """Returns the value without the axes of some dimensions, which have size 1."""
+        at = [i % len(x.dims) for i in places]
+        if any(group_of(atom) for i in at for atom in leaves(x.dims[i])):
+            x = self.ungrouped(x)
+        return self.first_of(x, {atom for i in at for atom in leaves(x.dims[i])})
+
+    def without_units(self, x: Value, kept: set[Atom]) -> Value:
+        """Returns the value without axes of size 1 that share a dimension with others."""
+        wide = [leaves(dim) for dim in x.dims if size(dim) > 1]
+        gone = {a for dim in wide for a in dim if a.size == 1 and not a.group} - kept
+        return self.first_of(x, gone) if gone else x
+
+    def _without_sides(self, x: Value, y: Value) -> Value:
+        """Returns the value without spatial groups of which another has one side by itself."""
+        both = range(1, min(len(x.dims), len(y.dims)) + 1)
+        plain: Dim = ()  # the atoms that meet sides
+        for i in both:
+            mine, other = leaves(x.dims[-i]), leaves(y.dims[-i])
+            part = any({*group_of(atom)} - {*mine} for atom in mine)
+            turned = {*other} & {*every(x.dims)} - {*mine}
+            if part and any(atom in turned if atom.group else atom.alone for atom in other):
+                return self.ungrouped(x)
+            plain = (*(a for a in other if part and a.size > 1 and not a.group), *plain)
+        if plain and not self.always_together(plain):
+            return self.ungrouped(x)
+        long = {-i for i in both if size(x.dims[-i]) == size(y.dims[-i])}
+        places = range(-len(x.dims), 0)
+        met, rest = ([x.dims[i] for i in places if (i in long) is here] for here in (True, False))
+        return self.whole_groups(x, met, rest)
+
+    def solid(self, x: Value) -> Value:
+        """Returns the value with every atom of its dimensions in its array."""
+        own = set(leaves(x.slot.atoms))
+        lacks = tuple(atom for atom in every(x.dims) if atom not in own)
+        if not lacks:
+            return x
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            (array,) = arrays
+            out = Array((*axes(lacks), *array), array.below)
+            return Map(Signature(Type((array,)), Type((out,))), SAME)
+
+        return self.op(make, [x], x.dims, kind=x.slot.kind, below=x.slot.below)
+
+    def single(self, x: Value, at: int, alone: bool = True) -> Value:
+        """Returns the value with one plain atom for a dimension, merged if it has several.
+
+        It is to be named by itself, unless it is not ``alone``.
+        """
+        x = self.solid(x)
+        at %= len(x.dims)
+        if any(set(group_of(atom)) - {*leaves(x.dims[at])} for atom in leaves(x.dims[at])):
+            x = self.ungrouped(x)
+        dim = leaves(x.dims[at])
+        if len(dim) == 1 and not dim[0].group:
+            dim[0].sealed, dim[0].alone = True, dim[0].alone or alone
+            return x
+        if not dim:
+            return self._unsqueezed(x, [at], alone)
+        places = "m" if any(atom.hint == "c" for atom in dim) else "p"
+        hint = dim[0].hint if len(dim) == 1 else places
+        new = (Atom(size(dim), hint, sealed=True, alone=alone),)
+        dims = (*x.dims[:at], new, *x.dims[at + 1 :])
+        rest = tuple(atom for atom in leaves(x.slot.atoms) if atom not in dim)
+        slot = x.slot.on((*rest, *new))
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            own = axes(dim)
+            term: Term = Group(Signature(Type((own,)), Type((axes(new),))))
+            return in_order(arrays[0], own, term)
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def _unsqueezed(self, x: Value, places: Sequence[int], alone: bool = True) -> Value:
+        """Returns the value with an axis of size 1 for some dimensions that have none."""
+        new = {at: Atom(1, "one", sealed=True, alone=alone) for at in places}
+        dims = tuple((new[i],) if i in new else dim for i, dim in enumerate(x.dims))
+
+        def add(axes: Axes, arrays: Sequence[Array]) -> Term:
+            (array,) = arrays
+            out = Array((*array, *axes(new.values())), array.below)
+            return Map(Signature(Type((array,)), Type((out,))), SAME, "unsqueeze")
+
+        return self.op(add, [x], dims, kind=x.slot.kind, below=x.slot.below)
+
+    def as_shaped(self, x: Value) -> Value:
+        """Returns the value with one axis for each dimension; those of a spatial group are one."""
+        x = self.solid(x)
+        if ones := [at for at, dim in enumerate(x.dims) if not leaves(dim)]:
+            x = self._unsqueezed(x, ones)
+        for at in range(len(x.dims)):
+            dim = leaves(x.dims[at])
+            group = group_of(dim[0]) if len(dim) == 1 else ()
+            i = group.index(dim[0]) if group else 0
+            around = x.dims[at - i : at - i + len(group)] if at >= i else ()
+            if len(dim) != 1 or every(around) != group:
+                x = self.single(x, at)
+        return x
+
+    def loose(self, x: Value) -> Value:
+        """Returns the value with atoms that can be split in place of those that cannot."""
+        x = self.ungrouped(x)
+        for atom in leaves(x.slot.atoms):
+            if atom.sealed:
+                x = self.renamed(x, (atom,), (Atom(atom.size, atom.hint),))
+        return x
+
+    def ungrouped(self, x: Value) -> Value:
+        """Returns the value with plain atoms in place of its spatial groups."""
+        x = self.solid(x)
+        for atom in leaves(x.slot.atoms):
+            group = group_of(atom)
+            if group and group[0] is atom:
+                x = self.split_group(x, group)
+        return x
+
+    def grouped(self, x: Value, places: Sequence[int]) -> Value:
+        """Returns the value with a spatial group for some neighbouring dimensions."""
+        atoms = tuple(leaf for at in places for leaf in leaves(x.dims[at]))
+        if atoms and group_of(atoms[0]) == atoms and len(atoms) == len(places):
+            return self.solid(x)
+        x = self.ungrouped(x)
+        for at in places:
+            x = self.single(x, at, alone=False)
+        group = tuple(leaves(x.dims[at])[0] for at in places)
+        if len(set(group)) < len(group):
+            self.refuse("positions that are one and the same axis")
+        if self.always_together(group) and not any(atom.alone for atom in group):
+            make_group(group)
+            return x
+        return self.new_group(x, group)

@@ -1,0 +1,184 @@
+"""Reads embeddings and other lookups of rows by whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ncd.language.axes import Array, Signature, Type
+from ncd.language.terms import Term
+from ncd.ops import Index
+from ncd.read.torch_calls.dimension_atoms import every, leaves, size
+from ncd.read.torch_calls.elementwise_calls import bounded
+from ncd.read.torch_calls.import_recorder import Axes, Builder, Constant, Handler, Operand, Value
+from ncd.read.torch_calls.product_calls import reduced
+from ncd.read.torch_calls.shape_calls import part_of, view_as
+
+
+def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
+    rows = g.value(table)
+    if not rows.dims or not rows.dims[0]:
+        g.refuse("a table without rows")
+    rows = g.single(rows, 0)
+    (vocabulary,) = leaves(rows.dims[0])
+    learned = isinstance(table, Constant)
+    usual = "v" if not isinstance(places, Constant) else "p"  # a table of positions
+    vocabulary.hint = vocabulary.hint or (g.axis_hint(table, 0, usual) if learned else usual)
+    vocabulary.sealed = True
+    depth = rows.dims[1:]
+    for atom in every(depth)[-1:]:
+        atom.hint = atom.hint or (g.axis_hint(table, 1, "m") if learned else "m")
+    at = g.solid(g.value(places))
+    if at.slot.kind == "real":
+        g.refuse("places that are real numbers")
+    at = bounded(g, at, vocabulary)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        spots, entries = arrays
+        wide = tuple(axis for axis in entries if axis.name != axes((vocabulary,))[0].name)
+        out = Array((*spots, *wide), entries.below)
+        return Index(Signature(Type(arrays), Type((out,))))
+
+    kind, below = rows.slot.kind, rows.slot.below
+    return g.op(make, [at, rows], (*at.dims, *depth), kind=kind, below=below)
+
+
+def selected(g: Builder, x: Operand, at: int, places: Operand) -> Value:
+    """Adds a lookup by an array of positions along any dimension."""
+    table, count = g.value(x), len(g.value(places).dims)
+    if not table.dims:
+        g.refuse("positions in one number")
+    at %= len(table.dims)
+    turned = Value((table.dims[at], *table.dims[:at], *table.dims[at + 1 :]), table.slot)
+    found = embedding(g, turned, places)
+    spots, rest = found.dims[:count], found.dims[count:]
+    return Value((*rest[:at], *spots, *rest[at:]), found.slot)
+
+
+def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
+    """Adds a lookup by an array of positions along one dimension."""
+    given = [i for i, place in enumerate(places) if place is not None]
+    if len(given) > 1:
+        return _outer(g, x, given, [places[at] for at in given])
+    if len(given) != 1 or not isinstance(places[given[0]], Value | Constant):
+        g.refuse("positions along several dimensions")
+    at, chosen = given[0], places[given[0]]
+    if isinstance(chosen, Constant) and not chosen.name:
+        if chosen.tensor.dtype == torch.bool:
+            g.refuse("a choice by a mask")
+        chosen = Constant(_from_start(chosen.tensor, size(g.value(x).dims[at])))
+        if (start := _run(chosen.tensor)) is not None:
+            return part_of(g, x, at, start, start + len(chosen.tensor))
+    return selected(g, x, at, chosen)
+
+
+def _outer(g: Builder, x: Operand, dims: Sequence[int], places: Sequence[Any]) -> Operand:
+    """Adds lookups along neighbouring dimensions, each by positions that the others do not share.
+
+    Such positions are ``[[0], [2]]`` and ``[1, 3]``: rows 0 and 2, and columns 1 and 3.
+    """
+    known = [one.tensor for one in places if isinstance(one, Constant) and not one.name]
+    beside = list(dims) == list(range(dims[0], dims[0] + len(dims)))
+    whole = all(not one.is_floating_point() and one.dtype != torch.bool for one in known)
+    if len(known) < len(dims) or not beside or not whole:
+        g.refuse("positions along several dimensions")
+    rank = max(one.dim() for one in known)
+    wide = [one.reshape((1,) * (rank - one.dim()) + tuple(one.shape)) for one in known]
+    own = [[i for i, n in enumerate(one.shape) if n > 1] for one in wide]
+    order = [i for some in own for i in some]
+    if order != sorted(set(order)):
+        g.refuse("positions that several dimensions share")
+    value = g.value(x)
+    for at, one in reversed([*zip(dims, wide, strict=True)]):
+        flat = _from_start(one.squeeze(), size(value.dims[at]))
+        value = selected(g, value, at, Constant(flat))
+    return view_as(g, value, g.shape)
+
+
+def gathered(g: Builder, x: Operand, at: int, places: Operand, **more: Any) -> Operand:
+    """Adds a lookup along one dimension that is matched along all others."""
+    if isinstance(x, Constant) and not x.name and x.tensor.numel():
+        first = x.tensor.reshape(-1)[0]
+        if bool((x.tensor == first).all()):  # the same number, wherever it is looked up
+            return Constant(first.expand(g.shape).clone())
+    table, spots = g.solid(g.value(x)), g.solid(g.value(places))
+    at %= len(table.dims)
+    table = g.single(table, at)
+    if spots.dims[at] and {*leaves(spots.dims[at])} & {*every(table.dims)}:
+        spots = g.apart(spots, spots.dims[at])
+    for i, dim in enumerate(table.dims):
+        if i != at and size(dim) != size(spots.dims[i]):
+            g.refuse("a lookup in a part of the rows")
+        if i != at and dim:
+            spots = g.same(spots, spots.dims[i], dim)
+    (along,) = leaves(table.dims[at])
+    spots = bounded(g, g.solid(spots), along)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        chosen, rows = arrays
+        rest = [a for a in rows if a.name not in (*chosen.names, axes((along,))[0].name)]
+        out = Array((*chosen, *rest), rows.below)
+        return Index(Signature(Type(arrays), Type((Array(out, rows.below),))))
+
+    return g.op(make, [spots, table], spots.dims, kind=table.slot.kind, below=table.slot.below)
+
+
+def _from_start(places: Tensor, count: int) -> Tensor:
+    """Returns positions counted from the start; negative ones are counted from the end."""
+    return torch.where(places < 0, places + count, places)
+
+
+def _run(places: Tensor) -> int | None:
+    """Returns the first of consecutive positions, or None."""
+    if places.dim() != 1 or not len(places) or bool((places.diff() != 1).any()):
+        return None
+    return int(places[0])
+
+
+def bag(
+    g: Builder,
+    table: Any,
+    places: Operand,
+    offsets: Any,
+    scaled: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    weights: Any = None,
+    last: bool = False,
+    padded: int | None = -1,
+) -> tuple[Value | None, ...]:
+    """Adds sums, means or largest numbers of the rows of bags of one length."""
+    starts = offsets.tensor.tolist() if isinstance(offsets, Constant) else []
+    count = size(g.value(places).dims[0])
+    each = count // max(1, len(starts))
+    even = starts == [*range(0, count, each or 1)][: len(starts)] and each * len(starts) == count
+    if not starts or not even or last or weights is not None or padded not in (None, -1):
+        g.refuse("bags of several lengths, or with weights")
+    rows = view_as(g, g.value(places), (len(starts), each))
+    found = embedding(g, table, rows)
+    how = ("sum", "mean", "amax")[mode]
+    return reduced(how, g, found, 1), None, None, None
+
+
+def unfolded(g: Builder, x: Operand, at: int, length: int, step: int) -> Value:
+    """Adds the windows of a dimension, whose places become the last dimension."""
+    value = g.value(x)
+    at %= len(value.dims)
+    starts = torch.arange(0, size(value.dims[at]) - length + 1, step)
+    found = selected(g, value, at, Constant(starts[:, None] + torch.arange(length)))
+    order = (*found.dims[: at + 1], *found.dims[at + 2 :], found.dims[at + 1])
+    return Value(order, found.slot)
+
+
+LOOKUP_CALLS: dict[str, Handler] = {
+    "unfold": unfolded,
+    **dict.fromkeys(("embedding_bag", "_embedding_bag"), bag),
+    "_unsafe_index": indexed,
+    "embedding": embedding,
+    "gather": gathered,
+    "index": indexed,
+    "index_select": selected,
+}

@@ -1,0 +1,240 @@
+"""Reads norms over channels, layers and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import torch
+
+from ncd.language.axes import Array
+from ncd.language.terms import Term
+from ncd.ops import BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from ncd.read.torch_calls.dimension_atoms import Dim, every, group_of, leaves
+from ncd.read.torch_calls.elementwise_calls import broadcast, mapped
+from ncd.read.torch_calls.import_recorder import (
+    Axes,
+    Builder,
+    Constant,
+    Handler,
+    Operand,
+    Value,
+    in_order,
+    norm_name,
+    parameter_name,
+)
+from ncd.read.torch_calls.product_calls import along, own, reduced
+from ncd.read.torch_calls.shape_calls import view_as
+from ncd.read.torch_calls.window_calls import as_signal
+
+
+def layer_norm(
+    g: Builder,
+    x: Operand,
+    shape: Sequence[int],
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *more: Any,
+) -> Value:
+    k = len(shape)
+    value = _whole_groups(g, g.solid(g.value(x)), k)
+    atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in leaves(dim))
+    if not atoms:
+        g.refuse("a norm of one number")
+    given = [one for one in (weight, bias) if one is not None]
+    if all(own(g, one) for one in given) and given != [bias]:
+        name = norm_name(weight.layer, g.path) if given else "norm"
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            term = LayerNorm(axes(atoms), name, eps, bias is not None or not given, bool(given))
+            return in_order(arrays[0], axes(atoms), term)
+
+        return g.op(make, [value], value.dims, given)
+    found = standardised(g, value, atoms, eps)
+    for other, sign in ((weight, "*"), (bias, "+")):
+        if other is not None:
+            found = broadcast(g, found, other, f"$1 {sign} $2")
+    return found
+
+
+def _whole_groups(g: Builder, x: Value, count: int) -> Value:
+    """Returns the value without spatial groups that the last dimensions have one side of."""
+    at = len(x.dims) - count
+    return g.whole_groups(x, x.dims[:at], x.dims[at:])
+
+
+def standardised(g: Builder, x: Value, atoms: Dim, eps: float) -> Value:
+    """Returns an array minus its mean along some atoms, over its deviation."""
+    shifted = broadcast(g, x, along("mean", g, x, atoms), "$1 - $2")
+    variance = along("mean", g, mapped(g, shifted, "$1 ** 2"), atoms)
+    return broadcast(g, shifted, variance, f"$1 / sqrt($2 + {eps!r})", "normalise")
+
+
+def group_norm(
+    g: Builder,
+    x: Operand,
+    groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *more: Any,
+) -> Value:
+    """Adds a group norm; as separate steps if its weights are shared."""
+    value = g.solid(g.value(x))
+    shape = value.shape
+    if own(g, weight) and own(g, bias) and len(shape) > 2 and shape[1] > 1:
+        return _of_groups(g, value, groups, weight, bias, eps)
+    parted = view_as(g, value, (shape[0], groups, shape[1] // groups, *shape[2:]))
+    atoms = every(parted.dims[2:])
+    if not atoms:
+        g.refuse("a norm of one number")
+    found = view_as(g, standardised(g, parted, atoms, eps), shape)
+    for other, sign in ((weight, "*"), (bias, "+")):
+        if other is not None:
+            row = g.value(other)
+            column = Value((*row.dims, *((),) * (len(shape) - 2)), row.slot)
+            found = broadcast(g, found, column, f"$1 {sign} $2")
+    return found
+
+
+def _of_groups(
+    g: Builder, x: Value, groups: int, weight: Constant, bias: Constant, eps: float
+) -> Value:
+    if len(x.dims) == 3:
+        as_signal(x)
+    x = g.single(x, 1)
+    (channel,), places = leaves(x.dims[1]), every(x.dims[2:])
+    if not places:
+        g.refuse("a norm of one position")
+    name = parameter_name(weight.layer, g.path)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        order = axes((channel, *places))
+        return in_order(arrays[0], order, GroupNorm(order, name, groups, eps))
+
+    return g.op(make, [x], x.dims, [weight, bias])
+
+
+def rms_norm(
+    g: Builder, x: Operand, shape: Sequence[int], weight: Any = None, eps: Any = None
+) -> Value:
+    value = _whole_groups(g, g.solid(g.value(x)), len(shape))
+    eps = torch.finfo(torch.float32).eps if eps is None else eps
+    atoms = every(value.dims[len(value.dims) - len(shape) :])
+    if not atoms:
+        g.refuse("a norm of one number")
+    if not own(g, weight):
+        squares = along("mean", g, mapped(g, value, "$1 ** 2"), atoms)
+        found = broadcast(g, value, squares, f"$1 / sqrt($2 + {eps!r})", "normalise")
+        return found if weight is None else broadcast(g, found, weight, "$1 * $2")
+    name = norm_name(weight.layer, g.path)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return in_order(arrays[0], axes(atoms), RMSNorm(axes(atoms), name, eps))
+
+    return g.op(make, [value], value.dims, [weight])
+
+
+def batch_norm(
+    g: Builder,
+    x: Operand,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *more: Any,
+) -> Value:
+    """Adds a batch norm; a module in evaluation mode uses the statistics that it has kept."""
+    if mean is None:
+        return _channel_norm(g, x, weight, bias, eps, [0, *range(2, len(g.shape))])
+    learned = [one for one in (weight, bias) if one is not None]
+    plain = len(learned) != 1 and all(own(g, one) for one in learned) and mean is not None
+    value = g.solid(g.value(x))
+    if not plain or len(value.dims) < 2:
+        g.refuse("a batch norm with shared parameters or without statistics")
+    if training is not g.training:
+        g.refuse("a batch norm whose mode is not that of the whole module")
+    if prod(value.shape) == value.shape[1]:
+        g.refuse("a batch norm of one number for each channel")
+    if len(value.dims) == 3:
+        as_signal(value)
+    value = g.single(value, 1)
+    if not value.dims[0] or len(leaves(value.dims[0])) != 1 or leaves(value.dims[0])[0].group:
+        value = g.single(value, 0)
+    name = parameter_name(weight.layer, g.path) if learned else "norm"
+    kept = [Constant(one.tensor, one.buffer) for one in (mean, variance)]
+    both = (*leaves(value.dims[0]), *leaves(value.dims[1]))
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return BatchNorm(axes(both), name, eps, bool(learned))
+
+    return g.op(make, [value], value.dims, [*learned, *kept])
+
+
+def _channel_norm(
+    g: Builder, x: Operand, weight: Any, bias: Any, eps: float, places: Sequence[int]
+) -> Value:
+    """Adds a norm along some dimensions, with a learned factor and sum for each channel."""
+    value = g.solid(g.value(x))
+    if any(group_of(atom) for i in places for atom in leaves(value.dims[i]) if i < 2):
+        value = g.ungrouped(value)
+    atoms = every(value.dims[i] for i in places)
+    if not atoms:
+        g.refuse("a norm of one number")
+    found = Value(value.dims, standardised(g, value, atoms, eps).slot)
+    for other, sign in ((weight, "*"), (bias, "+")):
+        if other is not None:
+            row = g.value(other)
+            column = Value((*row.dims, *((),) * (len(value.dims) - 2)), row.slot)
+            found = broadcast(g, found, column, f"$1 {sign} $2")
+    return found
+
+
+def instance_norm(
+    g: Builder,
+    x: Operand,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    own_statistics: bool,
+    momentum: float,
+    eps: float,
+    *more: Any,
+) -> Value:
+    """Adds a norm of each channel of each example."""
+    if not own_statistics or (g.training and mean is not None):
+        g.refuse("a norm with statistics that it keeps")
+    return _channel_norm(g, x, weight, bias, eps, range(2, len(g.shape)))
+
+
+def _norm_and_counts(
+    g: Builder, x: Operand, weight: Any, bias: Any, mean: Any, variance: Any, *more: float
+) -> tuple[Value | None, ...]:
+    """Adds the batch norm of a graph without changes in place; two more results are empty."""
+    return batch_norm(g, x, weight, bias, mean, variance, False, *more), None, None
+
+
+def weight_norm(g: Builder, weight: Operand, length: Operand, at: int = 0) -> Value:
+    """Adds a weight that is given by its directions, and a length along one dimension, or all."""
+    value = g.value(weight)
+    others = [i for i in range(len(value.dims)) if i != at]
+    total = reduced("sum", g, mapped(g, value, "$1 ** 2"), others, True)
+    directions = broadcast(g, value, total, "$1 / sqrt($2)", "normalise")
+    return broadcast(g, directions, length, "$1 * $2")
+
+
+NORM_CALLS: dict[str, Handler] = {
+    "_weight_norm": weight_norm,
+    "_native_batch_norm_legit_no_training": _norm_and_counts,
+    "batch_norm": batch_norm,
+    "group_norm": group_norm,
+    "instance_norm": instance_norm,
+    "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
+}

@@ -1,0 +1,486 @@
+"""Linear maps, matmul, einsum; sums, softmax, attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+from ncd.errors import NCDError
+from ncd.language.axes import Array, Signature, Type
+from ncd.language.terms import Id, Term
+from ncd.ops import Einsum, Linear, Reduce, Softmax, Top
+from ncd.read.torch_calls.dimension_atoms import (
+    Atom,
+    Dim,
+    Dims,
+    every,
+    fresh,
+    group_of,
+    leaves,
+    size,
+)
+from ncd.read.torch_calls.elementwise_calls import (
+    as_real_numbers,
+    binary,
+    broadcast,
+    causal,
+    dropout,
+    mapped,
+    masked_fill,
+    number,
+    scaled,
+)
+from ncd.read.torch_calls.import_recorder import (
+    Axes,
+    Builder,
+    Constant,
+    Handler,
+    Operand,
+    Slot,
+    Value,
+    in_order,
+    parameter_name,
+)
+
+
+def own(g: Builder, x: Any) -> bool:
+    """Returns whether a tensor is a parameter that only the current node uses."""
+    return isinstance(x, Constant) and bool(x.name) and x.name not in g.shared
+
+
+def linear(g: Builder, x: Operand, weight: Any, bias: Any = None) -> Value:
+    value = g.value(x)
+    biased = bias is None or own(g, bias)
+    if not own(g, weight) or not biased or weight.tensor.dim() != 2:
+        found = matmul(g, value, _turned(weight))
+        return found if bias is None else broadcast(g, found, bias, "$1 + $2")
+    value = g.solid(value)
+    value = g.whole_groups(value, value.dims[:-1], value.dims[-1:])
+    before = value.dims[-1]
+    after = fresh(weight.tensor.shape[0], g.axis_hint(weight, 0, "out"))
+    if not before:
+        value = g.single(value, len(value.dims) - 1)
+        before = value.dims[-1]
+    name = parameter_name(weight.layer, g.path)
+    weights = [weight] if bias is None else [weight, bias]
+    ins, outs = leaves(before), after
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        one, two = axes(before), axes(outs)
+        pattern = Signature(Type((one,)), Type((two,)))
+        return in_order(arrays[0], one, Linear(pattern, name, bias is not None))
+
+    g.meet((*ins, *outs))
+    return g.op(make, [value], (*value.dims[:-1], after), weights)
+
+
+def _turned(x: Any) -> Operand:
+    if isinstance(x, Constant):
+        return x.permuted(range(x.tensor.dim())[::-1])
+    return Value(x.dims[::-1], x.slot)
+
+
+def addmm(g: Builder, bias: Any, x: Operand, weight: Any, **more: Any) -> Value:
+    if more:
+        g.refuse("a scaled sum")
+    if isinstance(weight, Constant) and own(g, weight) and own(g, bias):
+        return linear(g, x, weight.permuted((1, 0)), bias)
+    return broadcast(g, matmul(g, x, weight), bias, "$1 + $2")
+
+
+def baddbmm(
+    g: Builder, start: Any, x: Operand, y: Any, *, beta: float = 1, alpha: float = 1
+) -> Value:
+    found = scaled(g, matmul(g, x, y), alpha)
+    return broadcast(g, scaled(g, start, beta), found, "$1 + $2")
+
+
+def matmul(g: Builder, x: Operand, y: Any) -> Value:
+    """Multiplies matrices; leading dimensions are broadcast."""
+    if isinstance(y, Constant) and own(g, y) and y.tensor.dim() == 2:
+        return linear(g, x, y.permuted((1, 0)))
+    one, two = g.value(x), g.value(y)
+    vector = (len(one.dims) == 1, len(two.dims) == 1)
+    if vector[0]:
+        one = Value(((), *one.dims), one.slot)
+    if vector[1]:
+        two = Value((*two.dims, ()), two.slot)
+    found = product(g, one, two, -2, -1)
+    if vector[0]:
+        found = Value((*found.dims[:-2], found.dims[-1]), found.slot)
+    return Value(found.dims[:-1], found.slot) if vector[1] else found
+
+
+def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
+    """Returns the product of matrices, summed over the last dimension of x and ``along`` of y."""
+    x, y = _whole_groups(g, x, y)
+    y, lead = _led(g, x, y)
+    mine = {*every(x.dims)}
+    y = _without(y, {atom for atom in leaves(y.dims[free]) if atom.size == 1 and atom in mine})
+    y = g.without_units(y, mine)
+    if any(atom in mine for atom in leaves(y.dims[free])):
+        y = g.apart(y, y.dims[free])
+    if size(x.dims[-1]) != size(y.dims[along]):
+        g.refuse("an axis of size 1 that is repeated")
+    if x.dims[-1] or y.dims[along]:
+        _as_rows(x.dims[-1], y.dims[along])
+        y = g.same(y, y.dims[along], x.dims[-1])
+    summed = leaves(x.dims[-1])
+    if len(x.dims) > 3:
+        _name_heads(g, x, y.dims[free])
+    for value in (x, y):
+        if set(summed) - {*leaves(value.slot.atoms)}:
+            x, y = g.solid(x), g.solid(y)
+    dims = (*lead, x.dims[-2], y.dims[free])
+    held = {*leaves(x.slot.atoms), *leaves(y.slot.atoms)}
+    atoms = tuple(atom for atom in every(dims) if atom in held)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return einsum_of(arrays, axes(atoms), axes(summed))
+
+    slot = g.slot((atoms,))
+    g.step(make, [x, y], [slot], also=every(dims))
+    g.summed[slot] = summed
+    return Value(dims, slot)
+
+
+def _whole_groups(g: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """Returns factors whose spatial groups are in rows, in what is summed, or in what both lead."""
+    found = []
+    for one, other in ((x, y), (y, x)):
+        both = [d for d, e in zip(one.dims[-3::-1], other.dims[-3::-1], strict=False) if d and e]
+        alone = [dim for dim in one.dims[:-2] if dim not in both]
+        found.append(g.whole_groups(one, both, alone, one.dims[-2:-1], one.dims[-1:]))
+    return found[0], found[1]
+
+
+def _name_heads(g: Builder, x: Value, free: Dim) -> None:
+    """Suggests names for the axes of a product that is done for each of several heads."""
+    scores = all(atom.hint in ("k", "w") for atom in leaves(x.dims[-1]))  # of queries and keys
+    for dim, hint in ((x.dims[-2], "t"), (x.dims[-1], "k"), (free, "s" if scores else "k")):
+        g.recall(dim, hint)
+    for dim, hint in ((x.dims[-3], "heads"), (x.dims[-1], "k"), (free, "k")):
+        g.call(dim, hint)
+
+
+def _as_rows(features: Dim, rows: Dim) -> None:
+    """Renames the rows of a matrix that were taken for a batch, and meet features."""
+    one, two = leaves(features), leaves(rows)
+    if len(one) == len(two) == 1 and two[0].hint == "b" != one[0].hint:
+        two[0].hint = one[0].hint
+
+
+def _without(x: Value, ones: set[Atom]) -> Value:
+    """Returns the value with an axis of size 1 that both sides have, such as one example's batch,
+    in none of its dimensions.
+    """
+    dims = tuple(tuple(atom for atom in leaves(dim) if atom not in ones) for dim in x.dims)
+    return Value(dims, x.slot) if ones else x
+
+
+def _led(g: Builder, x: Value, y: Value) -> tuple[Value, Dims]:
+    """Returns y with the leading dimensions of x, and those of the product."""
+    lead: list[Dim] = []
+    for i in range(3, max(len(x.dims), len(y.dims)) + 1):
+        p = x.dims[-i] if i <= len(x.dims) else ()
+        q = y.dims[-i] if i <= len(y.dims) else ()
+        if p and q and size(p) == size(q):
+            y = g.same(y, q, p)
+        elif p and q:
+            g.refuse("an axis of size 1 that is repeated")
+        elif {*leaves(q)} & {*every(x.dims)}:
+            y = g.apart(y, q)
+        lead.insert(0, p or (y.dims[-i] if i <= len(y.dims) else ()))
+    return y, tuple(lead)
+
+
+def einsum_of(arrays: Sequence[Array], wanted: Array, summed: Array) -> Term:
+    """Returns a product of two arrays, written on as few axes as give a good order.
+
+    The result has the axes of the first array, with those of the second in place of the summed
+    ones, as rows that are mixed keep their places.
+    """
+    one, two = arrays
+    free = [axis for axis in two if axis.name not in (*one.names, *summed.names)]
+    kept = [axis for axis in one if axis.name not in summed.names]
+    at = min((one.names.index(name) for name in summed.names), default=len(kept))
+    before = [axis for axis in one[:at] if axis in kept]
+    ideal = Array((*before, *free, *(axis for axis in kept if axis not in before)))
+    if not summed:
+        return Einsum(Signature(Type(arrays), Type((ideal,))))
+    shared = [name for name in ideal.names if name in one.names and name in two.names]
+    for count in range(len(shared), 0, -1):
+        term = _einsum_without(arrays, ideal, shared[:count])
+        if term is not None and (Id(Type(arrays)) >> term).cod[0].names == ideal.names:
+            return term
+    return Einsum(Signature(Type(arrays), Type((ideal,))))
+
+
+def _einsum_without(arrays: Sequence[Array], out: Array, names: Sequence[str]) -> Term | None:
+    """Returns an einsum that is broadcast over some axes; None where it cannot be."""
+    sides = [Array(axis for axis in array if axis.name not in names) for array in (*arrays, out)]
+    try:
+        term = Einsum(Signature(Type(sides[:-1]), Type((sides[-1],))))
+        term.lift(Type(arrays))
+    except NCDError:
+        return None
+    return term
+
+
+def einsum(g: Builder, pattern: str, given: Sequence[Operand], **more: Any) -> Value:
+    """Adds an einsum of torch, whose letters are dimensions."""
+    left, arrow, right = pattern.replace(" ", "").partition("->")
+    words = left.split(",")
+    if "." in pattern or not arrow or any(len(set(word)) < len(word) for word in words):
+        g.refuse("an einsum with dots, or with a letter twice")
+    values = [g.solid(g.value(x)) for x in given]
+    values = [
+        g.whole_groups(x, *_parts(x, word, words, right))
+        for x, word in zip(values, words, strict=True)
+    ]
+    known: dict[str, Dim] = {}
+    for i, word in enumerate(words):
+        value = values[i]
+        for at, letter in enumerate(word):
+            if letter in known:
+                value = g.same(value, value.dims[at], known[letter])
+            elif {*leaves(value.dims[at])} & {*every(known.values())}:
+                value = g.apart(value, value.dims[at])
+        known |= {letter: value.dims[at] for at, letter in enumerate(word)}
+        values[i] = value
+    dims = tuple(known[letter] for letter in right)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Einsum(Signature(Type(arrays), Type((axes(every(dims)),))))
+
+    found = g.op(make, values, dims)
+    summed = [known[letter] for letter in known if letter not in right]
+    g.summed |= {found.slot: leaves(summed[0])} if len(summed) == 1 else {}
+    return found
+
+
+def _parts(x: Value, word: str, words: Sequence[str], right: str) -> Iterator[tuple[Dim, ...]]:
+    """Yields neighbouring dimensions that an einsum treats alike: each operand has all or none."""
+    roles = {a: ([a in each for each in words], right.find(a) >= 0) for a in word}
+    for i, a in enumerate(word):
+        count = 1
+        while roles[a] == roles.get(word[i + count : i + count + 1]) and (
+            not roles[a][1] or word[i : i + count + 1] in right
+        ):
+            count += 1
+        yield x.dims[i : i + count]
+
+
+def bilinear(g: Builder, x: Operand, y: Operand, weight: Operand, bias: Any = None) -> Value:
+    """Adds a product of two arrays with a weight of three dimensions."""
+    lead = "abcdefgh"[: len(g.shape) - 1]
+    found = einsum(g, f"{lead}i,oij,{lead}j->{lead}o", (x, weight, y))
+    return found if bias is None else broadcast(g, found, bias, "$1 + $2")
+
+
+PRODUCT_CALLS: dict[str, Handler] = {
+    "bilinear": bilinear,
+    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot"), matmul),
+    "addmm": addmm,
+    "baddbmm": baddbmm,
+    "einsum": einsum,
+    "linear": linear,
+}
+
+
+HOW = {"amax": "max", "amin": "min", "mean": "mean", "prod": "product", "sum": "sum"}
+
+
+def along(how: str, g: Builder, x: Value, atoms: Dim) -> Value:
+    """Reduces some atoms; their dimensions have size 1 then."""
+    x = g.solid(x)
+    gone = {*atoms}
+    if any(set(group_of(atom)) - gone for atom in atoms):
+        g.refuse("one side of a spatial group")
+    dims = tuple(tuple(a for a in leaves(dim) if a not in gone) for dim in x.dims)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        (array,) = arrays
+        own = [axis for axis in array if axis.name in axes(atoms).names]
+        return Reduce(Signature(Type((Array(own),)), Type((Array(),))), how)
+
+    return g.op(make, [x], dims)
+
+
+def reduced(
+    name: str, g: Builder, x: Operand, at: Any = None, keep: bool = False, **more: Any
+) -> Value:
+    value = g.value(x)
+    rank = len(value.dims)
+    value = as_real_numbers(g, value)
+    if not rank:  # torch takes one number as an axis of it
+        return value
+    places = range(rank) if at is None or at == [] else [at] if isinstance(at, int) else at
+    gone = [i % rank for i in places]
+    atoms = tuple(atom for i in sorted(gone) for atom in leaves(value.dims[i]))
+    if any(set(group_of(atom)) - {*atoms} for atom in atoms):
+        value = g.ungrouped(value)
+        atoms = tuple(atom for i in sorted(gone) for atom in leaves(value.dims[i]))
+    found = along(HOW.get(name, name), g, value, atoms) if atoms else value
+    kept = tuple(dim for i, dim in enumerate(found.dims) if keep or i not in gone)
+    return Value(kept, found.slot)
+
+
+def variance(
+    g: Builder,
+    x: Operand,
+    at: Any = None,
+    unbiased: Any = None,
+    keep: bool = False,
+    *,
+    dim: Any = None,
+    correction: Any = None,
+    keepdim: bool = False,
+) -> tuple[Value, Value]:
+    """Adds the variance along some dimensions, and the mean."""
+    if isinstance(at, bool):
+        at, unbiased = None, at
+    at, keep = dim if at is None else at, keep or keepdim
+    less = correction if correction is not None else int(unbiased is not False)
+    value = as_real_numbers(g, g.value(x))
+    places = range(len(value.dims)) if at in (None, []) else [at] if isinstance(at, int) else at
+    count = prod(size(value.dims[i]) for i in places)
+    if count <= less:
+        g.refuse("a variance of too few numbers")
+    mean = reduced("mean", g, value, list(places), True)
+    found = reduced("mean", g, broadcast(g, value, mean, "($1 - $2) ** 2"), list(places), keep)
+    if less:
+        found = mapped(g, found, f"$1 * {number(count / (count - less))}")
+    return found, (mean if keep else reduced("mean", g, value, list(places)))
+
+
+def deviation(g: Builder, x: Operand, *args: Any, **named: Any) -> tuple[Value, Value]:
+    """Adds the standard deviation along some dimensions, and the mean."""
+    found, mean = variance(g, x, *args, **named)
+    return mapped(g, found, "sqrt($1)"), mean
+
+
+def distances(g: Builder, x: Operand, y: Operand, p: float = 2.0, *more: Any) -> Value:
+    """Adds the distance of each row of one array to each of another."""
+    one, two = g.value(x), g.value(y)
+    rows = Value((*one.dims[:-1], (), one.dims[-1]), one.slot)
+    apart = broadcast(g, rows, Value((*two.dims[:-2], (), *two.dims[-2:]), two.slot), "$1 - $2")
+    if p == 2:
+        total = reduced("sum", g, mapped(g, apart, "$1 ** 2"), -1)
+        return mapped(g, total, "sqrt($1)")
+    if p == 1:
+        return reduced("sum", g, mapped(g, apart, "abs($1)"), -1)
+    return g.refuse("distances of another norm")
+
+
+def softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
+    value = g.solid(g.value(x))
+    at %= len(value.dims) or 1
+    dim = leaves(value.dims[at]) if value.dims else ()
+    if not dim:
+        g.refuse("a softmax of one number")
+    if group_of(dim[0]) != dim:
+        value = g.single(value, at)
+    atoms = leaves(value.dims[at])
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Softmax(axes(atoms))
+
+    return g.op(make, [value], value.dims)
+
+
+def log_softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
+    return mapped(g, softmax(g, x, at), "log($1)")
+
+
+def top(g: Builder, x: Operand, k: int, at: int = -1, largest: bool = True, *more: Any) -> Any:
+    """Adds the k largest numbers along a dimension, and their positions."""
+    if not largest:
+        g.refuse("the smallest numbers")
+    value = g.value(x)
+    if not value.dims:
+        g.refuse("the largest of one number")
+    at %= len(value.dims)
+    value = g.single(value, at)
+    old = leaves(value.dims[at])
+    new = (Atom(k, "n"),)
+    rest = tuple(atom for atom in leaves(value.slot.atoms) if atom not in old)
+    slots = [Slot((*rest, *new)), Slot((*rest, *new), "whole", old[0])]
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Top(Signature(Type((axes(old),)), Type((axes(new),))))
+
+    g.step(make, [value], slots)
+    dims = (*value.dims[:at], new, *value.dims[at + 1 :])
+    return tuple(Value(dims, slot) for slot in slots)
+
+
+def attention(
+    g: Builder,
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Value:
+    """Adds scaled dot-product attention in its steps."""
+    q, k, v = map(g.value, (query, key, value))
+    if enable_gqa:
+        q, k, v = _repeated(g, q, k, v)
+    for dim in (q.dims[-1], v.dims[-1]):
+        g.call(dim, "k")
+    scores = product(g, q, k, -1, -2)
+    usual = size(q.dims[-1]) ** -0.5
+    scores = scaled(g, scores, usual if scale is None else scale)
+    if mask is not None:
+        scores = _with_mask(g, scores, mask)
+    if is_causal:
+        scores = causal(g, scores)
+    weights = softmax(g, scores, -1)
+    weights = dropout(g, weights, dropout_p, dropout_p > 0)
+    return product(g, weights, v, -2, -1)
+
+
+def _with_mask(g: Builder, scores: Value, mask: Any) -> Value:
+    boolean = (
+        mask.tensor.dtype.is_floating_point is False
+        if isinstance(mask, Constant)
+        else mask.slot.kind != "real"
+    )
+    if not boolean:
+        return binary("add", g, scores, mask)
+    if isinstance(mask, Constant):
+        return masked_fill(g, scores, Constant(~mask.tensor.bool()), float("-inf"))
+    return broadcast(g, scores, mask, "where($2 > 0, $1, (-inf))", "mask")
+
+
+def _repeated(g: Builder, q: Value, k: Value, v: Value) -> tuple[Value, Value, Value]:
+    """Returns keys and values whose heads serve several heads of the queries."""
+    times = q.shape[-3] // k.shape[-3]
+    extra = fresh(times, "q")
+    g.meet(extra)
+
+    def wide(x: Value) -> Value:
+        return Value((*x.dims[:-3], (*x.dims[-3], *extra), *x.dims[-2:]), x.slot)
+
+    return q, wide(k), wide(v)
+
+
+REDUCTION_CALLS: dict[str, Handler] = {
+    **{name: partial(reduced, name) for name in HOW},
+    **dict.fromkeys(("softmax", "_softmax"), softmax),
+    **dict.fromkeys(("cdist", "_cdist_forward"), distances),
+    "std": lambda g, x, *args, **named: deviation(g, x, *args, **named)[0],
+    "std_mean": deviation,
+    "var": lambda g, x, *args, **named: variance(g, x, *args, **named)[0],
+    "var_mean": variance,
+    "log_softmax": log_softmax,
+    "scaled_dot_product_attention": attention,
+    "topk": top,
+}

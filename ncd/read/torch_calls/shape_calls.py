@@ -1,0 +1,527 @@
+"""Views, also as complex numbers, slices and concatenations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+import torch
+
+from ncd.language.axes import Array, Signature, Type
+from ncd.language.terms import Beside, Id, Term, Then
+from ncd.ops import Concat, Cut, Index, Split
+from ncd.read.torch_calls.dimension_atoms import (
+    VAGUE,
+    Atom,
+    CannotSplit,
+    Dim,
+    every,
+    fresh,
+    leaves,
+    regrouped,
+    size,
+)
+from ncd.read.torch_calls.elementwise_calls import broadcast, of_one_kind
+from ncd.read.torch_calls.import_recorder import (
+    Axes,
+    Builder,
+    Constant,
+    Handler,
+    Operand,
+    Value,
+    reordered,
+)
+
+
+def view(g: Builder, x: Operand, *shape: Any) -> Operand:
+    """Returns a tensor in the shape of the current node."""
+    if any(isinstance(n, torch.dtype) for n in shape):
+        g.refuse("bits that are read as numbers of another kind")
+    if isinstance(x, Constant) and not x.name:
+        return Constant(x.tensor.reshape(g.shape))
+    if (weight := _weight(g, x)) is not None:
+        return weight
+    value = g.value(x)
+    found = view_as(g, value, g.shape)
+    if len(found.dims) > len(value.dims):
+        _name_heads(g, found)
+    return found
+
+
+def _name_heads(g: Builder, x: Value) -> None:
+    """Names the dimension of a view that is as long as its module has heads, and what follows."""
+    module = g.path[-1][0].partition("@")[0] if g.path else ""
+    for at, dim in enumerate(x.dims):
+        parts = leaves(dim)
+        if len(parts) == 1 and parts[0].size == g.heads.get(module) and parts[0].hint in VAGUE:
+            g.call(dim, "heads")
+            if len(x.dims) == at + 2:
+                g.call(x.dims[-1], "k")
+            return
+
+
+def _weight(g: Builder, x: Operand) -> Constant | None:
+    """Returns a parameter unchanged if only dimensions of size 1 are added or removed, else None.
+
+    A kernel of a convolution is often written so.
+    """
+    if not isinstance(x, Constant) or not x.name or x.name in g.shared or x.order:
+        return None
+    before, after = (tuple(n for n in shape[1:] if n > 1) for shape in (x.tensor.shape, g.shape))
+    if not x.tensor.dim() or x.tensor.shape[:1] != g.shape[:1] or before != after:
+        return None
+    return Constant(x.tensor.reshape(g.shape), x.name, rows=x.rows)
+
+
+def view_as(g: Builder, x: Value, shape: Sequence[int]) -> Value:
+    """Returns the value in another shape."""
+    for change in (lambda x: x, g.loose, lambda x: _merged(g, x, shape)):
+        x = change(x)
+        try:
+            return Value(regrouped(x.dims, shape), x.slot)
+        except CannotSplit as error:
+            failed = error
+    raise failed
+
+
+def _merged(g: Builder, x: Value, shape: Sequence[int]) -> Value:
+    """Returns the value with one axis for all dimensions that another shape cuts across."""
+    least = min(len(x.dims), len(shape))
+    same = [one == two for one, two in zip(x.shape, shape, strict=False)]
+    first = next((i for i, one in enumerate(same) if not one), least)
+    back = zip(reversed(x.shape[first:]), reversed(shape[first:]), strict=False)
+    last = next((i for i, (one, two) in enumerate(back) if one != two), 0)
+    end = len(x.dims) - last
+    if first >= end:
+        return x
+    x = Value((*x.dims[:first], every(x.dims[first:end]), *x.dims[end:]), x.slot)
+    x = g.single(x, first, alone=False)
+    return g.renamed(x, x.dims[first], (Atom(size(x.dims[first]), "n"),))
+
+
+def permute(g: Builder, x: Operand, order: Sequence[int]) -> Operand:
+    if isinstance(x, Constant):
+        return x.permuted([i % x.tensor.dim() for i in order])
+    return Value(tuple(x.dims[i] for i in order), x.slot)
+
+
+def transpose(g: Builder, x: Operand, one: int, two: int) -> Operand:
+    order = list(range(_rank(x)))
+    if order:
+        order[one], order[two] = order[two], order[one]
+    return permute(g, x, order)
+
+
+def t(g: Builder, x: Operand) -> Operand:
+    return permute(g, x, range(_rank(x))[::-1])
+
+
+def _rank(x: Operand) -> int:
+    return x.tensor.dim() if isinstance(x, Constant) else len(x.dims)
+
+
+def unsqueeze(g: Builder, x: Operand, at: int) -> Operand:
+    if (weight := _weight(g, x)) is not None:
+        return weight
+    value = g.value(x)
+    at %= len(value.dims) + 1
+    return Value((*value.dims[:at], (), *value.dims[at:]), value.slot)
+
+
+def expand(g: Builder, x: Operand, *shape: Any, **more: Any) -> Operand:
+    """Returns a tensor whose numbers are repeated along new atoms; nothing is computed."""
+    if isinstance(x, Constant) and not x.name:
+        return Constant(x.tensor.expand(g.shape))
+    value = g.value(x)
+    pairs = zip(reversed(value.dims), reversed(g.shape), strict=False)
+    value = g.without_ones(value, [-i for i, (dim, n) in enumerate(pairs, 1) if size(dim) != n])
+    dims = ((),) * (len(g.shape) - len(value.dims)) + value.dims
+    new = tuple(dim if size(dim) == n else fresh(n) for dim, n in zip(dims, g.shape, strict=True))
+    g.meet(every(new))
+    return Value(new, value.slot)
+
+
+def repeat(g: Builder, x: Operand, times: Sequence[int]) -> Operand:
+    """Returns a tensor repeated along dimensions of size 1."""
+    value = g.value(x)
+    dims = ((),) * (len(times) - len(value.dims)) + value.dims
+    if any(n != 1 and size(dim) != 1 for dim, n in zip(dims, times, strict=True)):
+        g.refuse("a repetition of several numbers")
+    return expand(g, value, list(times))
+
+
+def repeat_interleave(g: Builder, x: Operand, times: Any, dim: Any = None, **more: Any) -> Operand:
+    """Returns a tensor whose entries along a dimension are repeated, each ``times`` times."""
+    value = g.value(x)
+    if not isinstance(times, int) or dim is None:
+        g.refuse("a repetition by an array")
+    at = dim % len(value.dims)
+    extra = fresh(times)
+    dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
+    g.meet(every(dims))
+    return Value(dims, value.slot)
+
+
+def copied(g: Builder, into: Operand, x: Operand, *more: Any) -> Operand:
+    """Returns the values that are written over a whole array."""
+    shape = into.tensor.shape if isinstance(into, Constant) else into.shape
+    if tuple(shape) == g.value(x).shape:
+        return x
+    return expand(g, x, shape)
+
+
+SHAPE_CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("view", "reshape", "unflatten", "flatten", "_unsafe_view"), view),
+    **dict.fromkeys(("expand", "expand_as", "broadcast_to"), expand),
+    "copy": copied,
+    "numpy_T": t,
+    "permute": permute,
+    "repeat": repeat,
+    "repeat_interleave": repeat_interleave,
+    "t": t,
+    "transpose": transpose,
+    "unsqueeze": unsqueeze,
+}
+
+
+def _selected(g: Builder, x: Value, places: dict[Atom, int]) -> Value:
+    """Returns the numbers at one position along some atoms."""
+    own = leaves(x.slot.atoms)
+    places = {atom: place for atom, place in places.items() if atom in own}
+    dims = tuple(tuple(a for a in leaves(dim) if a not in places) for dim in x.dims)
+    if not places:
+        return Value(dims, x.slot)
+    slot = x.slot.on(tuple(a for a in own if a not in places))
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        (array,) = arrays
+        names = {axes((atom,))[0].name: place for atom, place in places.items()}
+        return Index(Signature(Type((array,)), Type((_without(array, names),))), names)
+
+    g.step(make, [x], [slot])
+    return Value(dims, slot)
+
+
+def _without(array: Array, names: Any) -> Array:
+    return array.with_axes(axis for axis in array if axis.name not in names)
+
+
+def select(g: Builder, x: Operand, at: int, place: int) -> Operand:
+    if isinstance(x, Constant) and not x.name:
+        return Constant(x.tensor.select(at, place))
+    value = g.value(x)
+    at %= len(value.dims)
+    if size(value.dims[at]) > 1:
+        value = g.single(value, at)
+    place %= size(value.dims[at])
+    chosen = _selected(g, value, dict.fromkeys(leaves(value.dims[at]), place))
+    return Value((*chosen.dims[:at], *chosen.dims[at + 1 :]), chosen.slot)
+
+
+def squeeze(g: Builder, x: Operand, at: Any = None) -> Operand:
+    if isinstance(x, Constant) and x.name:
+        return view(g, x)
+    value = g.value(x)
+    rank = len(value.dims)
+    chosen = range(rank) if at is None else [at] if isinstance(at, int) else at
+    gone = {i % rank for i in chosen if rank and size(value.dims[i]) == 1}
+    atoms = [atom for i in gone for atom in leaves(value.dims[i])]
+    if atoms:  # axes of size 1 are dropped by their only position
+        value = _selected(g, value, dict.fromkeys(atoms, 0))
+    kept = tuple(dim for i, dim in enumerate(value.dims) if i not in gone)
+    return Value(kept, value.slot)
+
+
+def unbind(g: Builder, x: Operand, at: int = 0) -> tuple[Operand, ...]:
+    value = g.value(x)
+    return tuple(select(g, value, at, i) for i in range(size(value.dims[at])))
+
+
+def pieces(g: Builder, x: Operand, at: int, sizes: Sequence[int]) -> tuple[Value, ...]:
+    """Cuts a dimension into pieces, one array each."""
+    value = g.value(x)
+    at %= len(value.dims)
+    if len(sizes) == 1:
+        return (value,)
+    if size(value.dims[at]) > 1:
+        value = g.single(value, at)
+    whole = leaves(value.dims[at])
+    hint = whole[0].hint
+    named = ((n, hint if n > 1 else "one") for n in sizes)  # equal ones share a name
+    ends = {n: (Atom(n, word, alone=True),) for n, word in named}
+    parts = tuple(ends[n] for n in sizes)
+    rest = tuple(a for a in leaves(value.slot.atoms) if a not in whole)
+    slots = [value.slot.on((*rest, *part)) for part in parts]
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        ends, split = _slice_parts(axes, parts)
+        return _behind(Cut(Signature(Type((axes(whole),)), ends)), ends, split, arrays[0])
+
+    g.step(make, [value], slots, also=[atom for part in parts for atom in part])
+    return tuple(
+        Value((*value.dims[:at], part, *value.dims[at + 1 :]), slot)
+        for part, slot in zip(parts, slots, strict=True)
+    )
+
+
+def _slice_parts(axes: Axes, parts: Sequence[Dim]) -> tuple[Type, dict[int, Array]]:
+    """Returns an axis for each piece, and the axes into which some are then split."""
+    ends: list[Array] = []
+    split: dict[int, Array] = {}
+    for i, part in enumerate(parts):
+        own = axes(part)
+        if is_parted(own):
+            split[i] = own
+            own = joined(own)
+        ends.append(own)
+    return Type(ends), split
+
+
+def is_parted(own: Array) -> bool:
+    """Returns whether a dimension has become several axes, or a spatial group."""
+    return len(own) > 1 or any(axis.spatial for axis in own)
+
+
+def joined(own: Array) -> Array:
+    """Returns one axis with a name of its own for the product of several."""
+    name = "".join(axis.identifier for axis in own) if len(own) > 1 else f"{own[0].identifier}_all"
+    return Array((replace(own[0], name=name, size=own.numel, sequence=False, label=""),))
+
+
+def _behind(cut: Term, ends: Type, split: dict[int, Array], array: Array) -> Term:
+    """Returns a cut in which pieces with several axes are split into them."""
+    if not split:
+        return cut
+    made = (Id(Type((array,))) >> cut).cod
+    parts = [
+        Split(Signature(Type((end,)), Type((split[i],)))) if i in split else Id(Type((made[i],)))
+        for i, end in enumerate(ends)
+    ]
+    return Then(cut, Beside(*parts))
+
+
+def split(g: Builder, x: Operand, sizes: Any, at: int = 0) -> tuple[Operand, ...]:
+    total = x.tensor.shape[at] if isinstance(x, Constant) else size(x.dims[at])
+    if isinstance(sizes, int):
+        sizes = [min(sizes, total - start) for start in range(0, total, sizes)]
+    if isinstance(x, Constant) and (not x.name or _in_rows(x, at)):
+        ends = list(accumulate(sizes))
+        return tuple(_rows(x, at, e - n, e) for n, e in zip(sizes, ends, strict=True))
+    if 0 not in sizes:
+        return pieces(g, x, at, sizes)
+    shape = list(g.value(x).shape)
+    shape[at] = 0
+    found = iter(pieces(g, x, at, [n for n in sizes if n]))
+    return tuple(next(found) if n else Constant(torch.empty(shape)) for n in sizes)
+
+
+def _in_rows(x: Constant, at: int) -> bool:
+    """Returns whether a dimension holds the rows of a parameter, in their order."""
+    return not x.order and x.rows is None and at % x.tensor.dim() == 0
+
+
+def _rows(x: Constant, at: int, start: int, end: int) -> Constant:
+    """Returns part of a constant; part of the rows of a parameter stays a parameter."""
+    part = x.tensor.narrow(at, start, end - start)
+    return Constant(part, x.name, rows=(start, end) if x.name else None)
+
+
+def chunk(g: Builder, x: Operand, count: int, at: int = 0) -> tuple[Operand, ...]:
+    total = x.tensor.shape[at] if isinstance(x, Constant) else size(x.dims[at])
+    return split(g, x, -(-total // count), at)
+
+
+def part_of(
+    g: Builder, x: Operand, at: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Operand:
+    """Returns part of a dimension."""
+    shape = x.tensor.shape if isinstance(x, Constant) else x.shape
+    total = shape[at]
+    first, last, _ = slice(start, end).indices(total)
+    if (first, last, step) == (0, total, 1):
+        return x
+    if isinstance(x, Constant) and not x.name:
+        places = torch.arange(first, last, step)
+        return Constant(x.tensor.index_select(at, places))
+    if isinstance(x, Constant) and step == 1 and _in_rows(x, at):
+        return _rows(x, at, first, last)
+    x = g.value(x)
+    if last - first == 1:
+        one = g.value(select(g, x, at, first))
+        at %= len(x.dims)
+        return Value((*one.dims[:at], (), *one.dims[at:]), one.slot)
+    if step != 1:
+        return _every(g, x, at, first, last, step)
+    sizes = [n for n in (first, last - first, total - last) if n]
+    found = pieces(g, x, at, sizes)
+    return found[int(first > 0)]
+
+
+def _every(g: Builder, x: Value, at: int, first: int, last: int, step: int) -> Value:
+    """Returns every n-th position of a dimension that is a multiple of n long."""
+    total = size(x.dims[at])
+    if total % step or first >= step or last < total - step + 1 + first:
+        g.refuse("a slice with steps")
+    at %= len(x.dims)
+    shape = (*x.shape[:at], total // step, step, *x.shape[at + 1 :])
+    found = select(g, view_as(g, x, shape), at + 1, first)
+    assert isinstance(found, Value)
+    return found
+
+
+SLICE_CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("split", "split_with_sizes"), split),
+    "chunk": chunk,
+    "select": select,
+    "slice": part_of,
+    "squeeze": squeeze,
+    "unbind": unbind,
+}
+
+
+def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
+    """Concatenates tensors along a dimension."""
+    values = of_one_kind(g, [g.value(x) for x in given if not _empty(x)])
+    if len(values) == 1:
+        return values[0]
+    at %= len(values[0].dims)
+    most = max(values, key=lambda value: len(every(value.dims)))  # has a batch of one as well
+    wide = tuple(dim or most.dims[i] for i, dim in enumerate(values[0].dims))
+    wide = tuple(values[0].dims[i] if i == at else dim for i, dim in enumerate(wide))
+    first = g.single(Value(wide, values[0].slot), at)
+    ready = [first]
+    for value in values[1:]:
+        ready.append(_matched(g, g.single(value, at), first, at))
+    total = sum(size(value.dims[at]) for value in ready)
+    hints = [leaves(value.dims[at])[0].hint for value in ready]
+    hint = next((hint for hint in hints if hint != "one"), "")
+    added = len({*hints}) == 2 and "one" in hints and hint in ("", "p")  # a token beside others
+    whole = (Atom(total, "t" if added else hint),)
+    ends = [leaves(value.dims[at]) for value in ready]
+    rest = tuple(a for a in leaves(first.slot.atoms) if a not in ends[0])
+    slot = first.slot.on((*rest, *whole))
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return _concatenated(axes, arrays, ends, whole)
+
+    g.step(make, ready, [slot], also=[atom for end in ends for atom in end])
+    return Value((*first.dims[:at], whole, *first.dims[at + 1 :]), slot)
+
+
+def _matched(g: Builder, x: Value, first: Value, at: int) -> Value:
+    """Returns the value with the other dimensions of the first one."""
+    for i, dim in enumerate(first.dims):
+        if i == at:
+            continue
+        if size(dim) != size(x.dims[i]):
+            g.refuse("arrays of other shapes")
+        if x.dims[i]:
+            x = g.same(x, x.dims[i], dim)
+        elif dim:  # a batch of one
+            x = Value((*x.dims[:i], dim, *x.dims[i + 1 :]), x.slot)
+    return g.solid(x)
+
+
+def _empty(x: Operand) -> bool:
+    return isinstance(x, Constant) and x.tensor.numel() == 0
+
+
+def _concatenated(axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whole: Dim) -> Term:
+    """Returns a concatenation of arrays that may have their other axes in another order."""
+    own = [axes(end) for end in ends]
+    out = axes(whole)
+    split = is_parted(out)
+    pattern = Signature(Type(own), Type((joined(out) if split else out,)))
+    order = [name for name in arrays[0].names if name != own[0][0].name]
+    moved: list[Term] = []
+    for array, end in zip(arrays, own, strict=True):
+        by = {axis.name: axis for axis in array}
+        place = list(arrays[0].names).index(own[0][0].name)
+        names = [*order[:place], end[0].name, *order[place:]]
+        wanted = Array((by[name] for name in names), array.below)
+        same = wanted.names == array.names
+        moved.append(Id(Type((array,))) if same else reordered(array, wanted))
+    term: Term = Concat(pattern)
+    if any(not isinstance(part, Id) for part in moved):
+        term = Then(Beside(*moved), term)
+    if split:
+        term = Then(term, Split(Signature(pattern.cod, Type((out,)))))
+    return term
+
+
+def scattered(
+    g: Builder,
+    x: Operand,
+    part: Operand,
+    at: int = 0,
+    start: Any = None,
+    end: Any = None,
+    step: int = 1,
+) -> Operand:
+    """Returns an array in which a slice is replaced: what is before it, the slice, and the rest."""
+    shape = x.tensor.shape if isinstance(x, Constant) else x.shape
+    first, last, _ = slice(start, end).indices(shape[at])
+    if step != 1:
+        g.refuse("a slice with steps")
+    pieces = [part]
+    if first:
+        pieces.insert(0, part_of(g, x, at, 0, first))
+    if last < shape[at]:
+        pieces.append(part_of(g, x, at, last, shape[at]))
+    return concatenate(g, pieces, at)
+
+
+def stack(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
+    values = [g.value(x) for x in given]
+    rank = len(values[0].dims) + 1
+    return concatenate(g, [unsqueeze(g, value, at) for value in values], at % rank)
+
+
+CONCAT_CALLS: dict[str, Handler] = {"cat": concatenate, "slice_scatter": scattered, "stack": stack}
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A complex tensor: its real and its imaginary part."""
+
+    real: Value
+    imaginary: Value
+
+
+def as_complex(g: Builder, x: Operand) -> Pair:
+    value = g.value(x)
+    parts = [select(g, value, len(value.dims) - 1, i) for i in (0, 1)]
+    return Pair(*map(g.value, parts))
+
+
+def as_real(g: Builder, x: Any) -> Operand:
+    if not isinstance(x, Pair):
+        g.refuse("a complex number of another kind")
+    return stack(g, [x.real, x.imaginary], len(x.real.dims))
+
+
+def product(g: Builder, one: Any, two: Any) -> Pair:
+    """Multiplies complex tensors: (a + ib)(c + id) = (ac − bd) + i(ad + bc)."""
+    (a, b), (c, d) = _complex_parts(g, one), _complex_parts(g, two)
+
+    def times(x: Operand, y: Operand) -> Value:
+        return broadcast(g, x, y, "$1 * $2")
+
+    real = broadcast(g, times(a, c), times(b, d), "$1 - $2")
+    return Pair(real, broadcast(g, times(a, d), times(b, c), "$1 + $2"))
+
+
+def _complex_parts(g: Builder, x: Any) -> tuple[Operand, Operand]:
+    if isinstance(x, Pair):
+        return x.real, x.imaginary
+    if isinstance(x, Constant) and x.tensor.is_complex():
+        return Constant(x.tensor.real.contiguous()), Constant(x.tensor.imag.contiguous())
+    g.refuse("a complex number of another kind")
+
+
+COMPLEX_CALLS: dict[str, Callable[..., Any]] = {
+    "view_as_complex": as_complex,
+    "view_as_real": as_real,
+}

@@ -1,0 +1,512 @@
+"""Convolutions, pooling, sliding windows, and pictures made larger or smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from string import ascii_lowercase
+from typing import Any
+
+import torch
+
+from ncd.formulas.formula import parse
+from ncd.language.axes import Array, Signature, Type
+from ncd.language.terms import Term
+from ncd.ops import Conv, ConvTranspose, Fold, Map, MaxPool, Window
+from ncd.ops.pooling import mean_of_windows
+from ncd.ops.sliding_window import Sides, spread
+from ncd.read.torch_calls.dimension_atoms import VAGUE, Atom, fresh, leaves, make_group, size
+from ncd.read.torch_calls.elementwise_calls import as_real_numbers, broadcast, scaled
+from ncd.read.torch_calls.import_recorder import (
+    Axes,
+    Builder,
+    Constant,
+    Handler,
+    Operand,
+    Value,
+    in_order,
+    parameter_name,
+)
+from ncd.read.torch_calls.lookup_calls import selected
+from ncd.read.torch_calls.product_calls import einsum, einsum_of, own, reduced
+from ncd.read.torch_calls.shape_calls import view_as
+
+Sizes = Sequence[int]
+Settings = Sequence[tuple[int, int, int]]  # stride, padding and dilation of each dimension
+
+
+def sides(values: Any, n: int) -> tuple[int, ...]:
+    """Returns a number for each of ``n`` dimensions."""
+    found = (values,) * n if isinstance(values, int) else tuple(map(int, values))
+    return found * n if len(found) == 1 else found
+
+
+def windows(g: Builder, x: Value, at: int, k: int, step: int, pad: int, gap: int) -> Value:
+    """Returns the windows of a dimension in its place, and their places as the last dimension."""
+    x = g.single(x, at)
+    old = leaves(x.dims[at])
+    count = (old[0].size + 2 * pad - gap * (k - 1) - 1) // step + 1
+    new, place = (Atom(count, old[0].hint, sealed=True),), (Atom(k, "w", sealed=True),)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        pattern = Signature(Type((axes(old),)), Type((axes((*new, *place)),)))
+        return Window(pattern, k, step, pad, gap)
+
+    return g.op(make, [x], (*x.dims[:at], new, *x.dims[at + 1 :], place))
+
+
+def summed(
+    g: Builder, x: Value, at: int, place: int, count: int, step: int, pad: int, gap: int
+) -> Value:
+    """Returns the sum of the windows of a dimension, whose places are another one."""
+    x = g.single(g.single(x, at), place)
+    old, window = leaves(x.dims[at]), leaves(x.dims[place])
+    new = (Atom(count, old[0].hint, sealed=True),)
+    dims = [new if i == at else dim for i, dim in enumerate(x.dims) if i != place]
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        both = axes((*old, *window))
+        pattern = Signature(Type((both,)), Type((axes(new),)))
+        return in_order(arrays[0], both, Fold(pattern, window[0].size, step, pad, gap))
+
+    return g.op(make, [x], tuple(dims))
+
+
+def computed_convolution(
+    g: Builder, x: Operand, weight: Operand, bias: Any, settings: Settings, groups: int
+) -> Value:
+    """Adds a convolution whose kernel is any array: windows, and a product with the kernel."""
+    kernel = g.value(weight)
+    outs, ins, *lengths = kernel.shape
+    n, shape = len(lengths), g.shape
+    value, lead = _grouped(g, x, n, (groups, ins))
+    for i in range(n):
+        value = windows(g, value, lead + 2 + i, lengths[i], *settings[i])
+    kernel = view_as(g, kernel, (groups, outs // groups, ins, *lengths))
+    batch, places, spots = _letters(lead, n)
+    pattern = f"{batch}xy{places}{spots},xzy{spots}->{batch}xz{places}"
+    return _biased(g, einsum(g, pattern, (value, kernel)), bias, shape, n)
+
+
+def computed_transpose(
+    g: Builder, x: Operand, weight: Operand, bias: Any, settings: Settings, groups: int
+) -> Value:
+    """Adds a transposed convolution of any kind: a product with the kernel, and sums of windows."""
+    kernel = g.value(weight)
+    ins, outs, *lengths = kernel.shape
+    n, shape = len(lengths), g.shape
+    value, lead = _grouped(g, x, n, (groups, ins // groups))
+    kernel = view_as(g, kernel, (groups, ins // groups, outs, *lengths))
+    batch, places, spots = _letters(lead, n)
+    pattern = f"{batch}xy{places},xyz{spots}->{batch}xz{places}{spots}"
+    found = einsum(g, pattern, (value, kernel))
+    for i in range(n):
+        count = shape[len(shape) - n + i]
+        found = summed(g, found, lead + 2 + i, lead + 2 + n, count, *settings[i])
+    return _biased(g, found, bias, shape, n)
+
+
+def _grouped(g: Builder, x: Operand, n: int, channels: tuple[int, int]) -> tuple[Value, int]:
+    """Returns an array with its channels in groups, and how many dimensions stand before them."""
+    value = g.solid(as_real_numbers(g, x))
+    lead = len(value.dims) - n - 1
+    return view_as(g, value, (*value.shape[:lead], *channels, *value.shape[lead + 1 :])), lead
+
+
+def _letters(lead: int, n: int) -> tuple[str, str, str]:
+    """Returns letters for a batch, positions, and places in windows."""
+    every = ascii_lowercase
+    return every[:lead], every[lead : lead + n], every[lead + n : lead + 2 * n]
+
+
+def _biased(g: Builder, x: Value, bias: Any, shape: Sizes, n: int) -> Value:
+    found = view_as(g, x, shape)
+    if bias is None:
+        return found
+    row = g.value(bias)
+    return broadcast(g, found, Value((*row.dims, *((),) * n), row.slot), "$1 + $2")
+
+
+def fold(
+    g: Builder, x: Operand, sizes: Any, kernel: Any, gaps: Any, pads: Any, steps: Any
+) -> Value:
+    """Adds windows up to a picture: torch's ``Fold``."""
+    value = g.solid(as_real_numbers(g, x))
+    shape, n = g.shape, 2
+    lengths, gap, pad, step = (sides(each, n) for each in (kernel, gaps, pads, steps))
+    counts = [
+        (have + 2 * p - d * (k - 1) - 1) // s + 1
+        for have, k, d, p, s in zip(sizes, lengths, gap, pad, step, strict=True)
+    ]
+    channels = value.shape[-2] // prod(lengths)
+    lead = len(value.dims) - 2
+    value = view_as(g, value, (*value.shape[:lead], channels, *lengths, *counts))
+    for i in range(n):  # each takes the first lengths, and the counts that stand behind them
+        value = summed(g, value, lead + 3, lead + 1, sizes[i], step[i], pad[i], gap[i])
+    return view_as(g, value, shape)
+
+
+SLIDING_CALLS: dict[str, Handler] = {"col2im": fold}
+
+
+def _sides(values: Any) -> Sides:
+    """Returns a number, or one for each dimension where they differ."""
+    numbers = (values,) if isinstance(values, int) else tuple(map(int, values))
+    return numbers[0] if len(set(numbers)) == 1 else numbers
+
+
+def _half(g: Builder, kernel: Sides, gap: Sides, n: int) -> Sides:
+    """Returns the padding with which a window keeps the size."""
+    lengths, gaps = spread(kernel, n), spread(gap, n)
+    if any(length % 2 == 0 for length in lengths):
+        g.refuse("an even kernel with the same size")
+    return _sides([d * (k - 1) // 2 for k, d in zip(lengths, gaps, strict=True)])
+
+
+def convolution(
+    g: Builder,
+    x: Operand,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Value:
+    shape = weight.tensor.shape if isinstance(weight, Constant) else weight.shape
+    n = len(shape) - 2
+    kernel = _sides(shape[2:])
+    if padding == "same":
+        padding = _half(g, kernel, _sides(dilation), n)
+    padding = 0 if padding == "valid" else padding
+    if not own(g, weight) or not (bias is None or own(g, bias)):
+        each = (sides(value, n) for value in (stride, padding, dilation))
+        return computed_convolution(g, x, weight, bias, [*zip(*each, strict=True)], groups)
+    numbers = [_sides(v) for v in (stride, padding, dilation)]
+    name = parameter_name(weight.layer, g.path)
+
+    def made(pattern: Signature) -> Term:
+        step, pad, gap = numbers
+        return Conv(pattern, name, kernel, step, pad, bias is not None, gap, groups)
+
+    weights = [weight] if bias is None else [weight, bias]
+    return windowed(g, x, n, weight.tensor.shape[0], made, weights)
+
+
+def transposed(
+    g: Builder,
+    x: Operand,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Value:
+    plain = own(g, weight) and (bias is None or own(g, bias))
+    if not plain or groups != 1 or _sides(dilation) != 1 or _sides(output_padding) != 0:
+        n = len(g.value(weight).dims) - 2
+        each = (sides(value, n) for value in (stride, padding, dilation))
+        return computed_transpose(g, x, weight, bias, [*zip(*each, strict=True)], groups)
+    kernel = _sides(weight.tensor.shape[2:])
+    steps = (_sides(stride), _sides(padding))
+    name = parameter_name(weight.layer, g.path)
+
+    def made(pattern: Signature) -> Term:
+        return ConvTranspose(pattern, name, kernel, *steps, bias is not None)
+
+    weights = [weight] if bias is None else [weight, bias]
+    return windowed(g, x, weight.tensor.dim() - 2, weight.tensor.shape[1], made, weights)
+
+
+def as_signal(x: Value) -> None:
+    """Suggests names for channels along one dimension of positions, if they have usual ones."""
+    channels, places = (leaves(dim)[-1:] for dim in x.dims[-2:])
+    if channels and places and channels[0].hint == "t" and places[0].hint in VAGUE:
+        channels[0].hint, places[0].hint = "c", "t"
+
+
+def windowed(
+    g: Builder,
+    x: Operand,
+    n: int,
+    channels: int | None,
+    made: Callable[[Signature], Term],
+    weights: Sequence[Constant] = (),
+) -> Value:
+    """Adds an op on the last ``n`` dimensions, and on the channels before them if they change."""
+    value = g.solid(g.value(x))
+    if n == 1:
+        as_signal(value)
+    places = range(len(value.dims) - n, len(value.dims))
+    value = g.grouped(value, places) if n > 1 else g.single(value, len(value.dims) - 1)
+    at = len(value.dims) - n - 1
+    if channels is not None and not value.dims[at]:
+        value = g.single(value, at)
+    old = tuple(atom for i in places for atom in leaves(value.dims[i]))
+    sizes = g.shape[len(g.shape) - n :]
+    same = tuple(sizes) == tuple(atom.size for atom in old)
+    new = old
+    if not same:
+        new = tuple(Atom(k, one.hint, sealed=True) for k, one in zip(sizes, old, strict=True))
+    if not same and n > 1:
+        make_group(new)
+    before = leaves(value.dims[at]) if channels is not None else ()
+    hint = g.axis_hint(weights[0], 0, "c") if weights else "c"
+    after = (Atom(channels, hint if hint == "classes" else "c"),) if channels is not None else ()
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        one = Array((*axes(before), *axes(old)))
+        two = Array((*axes(after), *axes(new)))
+        return _placed(arrays[0], one, made(Signature(Type((one,)), Type((two,)))))
+
+    lead = value.dims[:at] if channels is not None else value.dims[: at + 1]
+    more = (after,) if channels is not None else ()
+    return g.op(make, [value], (*lead, *more, *((atom,) for atom in new)), weights)
+
+
+def _placed(array: Array, own: Array, term: Term) -> Term:
+    """Returns a term behind an op that puts channels before positions, where they are not."""
+    at = [array.names.index(name) for name in own.names]
+    return term if at == sorted(at) else in_order(array, own, term)
+
+
+def _pooled(
+    made: Callable[[Signature, Sides, Sides, Sides], Term],
+    n: int,
+    g: Builder,
+    x: Operand,
+    kernel: Any,
+    stride: Any = None,
+    padding: Any = 0,
+) -> Value:
+    length = _sides(kernel)
+    step = _sides(stride) if stride else length
+    pad = _sides(padding)
+    return windowed(g, x, n, None, lambda pattern: made(pattern, length, step, pad))
+
+
+max_pool, average_pool = partial(_pooled, MaxPool), partial(_pooled, mean_of_windows)
+WINDOW_CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), convolution),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), transposed),
+}
+
+
+ENTRIES = 2**20  # of a matrix that is made by a formula
+
+
+def mixed(g: Builder, x: Value, at: int, count: int, formula: str, title: str) -> Value:
+    """Multiplies a dimension by a matrix of known numbers.
+
+    Args:
+        x: The array.
+        at: The dimension.
+        count: The size that it gets.
+        formula: An entry of the matrix, in ``o`` and ``i``: the new and the old position.
+        title: The name of the matrix.
+    """
+    x = g.single(x, at)
+    old = leaves(x.dims[at])
+    if count * size(old) > ENTRIES:
+        g.refuse("positions that are too many for a matrix")
+    hint = old[0].hint if old[0].hint != "one" else ""
+    new = (Atom(count, hint, sealed=True, alone=True),)
+    g.meet((*old, *new))
+
+    def entries(axes: Axes, arrays: Sequence[Array]) -> Term:
+        both = axes((*new, *old))
+        named = formula.format(o=both[0].identifier, i=both[1].identifier)
+        return Map(Signature(Type(), Type((both,))), parse(named), title)
+
+    matrix = g.op(entries, (), (new, old))
+    dims = (*x.dims[:at], new, *x.dims[at + 1 :])
+    atoms = tuple(a for dim in dims for a in leaves(dim))
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return einsum_of(arrays, axes(atoms), axes(old))
+
+    return g.op(make, [x, matrix], dims)
+
+
+def _each(g: Builder, x: Operand, formulas: Sequence[str], sizes: Sequence[int], title: str) -> Any:
+    """Multiplies the last dimensions by matrices; those of the same size stay if there is none."""
+    value = g.solid(as_real_numbers(g, x))
+    for i, (formula, count) in enumerate(zip(formulas, sizes, strict=True)):
+        if formula:
+            at = len(value.dims) - len(sizes) + i
+            value = mixed(g, value, at, count, formula, title)
+    return value
+
+
+# means of windows ---------------------------------------------------------------------------------
+
+
+def mean_pool(
+    n: int,
+    g: Builder,
+    x: Operand,
+    kernel: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil: bool = False,
+    count_include_pad: bool = True,
+    divisor: Any = None,
+) -> Value:
+    """Adds means of windows; those that are cut off at an end divide by fewer numbers."""
+    padded = any(sides(padding, n)) and not (count_include_pad or divisor)
+    lengths, pads = sides(kernel, n), sides(padding, n)
+    if not (ceil or padded):
+        found = average_pool(n, g, x, kernel, stride, padding)
+        return scaled(g, found, prod(lengths) / divisor) if divisor else found
+    if divisor:
+        g.refuse("windows that are cut off, and divided by one number")
+    value = g.value(x)
+    steps = sides(stride, n) if stride else lengths
+    formulas = []
+    for have, k, s, p in zip(value.shape[-n:], lengths, steps, pads, strict=True):
+        start, end = f"({{o}} * {s} - {p})", f"min({{o}} * {s} - {p} + {k}, {have + p})"
+        low, high = f"max({start}, 0)", f"min({end}, {have})"
+        over = f"({end} - {start})" if count_include_pad else f"({high} - {low})"
+        formulas.append(f"where({{i}} >= {low} and {{i}} < {high}, 1 / {over}, 0)")
+    return _each(g, value, formulas, g.shape[-n:], "means")
+
+
+def adaptive_mean(n: int, g: Builder, x: Operand, sizes: Any) -> Value:
+    """Adds means of as many windows as are wanted, which may overlap."""
+    value = g.value(x)
+    shape = value.shape[-n:]
+    wanted = sides(sizes, n)
+    if all(k == 1 for k in wanted):
+        return reduced("mean", g, value, list(range(-n, 0)), True)
+    if not any(have % k for have, k in zip(shape, wanted, strict=True)):
+        lengths = [have // k for have, k in zip(shape, wanted, strict=True)]
+        return value if set(lengths) == {1} else average_pool(n, g, value, lengths)
+    formulas = []
+    for have, k in zip(shape, wanted, strict=True):
+        low, high = f"floor({{o}} * {have} / {k})", f"ceil(({{o}} + 1) * {have} / {k})"
+        inside = f"{{i}} >= {low} and {{i}} < {high}"
+        formulas.append(f"where({inside}, 1 / ({high} - {low}), 0)" if have != k else "")
+    return _each(g, value, formulas, wanted, "means")
+
+
+# largest numbers of windows -----------------------------------------------------------------------
+
+
+def adaptive_max(n: int, g: Builder, x: Operand, sizes: Any) -> tuple[Value, None]:
+    """Adds the largest numbers of as many windows as are wanted; their places are not read."""
+    if 1 in g.used:
+        g.refuse("the places of the largest numbers")
+    value = g.value(x)
+    shape = value.shape[-n:]
+    wanted = sides(sizes, n)
+    if all(k == 1 for k in wanted):
+        return reduced("amax", g, value, list(range(-n, 0)), True), None
+    if not any(have % k for have, k in zip(shape, wanted, strict=True)):
+        lengths = [have // k for have, k in zip(shape, wanted, strict=True)]
+        return (value if set(lengths) == {1} else max_pool(n, g, value, lengths)), None
+    for i, (have, k) in enumerate(zip(shape, wanted, strict=True)):
+        starts = [o * have // k for o in range(k)]
+        ends = [-(-(o + 1) * have // k) for o in range(k)]
+        value = most_of(g, value, len(value.dims) - n + i, starts, ends)
+    return value, None
+
+
+def most_of(g: Builder, x: Value, at: int, starts: Sequence[int], ends: Sequence[int]) -> Value:
+    """Returns the largest number of each window of a dimension, by its places."""
+    longest = max(end - start for start, end in zip(starts, ends, strict=True))
+    places = [
+        [min(s + j, e - 1) for j in range(longest)] for s, e in zip(starts, ends, strict=True)
+    ]
+    found = selected(g, x, at, Constant(torch.tensor(places)))
+    return reduced("amax", g, found, at + 1)
+
+
+def pooled_most(
+    n: int,
+    g: Builder,
+    x: Operand,
+    kernel: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil: bool = False,
+) -> Value:
+    """Adds the largest numbers of windows, also with gaps, or with one that is cut off."""
+    gaps = sides(dilation, n)
+    if not ceil and set(gaps) == {1}:
+        return max_pool(n, g, x, kernel, stride, padding)
+    value = g.value(x)
+    lengths, pads = sides(kernel, n), sides(padding, n)
+    steps = sides(stride, n) if stride else lengths
+    first = len(value.dims) - n
+    dimensions = zip(value.shape[first:], g.shape[-n:], lengths, steps, pads, gaps, strict=True)
+    for i, (have, count, k, s, p, d) in enumerate(dimensions):
+        windows = [[o * s - p + j * d for j in range(k)] for o in range(count)]
+        inside = [[at for at in window if 0 <= at < have] for window in windows]
+        places = [[*window, *[window[0]] * (k - len(window))] for window in inside]
+        found = selected(g, value, first + i, Constant(torch.tensor(places)))
+        value = reduced("amax", g, found, first + i + 1)
+    return value
+
+
+# larger and smaller pictures ----------------------------------------------------------------------
+
+
+def linear_resize(n: int, g: Builder, x: Operand, sizes: Any, corners: bool, *given: Any) -> Value:
+    """Adds numbers between neighbours, along each of the last dimensions."""
+    value = g.value(x)
+    shape = value.shape[-n:]
+    scales = _scales(n, given)
+    counts = g.shape[-n:]
+    formulas = []
+    for have, k, scale in zip(shape, counts, scales, strict=True):
+        if corners:
+            place = f"{{o}} * {have - 1} / {k - 1}" if k > 1 else "0"
+        else:
+            step = f"{have} / {k}" if not scale else f"{1 / scale!r}"
+            place = f"clamp(({{o}} + 1 / 2) * {step} - 1 / 2, 0, {have - 1})"
+        same = have == k and (corners or scale in (None, 1.0))
+        formulas.append("" if same else f"max(0, 1 - abs({place} - {{i}}))")
+    return _each(g, value, formulas, counts, "between")
+
+
+def nearest_resize(n: int, exact: bool, g: Builder, x: Operand, sizes: Any, *given: Any) -> Value:
+    """Repeats each number, or looks up the nearest one, along each of the last dimensions."""
+    value = g.value(x)
+    rank = len(value.dims)
+    kind = f"{'_' * exact}upsample_nearest{'_exact' * exact}1d"
+    resize = getattr(torch.ops.aten, kind)
+    for at, k, scale in zip(range(rank - n, rank), g.shape[-n:], _scales(n, given), strict=True):
+        have = size(value.dims[at])
+        if k % have == 0 and scale in (None, k / have):
+            extra = fresh(k // have)
+            dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
+            value = Value(dims, value.slot)
+            g.meet(leaf for dim in dims for leaf in leaves(dim))
+            value = g.single(value, at)  # one side by itself, which a skip meets
+        else:
+            row = torch.arange(have, dtype=torch.float64)[None, None]
+            places = resize(row, [k], scale)[0, 0].long()
+            value = selected(g, value, at, Constant(places))
+    return value
+
+
+def _scales(n: int, given: Sequence[Any]) -> list[float | None]:
+    """Returns the factors that a call names, one for each dimension."""
+    factors = given[0] if given and isinstance(given[0], list | tuple) else [*given]
+    return [*factors] if len(factors) == n else [None] * n
+
+
+LINEAR = {1: "upsample_linear1d", 2: "upsample_bilinear2d", 3: "upsample_trilinear3d"}
+RESAMPLING_CALLS: dict[str, Handler] = {
+    **{f"adaptive_avg_pool{n}d": partial(adaptive_mean, n) for n in (1, 2, 3)},
+    **{f"adaptive_max_pool{n}d": partial(adaptive_max, n) for n in (1, 2, 3)},
+    **{f"avg_pool{n}d": partial(mean_pool, n) for n in (1, 2, 3)},
+    **{f"max_pool{n}d": partial(pooled_most, n) for n in (1, 2, 3)},
+    **{name: partial(linear_resize, n) for n, name in LINEAR.items()},
+    **{f"upsample_nearest{n}d": partial(nearest_resize, n, False) for n in (1, 2, 3)},
+    **{f"_upsample_nearest_exact{n}d": partial(nearest_resize, n, True) for n in (1, 2, 3)},
+}

@@ -1,0 +1,1 @@
+"""Rewrite: term to term, such as gradients, and loops over tiles."""

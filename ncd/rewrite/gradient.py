@@ -1,0 +1,550 @@
+"""The gradient of a term as a term: its steps, and the forward and the backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Literal, Protocol, TypeAlias, Union
+
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value
+from ncd.circuit.elaborate import elaborate, require_sizes
+from ncd.errors import unknown
+from ncd.formulas.formula import Apply, Formula, Name, Operand, leaves, parse
+from ncd.language.arguments import check_names, check_term
+from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
+from ncd.language.blocks import Block
+from ncd.language.loops import Repeat, Scan
+from ncd.language.op import Op, Rule, Site, Slot, Slots
+from ncd.language.step_wires import Step, alive, wired
+from ncd.language.terms import Beside, Id, Term
+from ncd.ops import Add, Einsum, Index, Map, Param, Rename, Scatter, Split
+
+Tree: TypeAlias = dict[str, Union[Op, "Tree"]]
+
+
+@dataclass
+class Parameters:
+    """Learned and constant arrays by their paths, such as ``layers.0.Q.weight``."""
+
+    ops: dict[str, Op] = field(default_factory=dict)
+
+    def term(self) -> tuple[Term, list[str]]:
+        """Returns a term without inputs that gives every array, and their paths in its order."""
+        tree: Tree = {}
+        for path, op in self.ops.items():
+            *scopes, name = path.split(".")
+            inner = tree
+            for scope in scopes:
+                found = inner.setdefault(scope, {})
+                assert isinstance(found, dict), path
+                inner = found
+            inner[name] = op
+        whole = _beside(_parts(tree))
+        circuit = elaborate(whole)
+        made = {value.id: cell.path for cell in circuit.cells for value in cell.outputs}
+        return whole, [made[value.id] for value in circuit.outputs]
+
+
+def _parts(tree: Tree) -> Iterable[Term]:
+    """Yields a term for each module and each array of a tree."""
+    for name, part in tree.items():
+        if isinstance(part, Op):
+            yield part
+        elif all(key.isdecimal() for key in part):
+            yield Repeat(_bodies(part), name)
+        else:
+            yield Block(_beside(_parts(part)), name=name)
+
+
+def _bodies(tree: Mapping[str, Op | Tree]) -> tuple[Term, ...]:
+    """Returns a body for each number of a repetition, also for those without an array."""
+    bodies = []
+    for index in range(1 + max(map(int, tree))):
+        part = tree.get(str(index), {})
+        assert isinstance(part, dict)
+        bodies.append(_beside(_parts(part)))
+    return tuple(bodies)
+
+
+def _beside(terms: Iterable[Term]) -> Term:
+    """Returns terms without inputs one after the other; each leaves its arrays on top."""
+    every = tuple(terms)
+    if not every:
+        return Id(Type())
+    return every[0] if len(every) == 1 else Beside(*every)
+
+
+class Steps:
+    """A term while it is written: its steps, and the parameters that they need."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.steps: list[Step] = []
+        self.parameters = parameters
+        self.learned: dict[str, Slot] = {}  # each parameter as torch stores it, by its path
+        self.reads: tuple[Axis, ...] = ()  # axes whose sizes formulas may use
+
+    def call(self, term: Term, *slots: Slot) -> tuple[Slot, ...]:
+        made = tuple(Slot(array) for array in term.lift(Type(slot.axes for slot in slots)))
+        self.steps.append(Step(term, slots, made))
+        return made
+
+    def product(self, slots: Slots, out: Array) -> Slot:
+        known = {axis.name for slot in slots for axis in slot.axes}
+        inner = Array(axis for axis in out if axis.name in known)
+        (found,) = slots if len(slots) == 1 else (None,)
+        if found is None or found.axes.names != inner.names:
+            pattern = Signature(Type(slot.axes for slot in slots), Type((inner,)))
+            (found,) = self.call(Einsum(pattern), *slots)
+        return found if len(inner) == len(out) else self.map("$1", (found,), Array(out))
+
+    def map(self, formula: str | Formula, slots: Slots, out: Array, title: str = "") -> Slot:
+        rule = parse(formula) if isinstance(formula, str) else formula
+        used = sorted({leaf.number for leaf in leaves(rule) if isinstance(leaf, Operand)})
+        rule = _renumbered(rule, {number: i for i, number in enumerate(used, start=1)})
+        taken = [slots[number - 1] for number in used]
+        names = {leaf.text for leaf in leaves(rule) if isinstance(leaf, Name)}
+        reads = (a for a in self.reads if f"n_{a.identifier}" in names and a.name not in out.names)
+        pattern = Signature(Type(slot.axes for slot in taken), Type((out,)))
+        (made,) = self.call(Map(pattern, rule, title, Array(reads)), *taken)
+        return made
+
+    def renamed(self, slot: Slot, old: Array, new: Array) -> Slot:
+        pairs = [(a, b) for a, b in zip(old, new, strict=True) if a.name != b.name]
+        if not pairs:
+            return slot
+        if {axis.name for axis, _ in pairs} & {axis.name for _, axis in pairs}:  # they are swapped
+            between = _fresh(new, {*slot.axes.names, *old.names, *new.names})
+            return self.renamed(self.renamed(slot, old, between), between, new)
+        before, after = (Type((Array(side),)) for side in zip(*pairs, strict=True))
+        (made,) = self.call(Rename(Signature(before, after)), slot)
+        return made
+
+    def scattered(self, places: Slot, values: Slot, out: Array) -> Slot:
+        pattern = Signature(Type((places.axes, values.axes)), Type((out,)))
+        (made,) = self.call(Scatter(pattern), places, values)
+        return made
+
+    def reversed(self, slot: Slot, axis: Axis) -> Slot:
+        """Adds an array in the opposite order along an axis."""
+        name = f"{axis.name}_r"
+        while name in slot.axes.names:
+            name += "_"
+        turned = replace(axis, name=name, label="")
+        order = Array((turned,), axis)
+        places = self.map(f"{axis.numel - 1} - {turned.identifier}", (), order, "reverse")
+        out = slot.axes.with_axes(turned if a.name == axis.name else a for a in slot.axes)
+        lookup = Index(Signature(Type((order, slot.axes)), Type((out,))))
+        (found,) = self.call(lookup, places, slot)
+        return self.renamed(found, Array((turned,)), Array((axis,)))
+
+    @property
+    def count(self) -> int:
+        return 0
+
+    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+        """Does nothing, as no pullback is recorded here."""
+
+    def zeros(self, array: Array) -> Slot:
+        """Adds an array of zeros."""
+        return self.map("0", (), array)
+
+    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> Slot:
+        raise NotImplementedError
+
+
+class Record(Protocol):
+    """A part of the forward pass that has a pullback."""
+
+    @property
+    def ins(self) -> Slots:
+        """The arrays that it takes."""
+
+    @property
+    def outs(self) -> Slots:
+        """The arrays that it gives."""
+
+    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+        """Returns the gradient of each input from those of the outputs."""
+
+
+@dataclass(frozen=True)
+class OpRecord:
+    """An op of the forward pass, with its arrays."""
+
+    op: Op
+    site: Site
+    ins: Slots
+    outs: Slots
+
+    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+        steps.reads = tuple(self.site.reads)
+        return self.op.pullback(self.site, steps, self.ins, self.outs, grads)
+
+
+@dataclass(frozen=True)
+class RuleRecord:
+    """Steps of the forward pass from one array to another, whose pullback is one rule."""
+
+    ins: Slots
+    outs: Slots
+    rule: Rule
+
+    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+        return (self.rule(steps, grads[0]),)
+
+
+class Recording(Steps):
+    """The forward pass, written in ops that have a pullback, all of which are recorded."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__(parameters)
+        self.records: list[Record] = []
+        self.path = ""  # of the op that is written
+        self.written: Op | None = None
+
+    def call(self, term: Term, *slots: Slot) -> tuple[Slot, ...]:
+        if not isinstance(term, Op):
+            return super().call(term, *slots)
+        site = term.site(Type(slot.axes for slot in slots))
+        reads, self.reads = self.reads, tuple(site.reads)
+        found = term.written_out(site, self, slots)
+        self.reads = reads
+        if found is not None:
+            return found
+        made = super().call(term, *slots)
+        self.records.append(OpRecord(term, site, slots, made))
+        return made
+
+    @property
+    def count(self) -> int:
+        return len(self.records)
+
+    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+        self.records[since:] = [RuleRecord((slot,), (made,), rule)]
+
+    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> Slot:
+        path = f"{self.path}.{name}" if name else self.path
+        merged = _merged(groups, kept)
+        if path not in self.learned:
+            array = Array((*merged, *kept), kept.below)
+            self.learned[path] = self.stored(path, array)
+        slot = self.learned[path]
+        for flat, group in zip(merged, groups, strict=True):
+            if not group:  # of size 1 in torch, and no axis here
+                slot = self.product((slot,), Array(a for a in slot.axes if a is not flat))
+            elif (flat,) != tuple(group):
+                pattern = Signature(Type((Array((flat,)),)), Type((group,)))
+                (slot,) = self.call(Split(pattern), slot)
+        return slot
+
+    def stored(self, path: str, array: Array) -> Slot:
+        """Returns a parameter, as an array that a step before all others gives."""
+        own, last = self.written, path.rpartition(".")[2]
+        assert own is not None
+        if hasattr(own, "array"):  # a parameter or a constant already
+            self.parameters.ops[path] = replace(own, array=array, name=last)  # type: ignore
+        else:
+            self.parameters.ops[path] = Param(array, last)
+        return Slot(array)
+
+
+def _fresh(array: Array, taken: set[str]) -> Array:
+    """Returns an array whose axes have names that nothing else has."""
+    axes: list[Axis] = []
+    for axis in array:
+        name = f"{axis.name}_"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        axes.append(replace(axis, name=name, label=""))
+    return Array(axes)
+
+
+def _merged(groups: Sequence[Array], kept: Array) -> list[Axis]:
+    """Returns an axis for each group, as torch stores it, with names that all differ."""
+    taken = {name for array in (*groups, kept) for name in array.names}
+    found: list[Axis] = []
+    for group in groups:
+        if len(group) == 1 and not group[0].spatial:
+            found.append(group[0])
+            continue
+        name = "".join(axis.identifier for axis in group) or "one"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        found.append(Axis(name, prod(axis.numel for axis in group)))
+    return found
+
+
+def _renumbered(formula: Formula, numbers: dict[int, int]) -> Formula:
+    """Returns a formula with other numbers for its operands."""
+    if isinstance(formula, Operand):
+        return Operand(numbers[formula.number])
+    if isinstance(formula, Apply):
+        parts = tuple(_renumbered(part, numbers) for part in formula.parts)
+        return Apply(formula.operation, parts)
+    return formula
+
+
+Env = dict[str, Slot]  # the array of each value of a circuit
+
+
+def walk(steps: Recording, circuit: Circuit, env: Env) -> None:
+    """Writes the ops of a circuit on the arrays of ``env``, which it extends."""
+    for unit in circuit.units:
+        write(steps, unit, env)
+
+
+def write(steps: Recording, unit: Cell | Loop, env: Env) -> None:
+    """Writes one op or loop on the arrays of ``env``, which it extends."""
+    if isinstance(unit, Loop):
+        _loop(steps, unit, env)
+        return
+    slots = [found(steps, env, value) for value in unit.inputs]
+    steps.path, steps.written = unit.path, unit.op
+    _keep(env, unit.outputs, steps.call(unit.op, *slots))
+
+
+def _loop(steps: Recording, loop: Loop, env: Env) -> None:
+    if loop.kind == "scan":
+        slots = [found(steps, env, value) for value in loop.inputs]
+        _keep(env, loop.outputs, _scanned(steps, loop, slots))
+        return
+    for body in loop.bodies:
+        walk(steps, body, env)
+
+
+def _keep(env: Env, values: Iterable[Value], slots: Slots) -> None:
+    env.update(zip([value.id for value in values], slots, strict=True))
+
+
+def found(steps: Steps, env: Env, value: Value) -> Slot:
+    """Returns an array as its axes are called here: a local block has names of its own."""
+    return steps.renamed(env[value.id], env[value.id].axes, value.array)
+
+
+def pulled(
+    forward: Recording, backward: Steps, given: Iterable[tuple[Slot, Slot]]
+) -> dict[Slot, Slot]:
+    """Writes the backward pass; returns the gradient of every array that has one.
+
+    Args:
+        forward: The forward pass.
+        backward: Takes the steps.
+        given: Outputs with their gradients.
+    """
+    grads: dict[Slot, Slot] = {}
+
+    def add(slot: Slot, more: Slot) -> None:
+        more = backward.product((more,), slot.axes)
+        grads[slot] = backward.call(Add(), grads[slot], more)[0] if slot in grads else more
+
+    for slot, more in given:
+        add(slot, more)
+    for record in reversed(forward.records):
+        if not any(out in grads for out in record.outs):
+            continue
+        own = tuple(
+            grads.get(out) or (backward.zeros(out.axes) if out.real else out) for out in record.outs
+        )
+        for slot, one in zip(record.ins, record.pull(backward, own), strict=True):
+            if one is not None and slot.real:
+                add(slot, one)
+    return grads
+
+
+def assembled(steps: Sequence[Step], inputs: Slots, outputs: Slots) -> Term:
+    """Returns the steps that the outputs need as one term."""
+    arrays: Mapping[Slot, Array] = {
+        slot: slot.axes
+        for slot in (*inputs, *(slot for step in steps for slot in (*step.takes, *step.gives)))
+    }
+    return wired(alive(steps, (*outputs,)), (*inputs,), (*outputs,), arrays)
+
+
+# --- scans ---------------------------------------------------------------------------------------
+
+
+class _Body(Recording):
+    """The body of a scan at one position, to which the parameters come as states."""
+
+    def __init__(self, outer: Recording) -> None:
+        super().__init__(outer.parameters)
+        self.outer = outer
+
+    def stored(self, path: str, array: Array) -> Slot:
+        outer = self.outer
+        if path not in outer.learned:
+            outer.path, outer.written = self.path, self.written
+            outer.learned[path] = outer.stored(path, array)
+        return Slot(array)
+
+
+@dataclass(frozen=True)
+class _ScanRecord:
+    """A scan of the forward pass, which also gives the states before each position."""
+
+    axis: Axis
+    body: _Body
+    ins: Slots  # states, parameters, sequences
+    outs: Slots  # states, sequences
+    kept: Slots  # the states before each position
+    inner: tuple[Slots, Slots, Slots]  # the body's states, parameters and inputs
+    made: tuple[Slots, Slots]  # its new states and outputs
+
+    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+        """Runs backwards along the axis; the body's forward pass is repeated at each position."""
+        states, weights, inputs = self.inner
+        n, body = len(states), Steps(self.body.parameters)
+        given = [(slot, Slot(slot.axes)) for made in self.made for slot in made if slot.real]
+        found = pulled(self.body, body, given)
+        sums = [Slot(slot.axes) for slot in weights]
+        pulls = [slot for _, slot in given]
+        new = [found.get(slot) or body.zeros(slot.axes) for slot in states]
+        more = [
+            body.call(Add(), total, found[slot])[0] if slot in found else total
+            for slot, total in zip(weights, sums, strict=True)
+        ]
+        real = [slot for slot in inputs if slot.real]
+        ends = [found.get(slot) or body.zeros(slot.axes) for slot in real]
+        takes = (*pulls[:n], *weights, *sums, *states, *inputs, *pulls[n:])
+        gives = (*new, *weights, *more, *ends)
+        term = assembled((*self.body.steps, *body.steps), takes, gives)
+        loop = Scan(term, Array((self.axis,)), states=n + 2 * len(weights))
+        sequences = (*self.kept, *self.ins[n + len(weights) :], *grads[n:])
+        backwards = (steps.reversed(slot, self.axis) for slot in sequences if slot.axes)
+        first = (*grads[:n], *self.ins[n : n + len(weights)])
+        start = (*first, *(steps.zeros(slot.axes) for slot in weights))
+        out = steps.call(loop, *start, *backwards)
+        totals = out[n + len(weights) : n + 2 * len(weights)]
+        along = iter(out[n + 2 * len(weights) :])
+        along = (steps.reversed(slot, self.axis) for slot in along)
+        by_input = (next(along) if slot.real else None for slot in inputs)
+        return (*out[:n], *totals, *by_input)
+
+
+def _scanned(steps: Recording, loop: Loop, slots: Slots) -> tuple[Slot, ...]:
+    """Writes a scan whose parameters are states, and which keeps its states."""
+    (circuit,), n = loop.bodies, loop.states
+    assert isinstance(loop.term, Scan)
+    axis = next(a for a in loop.inputs[n].array if a.name == loop.axis)
+    body, env = _Body(steps), {value.id: Slot(value.array) for value in circuit.inputs}
+    every = tuple(env.values())
+    walk(body, circuit, env)
+    made = tuple(found(body, env, value) for value in circuit.outputs)
+    weights = tuple(body.learned.values())
+    inner = every[:n], weights, every[n:]
+    term = assembled(
+        body.steps, (*every[:n], *weights, *every[n:]), (*made[:n], *weights, *made[n:], *every[:n])
+    )
+    ins = (
+        *slots[:n],
+        *(steps.learned[path] for path in body.learned),
+        *(_in_front(steps, slot, axis) for slot in slots[n:]),
+    )
+    call = Scan(term, Array((axis,)), states=n + len(weights))
+    out = Steps.call(steps, call, *ins)
+    after = n + len(weights)
+    outs = (*out[:n], *out[after : after + len(made) - n])
+    kept = out[after + len(made) - n :]
+    steps.records.append(_ScanRecord(axis, body, ins, outs, kept, inner, (made[:n], made[n:])))
+    return tuple(
+        steps.product((slot,), value.array) if slot.real else slot
+        for slot, value in zip(outs, loop.outputs, strict=True)
+    )
+
+
+def _in_front(steps: Steps, slot: Slot, axis: Axis) -> Slot:
+    """Returns an array with an axis in front of the others."""
+    rest = (other for other in slot.axes if other.name != axis.name)
+    return steps.product((slot,), Array((axis, *rest))) if slot.real else slot
+
+
+def gradient(term: Term, wrt: Literal["inputs", "parameters"] | Sequence[str] = "inputs") -> Term:
+    """Returns the gradient of a term, as a term.
+
+    It takes the arrays of the term, and then the gradient of each output of real numbers. It gives
+    the gradient of each input of real numbers, or of the chosen parameters, as torch stores them.
+    Its own parameters have the names of the term's module, so their values fit.
+
+    Args:
+        term: The term; all of its axes have sizes.
+        wrt: ``"inputs"``, ``"parameters"``, or the names of parameters, such as ``["Q.weight"]``.
+
+    Returns:
+        The term; it can be drawn, run, costed and differentiated again.
+
+    Raises:
+        SizeError: For an axis without a size.
+        MismatchError: For an op without a gradient, such as a call by its name, with the reason.
+        UnknownNameError: For a name that is no parameter.
+        ParseError: For ``wrt`` of another kind.
+
+    Source: Rumelhart, Hinton and Williams 1986, "Learning representations by back-propagating
+    errors"; ``torch.autograd.grad``.
+
+    >>> from ncd.ops import Softmax
+    >>> back = gradient(Softmax("x:3"))
+    >>> str(back.dom), str(back.cod)
+    ('x, x', 'x')
+    """
+    check_term(term, "gradient")
+    forward, inputs, outputs = _forward(term)
+    given = [(slot, Slot(slot.axes)) for slot in outputs if slot.real]
+    backward = Steps(forward.parameters)
+    grads = pulled(forward, backward, given)
+    wanted = [slot for slot in inputs if slot.real]
+    if not (isinstance(wrt, str) and wrt == "inputs"):
+        wanted = _parameters(forward, wrt)
+    made = tuple(grads.get(slot) or backward.zeros(slot.axes) for slot in wanted)
+    steps = [*_stored(forward), *forward.steps, *backward.steps]
+    return assembled(steps, (*inputs, *(slot for _, slot in given)), made)
+
+
+def parameter_names(term: Term) -> list[str]:
+    """Returns the names of a term's parameters in the order of their gradients.
+
+    >>> from ncd.ops import Linear
+    >>> parameter_names(Linear("m:3 -> k:2", "Q", bias=True))
+    ['Q.weight', 'Q.bias']
+    """
+    forward, _, _ = _forward(term)
+    return [path for path in forward.learned if _learns(forward, path)]
+
+
+def _forward(term: Term) -> tuple[Recording, tuple[Slot, ...], list[Slot]]:
+    """Returns the forward pass, its inputs and its outputs."""
+    circuit = elaborate(term)
+    require_sizes(circuit)
+    forward = Recording(Parameters())
+    env: Env = {value.id: Slot(value.array) for value in circuit.inputs}
+    inputs = tuple(env.values())
+    walk(forward, circuit, env)
+    return forward, inputs, [found(forward, env, value) for value in circuit.outputs]
+
+
+def _parameters(forward: Recording, wrt: str | Sequence[str]) -> list[Slot]:
+    """Returns the parameters of these names, or all of them."""
+    learned = {path: slot for path, slot in forward.learned.items() if _learns(forward, path)}
+    if isinstance(wrt, str) and wrt == "parameters":
+        return list(learned.values())
+    form, example = '"inputs", "parameters" or several names', next(iter(learned), "Q.weight")
+    check_names(wrt, "wrt", "gradient", form, example)
+    for name in wrt:
+        if name not in learned:
+            raise unknown("parameter", name, learned, where="gradient")
+    return [learned[name] for name in wrt]
+
+
+def _learns(forward: Recording, path: str) -> bool:
+    op = forward.parameters.ops[path]
+    return any(one.learned for one in op.initial(op.site(op.dom)).values())
+
+
+def _stored(forward: Recording) -> list[Step]:
+    """Returns the step that gives all parameters."""
+    if not forward.learned:
+        return []
+    term, paths = forward.parameters.term()
+    return [Step(term, (), tuple(forward.learned[path] for path in paths))]

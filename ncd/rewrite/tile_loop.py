@@ -1,0 +1,521 @@
+"""Runs a fused loop over tiles in torch, and counts what it moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import product as every
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ncd.circuit.circuit import Value
+from ncd.errors import MismatchError, ParseError, shown
+from ncd.formulas.formula import Formula, Name, Number, Operand, parse
+from ncd.language.axes import Array, Dim
+from ncd.language.op import Running
+from ncd.language.torch_code import Const, Expr, Infix, Position
+from ncd.rewrite.tile_schedule import Planned, Stage, Stream
+from ncd.run.evaluate import Like, codes
+from ncd.run.formula_values import formula_value
+from ncd.run.module import check_shapes, whole
+
+Key = tuple[str, int]  # a dimension: the name of its axis, and its side
+Cut = Mapping[str, tuple[int, int]]  # where the tile of each axis begins, and where it ends
+
+
+class Tile(NamedTuple):
+    """A tensor, or a part of one, with the names of its dimensions."""
+
+    keys: tuple[Key, ...]
+    data: Tensor
+
+
+def tiled(data: Tensor, array: Array, cut: Cut) -> Tile:
+    """Returns the part of an array that lies in the tiles."""
+    keys = tuple(dim.key for dim in array.dims)
+    data = data.reshape(array.shape)
+    for place, (name, side) in enumerate(keys):
+        if name in cut and side == 0:
+            start, end = cut[name]
+            data = data.narrow(place, start, end - start)
+    return Tile(keys, data)
+
+
+def aligned(tile: Tile, keys: Sequence[Key]) -> Tensor:
+    """Returns a tensor with these dimensions in order; those that it lacks have size 1."""
+    order = [tile.keys.index(key) for key in keys if key in tile.keys]
+    data = tile.data.permute(order)
+    for place, key in enumerate(keys):
+        if key not in tile.keys:
+            data = data.unsqueeze(place)
+    return data
+
+
+def product(tiles: Sequence[Tile], out: Sequence[Key]) -> Tile:
+    """Returns the product of tiles, summed over the dimensions that are not in ``out``."""
+    letters: dict[Key, int] = {}
+    operands: list[Any] = []
+    for tile in tiles:
+        places = [letters.setdefault(key, len(letters)) for key in tile.keys]
+        operands += [tile.data, places]
+    return Tile(tuple(out), torch.einsum(*operands, [letters[key] for key in out]))
+
+
+def resized(part: Any, cut: Cut) -> Any:
+    """Returns an op's expression for a tile: its dimensions have the size of the tile.
+
+    A position along a cut axis counts from the start of the whole axis.
+    """
+    if isinstance(part, Dim):
+        if part.name not in cut:
+            return part
+        start, end = cut[part.name]
+        return replace(part, size=end - start)
+    if isinstance(part, Position):
+        moved = Position(resized(part.dim, cut), resized(part.after, cut))
+        start = cut.get(part.dim.name, (0, 0))[0]
+        return Infix("+", moved, Const(start)) if start else moved
+    if isinstance(part, tuple):
+        return tuple(resized(item, cut) for item in part)
+    if isinstance(part, Expr) and is_dataclass(part):
+        return replace(part, **{f.name: resized(getattr(part, f.name), cut) for f in fields(part)})
+    return part
+
+
+def value(formula: str | Formula, tile: Tensor | None, names: Mapping[str, Any]) -> Any:
+    """Returns a formula of a tile, ``$1``, and of named numbers.
+
+    >>> value("exp($1 - m)", torch.tensor([1.0]), {"m": torch.tensor([1.0])})
+    tensor([1.])
+    """
+    rule = parse(formula) if isinstance(formula, str) else formula
+
+    def leaf(part: Number | Operand | Name) -> Any:
+        if isinstance(part, Number):
+            return part.value
+        return tile if isinstance(part, Operand) else names[part.text]
+
+    return formula_value(rule, leaf)
+
+
+def reduced(x: Tensor, how: str, dims: Iterable[int]) -> Tensor:
+    """Returns the sum, product, maximum or minimum over some dimensions, which stay with size 1."""
+    dims = tuple(dims)
+    if how == "sum":
+        return x.sum(dims, keepdim=True) if dims else x
+    if how == "product":
+        for dim in dims:
+            x = x.prod(dim, keepdim=True)
+        return x
+    return (torch.amax if how == "max" else torch.amin)(x, dims, keepdim=True) if dims else x
+
+
+JOINS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "max": torch.maximum,
+    "min": torch.minimum,
+    "product": torch.mul,
+    "sum": torch.add,
+}
+STARTS = {"max": -math.inf, "min": math.inf, "product": 1.0, "sum": 0.0}
+
+
+def checked_inputs(
+    plan: Stream, inputs: Sequence[Tensor], module: nn.Module | None
+) -> list[Tensor]:
+    """Returns the inputs; raises MismatchError if they, or the weights, are not the loop's."""
+    if not isinstance(plan, Stream):
+        fact = f"{shown(plan)} is not a fused loop"
+        raise ParseError(fact, where="run_stream", cure="ncd.stream(term)")
+    schedule = plan.schedule
+    wanted = tuple(v.array for v in schedule.inputs)
+    if not isinstance(inputs, Sequence) or len(inputs) != len(wanted):
+        arrays = ", ".join(f"({array})" for array in wanted)
+        many = isinstance(inputs, Sequence)
+        count = f"{len(inputs)} array{'s' * (len(inputs) != 1)}" if many else shown(inputs)
+        fact = f"the loop reads {arrays or 'no arrays'}, not {count}"
+        raise MismatchError(fact, cure=arrays or "[]")
+    for array, x in zip(wanted, inputs, strict=True):
+        shape = tuple(getattr(x, "shape", ()))
+        if not isinstance(x, Tensor) or shape != array.shape:
+            fact = f"the array ({array}) has shape {array.shape}, but is given {_shown(x)}"
+            raise MismatchError(fact, where="run_stream", cure=f"a tensor of shape {array.shape}")
+    check_shapes(wanted, tuple(inputs))
+    weights = [weight.id for op in schedule.ops for weight in op.weights]
+    known = dict(module.named_parameters()) if isinstance(module, nn.Module) else {}
+    missing = [id for id in weights if id not in known]
+    if missing:
+        fact = f"the loop reads the weights {', '.join(missing)}, which the module lacks"
+        fact = fact if known else f"the loop reads the weights {', '.join(missing)} of a module"
+        raise MismatchError(fact, where="run_stream", cure="module=ncd.compile(term)")
+    return [
+        x if array.below is None else whole(array, x)
+        for array, x in zip(wanted, inputs, strict=True)
+    ]
+
+
+def _shown(x: object) -> str:
+    return f"one of shape {tuple(x.shape)}" if isinstance(x, Tensor) else shown(x)
+
+
+class Shared(NamedTuple):
+    """The compiled module, and the device and type of new tensors: the same for all ops."""
+
+    module: nn.Module | None
+    like: Like
+
+
+@dataclass
+class Waiting:
+    """A result that is only known after the last tile: its parts, and the op that says how."""
+
+    parts: list[Tile]
+    of: Planned
+
+
+@dataclass
+class Group:
+    """The work on one group: what lies in fast memory."""
+
+    cut: dict[str, tuple[int, int]]
+    held: dict[str, Tile | Waiting] = field(default_factory=dict)
+    states: dict[str, dict[str, Tensor]] = field(default_factory=dict)  # by the op, then the name
+    scales: dict[str, list[Tensor | float]] = field(default_factory=dict)
+    totals: dict[str, list[Tile]] = field(default_factory=dict)
+
+
+def called(x: Tile | Waiting, array: Array) -> Tile | Waiting:
+    """Returns a tile with the names that its dimensions have at an op."""
+    keys = tuple(dim.key for dim in array.dims)
+    if isinstance(x, Tile):
+        return Tile(keys, x.data)
+    return Waiting([Tile(keys, part.data) for part in x.parts], x.of)
+
+
+def as_state(of: Planned, x: Tensor) -> Tile:
+    """Returns a number that an op keeps, without the axes that it joins."""
+    own = {axis.name for axis in of.cell.site.dom.axes}
+    keys = tuple(dim.key for dim in of.cell.site.ins[0].dims)
+    gone = tuple(place for place, key in enumerate(keys) if key[0] in own)
+    return Tile(tuple(key for key in keys if key[0] not in own), x.squeeze(gone))
+
+
+def ran(
+    op: Planned, ins: Sequence[Tile], own: Mapping[str, Tile], cut: Cut, run: Shared
+) -> list[Tile]:
+    """Runs an op on tiles of its inputs and of its weights, ``own``."""
+    cell = op.cell
+    keys = [tuple(dim.key for dim in array.dims) for array in cell.site.outs]
+    if cell.op.weighted:
+        tile = product([*_as_in_weight(op, ins), own[op.weights[0].name]], keys[0])
+        if "bias" in own and not op.totals:
+            tile = Tile(tile.keys, tile.data + aligned(own["bias"], tile.keys))
+        return [tile]
+    tensors = [tile.data for tile in ins]
+    expr = cell.torch  # one for each output, or one for all of them
+    exprs = [resized(each, cut) for each in (expr if isinstance(expr, tuple) else (expr,))]
+    layer = cell.layer.function if cell.layer is not None else ""
+    called = run.module.get_submodule(cell.path) if run.module is not None and layer else None
+    made = codes(exprs, [x.dim() for x in tensors], layer)(tensors, called, run.like)
+    if not isinstance(expr, tuple) and len(keys) > 1:
+        ((*made,),) = made
+    if op.rule.mean and op.totals:  # the sum of the tile; the whole is divided at the end
+        made = [x * (tensors[0].numel() // x.numel()) for x in made]
+    return [Tile(k, x) for k, x in zip(keys, made, strict=True)]
+
+
+def _as_in_weight(op: Planned, ins: Sequence[Tile]) -> Sequence[Tile]:
+    """Returns the input of a linear map with its own axes named as in the weight."""
+    if not ins:
+        return ins
+    (tile,), site = ins, op.cell.site
+    own = op.weights[0].array[len(site.cod[0]) :]
+    names = {a.name: b.name for a, b in zip(site.dom[0], own, strict=True)}
+    return [Tile(tuple((names.get(n, n), side) for n, side in tile.keys), tile.data)]
+
+
+def updated(state: Running, old: Tensor, found: Tensor, names: Mapping[str, Any]) -> Tensor:
+    """Returns a number that an op keeps, after a tile in which ``found`` was found."""
+    if state.how == "max":  # no result depends on it: it only keeps the numbers small
+        return torch.maximum(old, found.detach())
+    return old * value(state.rescale, None, names) + found if state.rescale else old + found
+
+
+Watch = Callable[[Cut, Mapping[str, Tensor]], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outputs of a loop, and the bytes that it moved.
+
+    Args:
+        outputs: The arrays that it writes.
+        bytes_read: The bytes that were read, counted tile by tile.
+        bytes_written: The bytes that were written.
+
+    Source: Abbott and Zardini 2024, *FlashAttention on a Napkin*, whose H it counts.
+
+    >>> Result((), 3, 4).bytes_moved
+    7
+    """
+
+    outputs: tuple[Tensor, ...]
+    bytes_read: int
+    bytes_written: int
+
+    @property
+    def bytes_moved(self) -> int:
+        """The bytes that moved in both directions."""
+        return self.bytes_read + self.bytes_written
+
+
+def run_stream(
+    plan: Stream,
+    inputs: Sequence[Tensor],
+    module: nn.Module | None = None,
+    watch: Watch | None = None,
+) -> Result:
+    """Runs a fused loop in torch; gradients flow through it.
+
+    Args:
+        plan: The loop, from :func:`ncd.stream`.
+        inputs: The arrays that it reads, in the order of ``plan.schedule.inputs``.
+        module: The compiled module of the term, if it learns anything.
+        watch: Is called after each tile, with where it is and the numbers that are kept: those of
+            an op such as ``n5.m``, and totals by the id of their array.
+
+    Returns:
+        The arrays that it writes, and how many bytes it moved.
+
+    Raises:
+        MismatchError: For another number, shape or kind of inputs, and for weights that are not
+            there.
+        ParseError: For what is no loop.
+
+    Source: Dao et al. 2022, "FlashAttention", algorithm 1, for the loop of attention.
+
+    >>> from ncd.ops import Softmax, Einsum
+    >>> from ncd import stream
+    >>> term = Softmax("x:5") >> Einsum("x:5 -> ")
+    >>> done = run_stream(stream(term, {}, ("x", 2)), [torch.arange(5.0)])
+    >>> round(done.outputs[0].item(), 6), done.bytes_read
+    (1.0, 20)
+    """
+    return _Loop(plan, checked_inputs(plan, inputs, module), module, watch).run()
+
+
+class _Loop:
+    def __init__(
+        self, plan: Stream, inputs: list[Tensor], module: nn.Module | None, watch: Watch | None
+    ) -> None:
+        self.plan, self.watch = plan, watch
+        self.slow = {v.id: (v.array, x) for v, x in zip(plan.schedule.inputs, inputs, strict=True)}
+        own = (weight for op in plan.schedule.ops for weight in op.weights)
+        learned = dict(module.named_parameters()) if module is not None else {}
+        self.slow |= {weight.id: (weight.array, learned[weight.id]) for weight in own}
+        known = [x for _, x in self.slow.values()] + [*(module.buffers() if module else ())]
+        real = next((x for x in known if x.is_floating_point()), torch.zeros(()))
+        self.shared = Shared(module, Like(real.device, real.dtype))
+        self.read = self.written = 0  # bits
+        self.widths: dict[str, int] = {}
+        self.by_stage = {s: [op for op in plan.schedule.ops if op.stage is s] for s in Stage}
+
+    def run(self) -> Result:
+        found = [self._group(dict(cut)) for cut in self._cuts(self.plan.grouped)]
+        outputs = []
+        for place, output in enumerate(self.plan.schedule.outputs):
+            blocks = [group[place] for group in found]
+            outputs.append(self._joined(blocks, output.array, self.plan.grouped))
+        return Result(tuple(outputs), -(-self.read // 8), -(-self.written // 8))
+
+    def _cuts(self, names: Sequence[str]) -> Iterator[tuple[tuple[str, tuple[int, int]], ...]]:
+        sizes, tiles = self.plan.sizes, self.plan.tiles
+        spans = [
+            [
+                (name, (i, min(i + tiles[name], sizes[name])))
+                for i in range(0, sizes[name], tiles[name])
+            ]
+            for name in names
+        ]
+        return every(*spans)
+
+    def _joined(self, blocks: list[Tensor], array: Array, cut: Sequence[str]) -> Tensor:
+        """Joins the blocks of all groups along the grouped axes, the last of which varies first."""
+        for name in reversed(cut):
+            count = -(-self.plan.sizes[name] // self.plan.tiles[name])
+            (dim,) = array.position(name)
+            rows = range(0, len(blocks), count)
+            blocks = [torch.cat(blocks[i : i + count], dim) for i in rows]
+        return blocks[0]
+
+    # --- one group ------------------------------------------------------------------------------
+
+    def _group(self, cut: dict[str, tuple[int, int]]) -> list[Tensor]:
+        """Does the work on one group; returns what it writes."""
+        group = Group(cut)
+        for op in self.by_stage[Stage.BEFORE]:
+            self._do(op, group)
+        rows: dict[str, list[Tensor]] = {}
+        kept = dict(group.held)
+        for ((name, span),) in self._cuts([self.plan.streamed]) if self.plan.streamed else []:
+            group.cut, group.held = {**cut, name: span}, dict(kept)
+            self._one_tile(group, rows)
+            kept |= {id: x for id, x in group.held.items() if self._stays(id)}
+        group.cut, group.held = cut, kept
+        for id, parts in group.totals.items():
+            group.held[id] = self._finished(id, parts, group)
+        for op in self.by_stage[Stage.AFTER]:
+            self._do(op, group)
+        return [self._output(value, group, rows) for value in self.plan.schedule.outputs]
+
+    def _one_tile(self, group: Group, rows: dict[str, list[Tensor]]) -> None:
+        for op in self.by_stage[Stage.TILE]:
+            self._do(op, group)
+        for output in self.plan.schedule.outputs:
+            found = group.held.get(output.id)
+            if isinstance(found, Tile) and self.plan.streamed in output.array.names:
+                rows.setdefault(output.id, []).append(self._write(output.id, found))
+        if self.watch:
+            named = {f"{id}.{n}": x for id, own in group.states.items() for n, x in own.items()}
+            totals = {id: parts[0].data for id, parts in group.totals.items()}
+            self.watch(group.cut, named | totals)
+
+    def _output(self, output: Value, group: Group, rows: dict[str, list[Tensor]]) -> Tensor:
+        if output.id in rows:
+            (dim,) = output.array.position(self.plan.streamed)
+            return torch.cat(rows[output.id], dim)
+        found = group.held[output.id]
+        assert isinstance(found, Tile)
+        return self._write(output.id, found)
+
+    def _stays(self, id: str) -> bool:
+        """Returns whether an array is the same for the next tiles: it has no streamed axis."""
+        array = self.slow[id][0] if id in self.slow else self.plan.circuit.values[id].array
+        return self.plan.streamed not in array.names
+
+    def _write(self, id: str, tile: Tile) -> Tensor:
+        self.written += self._bits(id, tile)
+        return tile.data
+
+    def _take(self, id: str, group: Group) -> Tile | Waiting:
+        """Returns an array in fast memory, which is read from slow memory if it is not there."""
+        if id not in group.held:
+            array, data = self.slow[id]
+            tile = tiled(data, array, group.cut)
+            self.read += self._bits(id, tile)
+            group.held[id] = tile
+        return group.held[id]
+
+    def _bits(self, id: str, tile: Tile) -> int:
+        if id not in self.widths:
+            self.widths[id] = self.plan.bits(id)
+        return tile.data.numel() * self.widths[id]
+
+    # --- one op ---------------------------------------------------------------------------------
+
+    def _do(self, op: Planned, group: Group) -> None:
+        pairs = zip(op.cell.inputs, op.cell.site.ins, strict=True)
+        ins = [called(self._take(value.id, group), array) for value, array in pairs]
+        weights = {weight.name: self._take(weight.id, group) for weight in op.weights}
+        own = {name: tile for name, tile in weights.items() if isinstance(tile, Tile)}
+        if op.rule.parts:
+            (tile,) = ins
+            assert isinstance(tile, Tile)
+            group.held[op.cell.outputs[0].id] = self._parted(op, tile, own, group)
+            return
+        waiting = next((x for x in ins if isinstance(x, Waiting)), None)
+        if waiting is None:
+            made = ran(op, [x for x in ins if isinstance(x, Tile)], own, group.cut, self.shared)
+            self._keep(op, [[tile] for tile in made], None, group)
+            return
+        parts = []
+        for part in waiting.parts:
+            tiles = [part if x is waiting else x for x in ins]
+            found = [x for x in tiles if isinstance(x, Tile)]
+            parts.append(ran(op, found, own, group.cut, self.shared))
+        self._keep(op, [list(tiles) for tiles in zip(*parts, strict=True)], waiting.of, group)
+
+    def _keep(
+        self, op: Planned, made: list[list[Tile]], waits: Planned | None, group: Group
+    ) -> None:
+        """Keeps results, or joins them with those of the tiles before."""
+        for result, parts in zip(op.cell.outputs, made, strict=True):
+            if not op.totals:
+                group.held[result.id] = Waiting(parts, waits) if waits else parts[0]
+                continue
+            before = group.totals.get(result.id)
+            if before is None:
+                start = STARTS[op.rule.merge]
+                before = [Tile(p.keys, torch.full_like(p.data, start)) for p in parts]
+            scales = group.scales[waits.cell.id] if waits else [1.0] * len(parts)
+            pairs = zip(before, parts, scales, strict=True)
+            join = JOINS[op.rule.merge]
+            group.totals[result.id] = [
+                Tile(p.keys, join(self._scaled(old, scale, waits), p.data))
+                for old, p, scale in pairs
+            ]
+
+    def _scaled(self, old: Tile, scale: Tensor | float, of: Planned | None) -> Tensor:
+        if of is None or not isinstance(scale, Tensor):
+            return old.data
+        return old.data * aligned(as_state(of, scale), old.keys)
+
+    def _parted(self, op: Planned, tile: Tile, own: Mapping[str, Tile], group: Group) -> Waiting:
+        """Updates what an op keeps, and returns the parts of its result on a tile."""
+        axes = {axis.name for axis in op.cell.site.dom.axes}
+        dims = [place for place, key in enumerate(tile.keys) if key[0] in axes]
+        names: dict[str, Any] = {name: aligned(x, tile.keys) for name, x in own.items()}
+        states, kept = group.states.get(op.cell.id, {}), {}
+        for state in op.rule.states:
+            old = states.get(state.name)
+            found = reduced(value(state.of, tile.data, names), state.how, dims)
+            if old is None:
+                old = torch.full_like(found, STARTS[state.how])
+            names[f"{state.name}_old"] = old
+            kept[state.name] = new = updated(state, old, found, names)
+            names[state.name] = new.masked_fill(new == -math.inf, 0)  # nothing was seen yet
+        group.states[op.cell.id] = kept
+        group.scales[op.cell.id] = [
+            value(part.rescale, None, names) if part.rescale else 1.0 for part in op.rule.parts
+        ]
+        parts = []
+        for part in op.rule.parts:
+            data = torch.as_tensor(value(part.of, tile.data, names), dtype=tile.data.dtype)
+            parts.append(Tile(tile.keys, data.expand(tile.data.shape)))
+        return Waiting(parts, op)
+
+    def _finished(self, id: str, parts: list[Tile], group: Group) -> Tile:
+        """Returns a total: the sum of its parts, each times its coefficient."""
+        op = next(o for o in self.plan.schedule.ops if any(v.id == id for v in o.cell.outputs))
+        data = self._weighed(op, parts, group) if op.waits else parts[0].data
+        if op.rule.mean:
+            data = data / (op.cell.site.ins[0].numel // op.cell.site.outs[0].numel)
+        bias = next((w for w in op.weights if op.cell.op.weighted and w.name == "bias"), None)
+        if bias is not None:
+            tile = self._take(bias.id, group)
+            assert isinstance(tile, Tile)
+            data = data + aligned(tile, parts[0].keys)
+        return Tile(parts[0].keys, data)
+
+    def _weighed(self, op: Planned, parts: list[Tile], group: Group) -> Tensor:
+        """Returns the sum of the parts of a total, each times its coefficient."""
+        of = self._source(op)
+        names: dict[str, Any] = {"n": prod(axis.numel for axis in of.cell.site.dom.axes)}
+        for name, x in group.states[of.cell.id].items():
+            names[name] = aligned(as_state(of, x), parts[0].keys)
+        pairs = list(zip(of.rule.parts, parts, strict=True))
+        data = value(pairs[0][0].coefficient, None, names) * pairs[0][1].data
+        for part, tile in pairs[1:]:
+            data = data + value(part.coefficient, None, names) * tile.data
+        return data
+
+    def _source(self, op: Planned) -> Planned:
+        """Returns the op whose result waits for the last tile, and which this one takes."""
+        makers = {v.id: o for o in self.plan.schedule.ops for v in o.cell.outputs}
+        while True:
+            op = next(makers[v.id] for v in op.cell.inputs if v.id in makers and makers[v.id].gives)
+            if op.rule.parts:
+                return op

@@ -1,1 +1,0 @@
-"""The base of a run: devices, limits, and weights and inputs drawn from a seed."""

@@ -1,0 +1,494 @@
+"""Compiles an op's expressions into one call on tensors.
+
+Dimensions are counted from the end, so that batch axes may stand in front of every tensor.
+
+Everything that depends on axes (permutations, sizes, einsum letters) is computed when an expression
+is read. The result takes the op's tensors, its layer or parameter, and a model for new tensors.
+Dimensions are counted from the end, so that batch axes may stand in front.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ncd.errors import MismatchError
+from ncd.formulas.formula import SIGNS
+from ncd.language import torch_code as ex
+from ncd.language.torch_code import Contract, Group
+
+# --- what torch does not do with a batch in front ------------------------------------------------
+
+
+NARROW = ("F.batch_norm", "F.fold", "F.unfold", "nn.GroupNorm")
+
+
+def narrow(name: str) -> bool:
+    """Returns whether a function or layer takes a fixed number of dimensions (max pooling)."""
+    if name.startswith("torch.ops."):
+        return False  # its arrays have just the axes that it says
+    return bool(re.search(r"[123]d$", name)) or name in NARROW
+
+
+def batched(called: Callable[..., Tensor], name: str, rank: int) -> Callable[..., Tensor]:
+    """Returns the function with all batch axes merged into the one that it accepts."""
+    places = int(name[-2]) if name.endswith("d") and name[-2].isdigit() else rank
+    own = int(rank > places + 1 or "orm" in name)  # whether it has a batch among its dimensions
+
+    def function(x: Tensor, *rest: Any, **named: Any) -> Tensor:
+        lead = x.dim() - rank
+        if lead < 2 - own and not (own and lead):
+            return called(x, *rest, **named)
+        front = x.shape[: lead + own]
+        out = called(x.flatten(0, lead + own - 1), *rest, **named)
+        return out.reshape(front + out.shape[1:])
+
+    return function
+
+
+def cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """Concatenates tensors, some of which may lack the batch axes of the others (a class token)."""
+    n = max(x.dim() for x in tensors)
+    if all(x.dim() == n for x in tensors):
+        return torch.cat(list(tensors), dim)
+    own = min(x.dim() for x in tensors)
+    lead = next(x.shape[: n - own] for x in tensors if x.dim() == n)
+    wide = [x if x.dim() == n else x.expand(*lead, *x.shape[x.dim() - own :]) for x in tensors]
+    return torch.cat(wide, dim)
+
+
+def softmax(x: Tensor, dim: int) -> Tensor:
+    """Applies softmax along a dimension, which is moved to the end, where torch is fast."""
+    if dim in (-1, x.dim() - 1):
+        return x.softmax(-1)
+    return x.transpose(dim, -1).softmax(-1).transpose(dim, -1)
+
+
+def looked_up(index: Tensor, table: Tensor, own: int, rest: int) -> Tensor:
+    """Returns the rows of a table at some indices; leading dimensions are shared.
+
+    Raises MismatchError for an index out of range; on a GPU torch stops by itself.
+    """
+    try:
+        return _looked_up(index, table, own, rest)
+    except (IndexError, RuntimeError) as error:
+        places = table.shape[table.dim() - rest - 1]
+        if "out of" not in str(error):  # range, or bounds
+            raise
+        raise MismatchError(
+            f"an index is none of the places, which are 0 to {places - 1}",
+            where="Index",
+            cure=f"min({places - 1}, ...) in the Map that makes it",
+        ) from error
+
+
+def _looked_up(index: Tensor, table: Tensor, own: int, rest: int) -> Tensor:
+    before, after = index.dim() - own, table.dim() - rest - 1
+    ends = index.shape[before:] + table.shape[after + 1 :]
+    if after == 0:
+        flat = table if rest == 1 else table.reshape((table.shape[0], -1))
+        found = F.embedding(index, flat)
+        return found if rest == 1 else found.reshape(index.shape[:before] + ends)
+    lead = torch.broadcast_shapes(index.shape[:before], table.shape[:after])
+    count, places = math.prod(lead), math.prod(index.shape[before:])
+    rows = table.expand(lead + table.shape[after:]).reshape((count, table.shape[after], -1))
+    wide = index.expand(lead + index.shape[before:]).reshape((count, places, 1))
+    found = rows.gather(1, wide.expand((count, places, rows.shape[2])))
+    return found.reshape(lead + ends)
+
+
+def scattered(index: Tensor, values: Tensor, own: int, rest: int, size: int) -> Tensor:
+    """Returns zeros with the values added at their places; leading dimensions are shared."""
+    before, after = index.dim() - own, values.dim() - own - rest
+    lead = torch.broadcast_shapes(index.shape[:before], values.shape[:after])
+    places, ends = math.prod(index.shape[before:]), values.shape[after + own :]
+    width = math.prod(ends)
+    flat = values.expand(lead + values.shape[after:]).reshape((*lead, places, width))
+    wide = index.expand(lead + index.shape[before:]).reshape((*lead, places, 1))
+    zeros = values.new_zeros((*lead, size, width))
+    return zeros.scatter_add(-2, wide.expand_as(flat), flat).reshape((*lead, size, *ends))
+
+
+# --- what follows from the axes alone ------------------------------------------------------------
+
+
+def rearranged(before: tuple[Group, ...], after: tuple[Group, ...]) -> Callable[[Tensor], Tensor]:
+    """Returns a function that splits, permutes and merges dimensions, as far as needed."""
+    old = [dim for group in before for dim in group]
+    new = [dim for group in after for dim in group]
+    steps: list[Callable[[Tensor], Tensor]] = []
+    if any(len(group) != 1 for group in before):
+        steps.append(_reshaped(len(before), [dim.size for dim in old]))
+    if old != new:
+        steps.append(permuted([old.index(dim) - len(old) for dim in new]))
+    if any(len(group) != 1 for group in after):
+        sizes = [math.prod(dim.size for dim in group) for group in after]
+        steps.append(_reshaped(len(new), sizes))
+    if len(steps) == 1:
+        return steps[0]
+
+    def all_steps(x: Tensor) -> Tensor:
+        for step in steps:
+            x = step(x)
+        return x
+
+    return all_steps
+
+
+def _reshaped(n: int, sizes: Sequence[int]) -> Callable[[Tensor], Tensor]:
+    """Returns a function that reshapes the last ``n`` dimensions to these sizes."""
+    end = tuple(sizes)
+    return lambda x: x.reshape(x.shape[: x.dim() - n] + end)
+
+
+def permuted(order: Sequence[int]) -> Callable[[Tensor], Tensor]:
+    """Returns a function that permutes the last dimensions."""
+    moved = [i - len(order) for i in range(len(order)) if order[i] != i - len(order)]
+    if len(moved) == 2:
+        one, two = moved
+        return lambda x: x.transpose(one, two)
+    last = tuple(order)
+    return lambda x: x.permute(*range(x.dim() - len(last)), *last)
+
+
+def equation(expr: Contract) -> str:
+    """Returns the einsum equation of a contraction, with a letter for each dimension.
+
+    Raises MismatchError if there are more dimensions than letters.
+    """
+    keys = dict.fromkeys(dim.key for group in expr.before for dim in group)
+    if len(keys) > len(string.ascii_letters):
+        raise MismatchError(
+            f"it names {len(keys)} dimensions, and torch's einsum has letters for 52",
+            cure="an einsum of fewer axes",
+        )
+    letters = dict(zip(keys, string.ascii_letters, strict=False))
+    sides = ["..." + "".join(letters[d.key] for d in g) for g in (*expr.before, expr.after)]
+    return f"{','.join(sides[:-1])}->{sides[-1]}"
+
+
+def multiplied(expr: Contract) -> Callable[[Tensor, Tensor], Tensor] | None:
+    """Returns a contraction as a matrix product, which torch starts faster than an einsum.
+
+    Returns None if it is not one: nothing is summed, or something within one array.
+    """
+    if len(expr.before) != 2:
+        return None
+    left, right = expr.before
+    both = [dim for dim in left if dim in right]
+    inner = tuple(dim for dim in both if dim not in expr.after)
+    if not inner or {*left, *right} != {*expr.after, *inner}:
+        return None
+    batch = tuple(dim for dim in expr.after if dim in both)
+    rows, columns = (
+        tuple(dim for dim in expr.after if dim in side and dim not in both) for side in expr.before
+    )
+    front = (batch,) if batch else ()
+    first = rearranged(_singles(left), (*front, rows, inner))
+    second = rearranged(_singles(right), (*front, inner, columns))
+    back = rearranged((*front, rows, columns), _singles(expr.after))
+
+    def product(a: Tensor, b: Tensor) -> Tensor:
+        x, y = first(a), second(b)
+        if not batch:
+            return back(x @ y)
+        x, y = _dense(x), _dense(y)
+        return back(torch.bmm(x, y) if x.dim() == y.dim() == 3 else x @ y)
+
+    return product
+
+
+def _dense(x: Tensor) -> Tensor:
+    """Returns a stack of matrices in a layout that torch multiplies at once."""
+    return x if x.stride(-1) == 1 or x.stride(-2) == 1 else x.contiguous()
+
+
+def _singles(dims: Group) -> tuple[Group, ...]:
+    return tuple((dim,) for dim in dims)
+
+
+def aligned(before: Group, after: Group) -> Callable[[Tensor], Tensor]:
+    """Returns a function that permutes dimensions to ``after``, adding size 1 for missing ones."""
+    order = [dim for dim in after if dim in before]
+    move = None
+    if order != list(before):
+        move = permuted([before.index(dim) - len(order) for dim in order])
+    first = after.index(order[0]) if order else len(after)
+    short = tuple(dim.size if dim in order else 1 for dim in after[first:])
+    whole, n = (1,) * first + short, len(order)
+
+    def align(x: Tensor) -> Tensor:
+        lead = x.dim() - n
+        x = move(x) if move else x
+        if lead == 0:  # those in front of all can be left away
+            return x if len(short) == n else x.reshape(short)
+        return x if len(whole) == n else x.reshape(x.shape[:lead] + whole)
+
+    return align
+
+
+class Like(NamedTuple):
+    """The device and the real dtype of new tensors."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+
+Code = Callable[[Sequence[Tensor], Any, Like], Any]  # of the tensors, the layer, and what is alike
+MODULES: Mapping[str, Any] = {"torch": torch, "F": F, "nn": nn, "math": math}
+_SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    **SIGNS,
+    "&": operator.and_,
+    "|": operator.or_,
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value that needs no tensor."""
+
+    value: Any
+
+
+def code(expr: ex.Expr, ranks: Sequence[int] = (), layer: str = "") -> Code:
+    """Returns an expression as a function that is ready to run.
+
+    ``ranks`` is the number of dimensions of each tensor without a batch, ``layer`` the layer that
+    is called (``nn.Conv2d``).
+
+    >>> twice = code(ex.Infix("*", ex.Arg(0), ex.Const(2)))
+    >>> twice([torch.ones(2)], None, Like(torch.device("cpu"), torch.float32))
+    tensor([2., 2.])
+    """
+    return _running(_Reader(ranks, layer).read(expr))
+
+
+def codes(exprs: Sequence[ex.Expr], ranks: Sequence[int] = (), layer: str = "") -> Code:
+    """Returns several expressions as one function, which gives a tuple.
+
+    A call whose items they all use, such as ``topk``, runs once.
+    """
+    calls = [{part.on for part in expr.walk() if isinstance(part, ex.Item)} for expr in exprs]
+    same = len({frozenset(found) for found in calls}) == 1 and len(calls[0]) == 1
+    shared = calls[0] if same else set()
+    first = [code(call, ranks, layer) for call in shared]
+    reader = _Reader(ranks, layer)
+    reader.shared = {call: len(ranks) for call in shared}
+    runs = [reader.run(expr) for expr in exprs]
+
+    def several(args: Sequence[Tensor], own: Any, like: Like) -> tuple[Tensor, ...]:
+        args = (*args, *[run(args, own, like) for run in first])
+        return tuple([run(args, own, like) for run in runs])
+
+    return several
+
+
+def over_batches(run: Code, ranks: Sequence[int]) -> Code:
+    """Returns a function of tensors of these dimensions as one that also takes batch axes."""
+
+    def batched(args: Sequence[Tensor], own: Any, like: Like) -> Any:
+        more = [x.ndim - rank for x, rank in zip(args, ranks, strict=True)]
+        mapped: Callable[..., Any] = partial(_unpacked, run, own, like)
+        for depth in range(1, max(more, default=0) + 1):
+            dims = tuple(0 if extra >= depth else None for extra in more)
+            mapped = torch.vmap(mapped, in_dims=dims)
+        return mapped(*args)
+
+    return batched
+
+
+def _unpacked(run: Code, own: Any, like: Like, *args: Tensor) -> Any:
+    return run(args, own, like)
+
+
+def known(expr: ex.Expr) -> Known | None:
+    """Returns the value of an expression if it needs no tensor, else None."""
+    part = _Reader((), "").read(expr) if not any(map(_needs, expr.walk())) else None
+    return part if isinstance(part, Known) else None
+
+
+def _needs(expr: ex.Expr) -> bool:
+    return not isinstance(expr, ex.Const | ex.Size | ex.Infix | ex.Prefix | ex.Tuple | ex.Call)
+
+
+def function(name: str) -> Any:
+    """Returns the function or layer class of a dotted name such as ``F.relu``."""
+    first, *rest = name.split(".")
+    found = MODULES[first]
+    for word in rest:
+        found = getattr(found, word)
+    return found
+
+
+def _running(part: Code | Known) -> Code:
+    if not isinstance(part, Known):
+        return part
+    value = part.value
+    return lambda args, own, like: value
+
+
+def _applied(
+    function: Callable[..., Any],
+    given: Sequence[Code | Known],
+    extra: Mapping[str, Code | Known] = MappingProxyType({}),
+) -> Code:
+    known = {name: part.value for name, part in extra.items() if isinstance(part, Known)}
+    more = {n: part for n, part in extra.items() if not isinstance(part, Known)}
+    if known:
+        function = partial(function, **known)
+    runs = [_running(part) for part in given]
+    if more:
+        return lambda args, own, like: function(
+            *[run(args, own, like) for run in runs],
+            **{name: run(args, own, like) for name, run in more.items()},
+        )
+    if runs and all(isinstance(part, Known) for part in given[1:]):
+        first, rest = runs[0], tuple(p.value for p in given[1:] if isinstance(p, Known))
+        return lambda args, own, like: function(first(args, own, like), *rest)
+    return lambda args, own, like: function(*[run(args, own, like) for run in runs])
+
+
+class _Reader:
+    """Compiles expressions; one method for each kind."""
+
+    def __init__(self, ranks: Sequence[int], layer: str) -> None:
+        self.ranks, self.called = ranks, layer
+        self.shared: Mapping[ex.Expr, int] = {}  # what stands among the tensors already
+
+    def read(self, expr: ex.Expr) -> Code | Known:
+        """Compiles an expression, or returns its value if it needs no tensor."""
+        if (index := self.shared.get(expr) if self.shared else None) is not None:
+            return lambda args, own, like: args[index]
+        reader: Callable[[Any], Code | Known] = getattr(self, type(expr).__name__.lower())
+        return reader(expr)
+
+    def run(self, expr: ex.Expr) -> Code:
+        return _running(self.read(expr))
+
+    def applied(
+        self,
+        function: Callable[..., Any],
+        parts: Sequence[ex.Expr],
+        named: Iterable[tuple[str, ex.Expr]] = (),
+    ) -> Code:
+        """Compiles a function call; known arguments are passed as values."""
+        return _applied(function, list(map(self.read, parts)), {k: self.read(v) for k, v in named})
+
+    def folded(self, function: Callable[..., Any], *parts: ex.Expr) -> Code | Known:
+        """Compiles plain arithmetic, which is computed at once if all parts are known."""
+        given = list(map(self.read, parts))
+        known = [part.value for part in given if isinstance(part, Known)]
+        return Known(function(*known)) if len(known) == len(given) else _applied(function, given)
+
+    def rank(self, expr: ex.Expr) -> int:
+        """Returns the number of dimensions of an expression without a batch, as far as known."""
+        if isinstance(expr, ex.Arg):
+            return self.ranks[expr.index]
+        if isinstance(expr, ex.Rearrange | ex.Contract):
+            return len(expr.after)
+        return max((self.rank(part) for part in expr.parts()), default=0)
+
+    # One method a kind of expression ------------------------------------------------------------
+
+    def arg(self, expr: ex.Arg) -> Code:
+        index = expr.index
+        return lambda args, own, like: args[index]
+
+    def const(self, expr: ex.Const) -> Known:
+        return Known(expr.value)
+
+    def size(self, expr: ex.Size) -> Known:
+        return Known(math.prod(axis.numel for axis in expr.axes))
+
+    def call(self, expr: ex.Call) -> Code | Known:
+        if expr.function.startswith("math."):
+            return self.folded(function(expr.function), *expr.args)
+        called = cat if expr.function == "torch.cat" else function(expr.function)
+        if not expr.function.startswith("nn.") and narrow(expr.function):
+            called = batched(called, expr.function, self.rank(expr.args[0]))
+        return self.applied(called, expr.args, expr.kwargs)
+
+    def method(self, expr: ex.Method) -> Code:
+        called = softmax if expr.name == "softmax" else getattr(Tensor, expr.name)
+        return self.applied(called, (expr.on, *expr.args), expr.kwargs)
+
+    def infix(self, expr: ex.Infix) -> Code | Known:
+        return self.folded(_SIGNS[expr.sign], expr.left, expr.right)
+
+    def prefix(self, expr: ex.Prefix) -> Code | Known:
+        return self.folded(operator.neg if expr.sign == "-" else operator.invert, expr.on)
+
+    def tuple(self, expr: ex.Tuple) -> Code | Known:
+        return self.folded(lambda *items: items, *expr.items)
+
+    def item(self, expr: ex.Item) -> Code:
+        return self.applied(operator.itemgetter(expr.index), (expr.on,))
+
+    def layer(self, expr: ex.Layer) -> Code:
+        runs = [self.run(part) for part in expr.args]
+        if narrow(self.called):
+            (run,), name, rank = runs, self.called, self.rank(expr.args[0])
+            return lambda args, own, like: batched(own, name, rank)(run(args, own, like))
+        if len(runs) == 1:
+            (run,) = runs
+            return lambda args, own, like: own(run(args, own, like))
+        return lambda args, own, like: own(*[run(args, own, like) for run in runs])
+
+    def weight(self, expr: ex.Weight) -> Code:
+        return lambda args, own, like: own
+
+    def select(self, expr: ex.Select) -> Code:
+        dim, index = expr.dim, expr.index
+        return self.applied(lambda x: x.select(dim, index), (expr.on,))
+
+    def lookup(self, expr: ex.Lookup) -> Code:
+        found = partial(looked_up, own=expr.own, rest=expr.rest)
+        return self.applied(found, (expr.index, expr.table))
+
+    def scattered(self, expr: ex.Scattered) -> Code:
+        summed = partial(scattered, own=expr.own, rest=expr.rest, size=expr.size)
+        return self.applied(summed, (expr.index, expr.values))
+
+    def rearrange(self, expr: ex.Rearrange) -> Code:
+        return self.applied(rearranged(expr.before, expr.after), (expr.on,))
+
+    def contract(self, expr: ex.Contract) -> Code:
+        product = multiplied(expr) or partial(torch.einsum, equation(expr))
+        return self.applied(product, expr.args)
+
+    def align(self, expr: ex.Align) -> Code:
+        return self.applied(aligned(expr.before, expr.after), (expr.on,))
+
+    def position(self, expr: ex.Position) -> Code:
+        size, ones = expr.dim.size, len(expr.after) - 1 - expr.after.index(expr.dim)
+        shape = (size, *(1,) * ones)
+        return lambda args, own, like: torch.arange(size, device=like.device).view(shape)
+
+    def filled(self, expr: ex.Filled) -> Code:
+        shape = tuple(dim.size for dim in expr.dims)
+        return lambda args, own, like: torch.zeros(shape, device=like.device, dtype=like.dtype)
+
+    def cast(self, expr: ex.Cast) -> Code:
+        run = self.run(expr.on)
+        if expr.to == "whole":
+            return lambda args, own, like: run(args, own, like).to(torch.int64)
+
+        def real(args: Sequence[Tensor], own: Any, like: Like) -> Tensor:
+            x: Tensor = run(args, own, like)
+            return x if x.is_floating_point() else x.to(like.dtype)
+
+        return real
+
+
+NEW = (ex.Position, ex.Filled, ex.Cast)  # those that make a tensor like another

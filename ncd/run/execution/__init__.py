@@ -1,1 +1,0 @@
-"""Execution: the module of a term, its program, and fused attention."""

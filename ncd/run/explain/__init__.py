@@ -1,1 +1,0 @@
-"""Explanations of a run: how one number came about, and sizes recorded on the way."""

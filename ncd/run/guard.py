@@ -1,0 +1,390 @@
+"""Counts memory and FLOPs and checks calls before anything is allocated, then compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from functools import lru_cache, partial
+from math import prod
+from threading import Lock
+
+import torch
+from cachetools import LRUCache
+
+from ncd.circuit.circuit import Cell, Circuit
+from ncd.circuit.costs import BYTES, WHOLE, Cost, OpCost, cost_of, learned
+from ncd.circuit.elaborate import elaborate
+from ncd.errors import LimitError, MismatchError, NCDError
+from ncd.language.arguments import check_formats, check_names, check_seed, check_term
+from ncd.language.axes import Array, Axis
+from ncd.language.number_formats import Formats
+from ncd.language.terms import Term, rewrite
+from ncd.language.torch_code import Arg, Const, Contract, Size, Tuple
+from ncd.ops.opaque_call import CLOSED, ELSEWHERE, FOLDED
+from ncd.run.device import device as find_device
+from ncd.run.device import free_bytes
+from ncd.run.evaluate import NEW, Like, multiplied
+from ncd.run.limits import Limits, check_free, checked_limits, weight
+from ncd.run.module import CircuitModule, in_formats, recomputing
+from ncd.run.program import expressions, part
+from ncd.run.run_memory import LIBRARIES, NUMBER, SCALARS, most_kernel_bytes, stated_peak
+
+META = torch.device("meta")
+
+
+class ValuesEnd(NCDError):
+    """A box that is drawn with its shapes, of a function that not everyone may run."""
+
+
+def check_calls(circuit: Circuit) -> None:
+    """Raises MismatchError for a call that torch rejects, or whose result has another shape.
+
+    Raises ValuesEnd for a box that is only drawn.
+    """
+    for cell in circuit.cells:
+        if cell.op.calls.startswith(f"{CLOSED}."):
+            fact = f"values end here: {cell.op.calls.split('.')[1]} of torch is drawn, and not run"
+            raise ValuesEnd(fact, cure="ncd.from_torch on your own machine, which runs it").at(
+                op=cell.op
+            )
+        if cell.op.calls.startswith(f"{ELSEWHERE}."):
+            fact = "values end here: it comes from another file, and only its shapes are known"
+            raise ValuesEnd(fact, cure="its class in the text").at(op=cell.op)
+        if cell.op.calls.startswith(f"{FOLDED}."):
+            fact = "values end here: it is folded, as the whole model is large"
+            raise ValuesEnd(fact, cure="a last line with the name of its class").at(op=cell.op)
+        fault = _fault(cell) if cell.op.calls else ""
+        if fault:
+            fact, cure = f"torch refuses it: {fault}", "a pattern of the shapes that it gives"
+            where = cell.op.label
+            raise MismatchError(fact, where=where, cure=cure).at(bound=cell.site.axes, op=cell.op)
+
+
+@lru_cache(256)
+def _fault(cell: Cell) -> str:
+    """Returns torch's message for a call on tensors without data; empty if it is right."""
+    given = [_empty(array) for array in cell.site.ins]
+    try:
+        _check_functional(cell.op.calls)
+        made = part(cell).run(given, None, Like(META, torch.float32))
+    except Exception as error:
+        return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    found = made if isinstance(made, tuple) else (made,)
+    shapes = [tuple(x.shape) for x in found]
+    wanted = [array.shape for array in cell.site.outs]
+    return "" if shapes == wanted else f"it gives {shapes}, not {wanted}"
+
+
+def _check_functional(function: str) -> None:
+    """Raises ValueError for a name that is not a function, or that changes its inputs."""
+    space, name = function.split(".")[:2]
+    schemas = torch._C._jit_get_schemas_for_operator(f"{space}::{name}")
+    if not schemas:
+        raise ValueError(f"there is no function {function}")
+    if all(schema.is_mutable for schema in schemas) or name.endswith("_"):
+        raise ValueError(f"{function} changes its inputs")
+
+
+def _empty(array: Array) -> torch.Tensor:
+    kind = torch.float32 if array.below is None else torch.int64
+    return torch.empty(array.shape, dtype=kind, device=META)
+
+
+FLOAT32 = Formats()
+STEPS = 50_000  # of one run: a scan takes its body's once for each position
+SEARCHED = 200  # cells of a term for which a size that fits is looked for
+TRIED = 4  # axes that are tried then
+SAVED = 16 * NUMBER  # bytes of the numbers that a node of an expression keeps on its way
+# The bytes of the last runs that keep every array: others of these terms need no more.
+_WATCHED: LRUCache[tuple[Term, Formats, str], tuple[int, int]] = LRUCache(256)  # with their threads
+_LOCK = Lock()
+
+
+def peak(
+    circuit: Circuit, *, watched: bool = False, formats: Formats = FLOAT32, device: str = "cpu"
+) -> int:
+    """Returns the most bytes that a run forward and backward holds at once, without running it.
+
+    Weights, inputs, their gradients and all intermediate arrays count. ``watched``: every array is
+    kept to be looked at, as :func:`ncd.trace` does. With ``formats`` the numbers are rounded,
+    but held in float32. On a GPU, ``device="cuda"``, its libraries take some 70 MB more.
+
+    >>> from ncd import Id
+    >>> peak(elaborate(Id("y:250"))) >= 2 * 1000  # the input and its gradient
+    True
+    """
+    try:
+        return stated_peak(circuit.term, watched, formats, device).backward
+    except (RuntimeError, TypeError, OverflowError):  # more numbers than torch can count
+        return _least(circuit)
+
+
+def check(
+    circuit: Circuit,
+    limits: Limits | None = None,
+    *,
+    suggest: bool = False,
+    watched: bool = False,
+    formats: Formats = FLOAT32,
+    device: str = "cpu",
+) -> Cost:
+    """Returns the cost of a circuit; raises LimitError, naming limit and need, if it is too high.
+
+    Raises MismatchError for a call by name that torch refuses. With ``suggest`` the error also
+    names the nearest size that fits, which takes a search.
+    """
+    limits = checked_limits(limits)
+    cost = cost_of(circuit)
+    check_calls(circuit)
+    try:
+        _check_steps(circuit)
+        _check(circuit, cost, limits, watched, formats, device)
+    except LimitError as error:
+        search = suggest and len(circuit.cells) <= SEARCHED
+        error.cure = (_nearest(circuit, limits, watched) if search else "") or error.cure
+        raise
+    return cost
+
+
+def check_room(circuit: Circuit, device: str, formats: Formats = FLOAT32) -> None:
+    """Raises LimitError if a device has less memory left than a run needs."""
+    free = free_bytes(device)
+    if free is None or (formats.plain and _bound(circuit, device) <= free):
+        return
+    large = len(circuit.cells) > SEARCHED
+    need = _least(circuit) if large else peak(circuit, formats=formats, device=device)
+    check_free(need, device)
+
+
+def _bound(circuit: Circuit, device: str) -> int:
+    """Returns an upper bound of :func:`peak` on a device, by arithmetic alone."""
+    most = peak_bound(circuit)
+    return most if torch.device(device).type != "cuda" else 2 * most + LIBRARIES
+
+
+def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = False) -> bool:
+    """Returns whether :func:`check` accepts a circuit; clear cases need arithmetic alone."""
+    limits = checked_limits(limits)
+    if _steps(circuit) > STEPS or cost_of(circuit).flops > limits.flops:
+        return False
+    if _least(circuit) > limits.bytes:
+        return False
+    return peak_bound(circuit) <= limits.bytes or peak(circuit, watched=watched) <= limits.bytes
+
+
+def _steps(circuit: Circuit) -> int:
+    return sum(cell.times for cell in circuit.cells)
+
+
+def _check(
+    circuit: Circuit, cost: Cost, limits: Limits, watched: bool, formats: Formats, device: str
+) -> None:
+    if cost.flops > limits.flops:
+        raise _over(circuit, cost, cost.flops, "floating-point operations", limits.flops)
+    if formats.plain and _bound(circuit, device) <= limits.bytes:
+        return
+    large = len(circuit.cells) > SEARCHED  # their peak takes seconds to find
+    if large and (least := _least(circuit)) > limits.bytes:
+        raise _over(circuit, cost, least, "bytes of memory", limits.bytes, "at least ")
+    key, threads = (circuit.term, formats, device), torch.get_num_threads()
+    with _LOCK:
+        held, most = _WATCHED.get(key, (0, 0))
+    if held >= threads and most <= limits.bytes:
+        return
+    need = peak(circuit, watched=watched, formats=formats, device=device)
+    if need > limits.bytes:
+        raise _over(circuit, cost, need, "bytes of memory", limits.bytes)
+    if watched:
+        with _LOCK:
+            _WATCHED[key] = threads, need
+
+
+def _over(
+    circuit: Circuit, cost: Cost, need: int, unit: str, limit: int, bound: str = ""
+) -> LimitError:
+    memory = "bytes" in unit
+
+    def heavy(op: OpCost) -> int:
+        return op.bytes + 4 * op.parameters if memory else op.flops
+
+    cell: Cell | None = circuit.cell(max(cost.ops, key=heavy).node) if cost.ops else None
+    error = LimitError(
+        f"the run needs {bound}{need:,} {unit}, "
+        f"and the limit {'NCD_MAX_BYTES' if memory else 'NCD_MAX_FLOPS'} is {limit:,}",
+        where=cell.op.label if cell else "Input",
+        bound=cell.site.axes if cell else circuit.term.dom.axes,
+        cure="smaller sizes",
+    )
+    error.op = cell.op if cell else None
+    error.need, error.limit = need, limit
+    return error
+
+
+def _check_steps(circuit: Circuit) -> None:
+    steps = _steps(circuit)
+    if steps > STEPS:
+        scan = max(circuit.loops, key=lambda loop: loop.kind == "scan")
+        raise LimitError(
+            f"the run has {steps:,} steps, at most {STEPS:,} can be",
+            where=f"Scan {scan.axis}",
+            bound=[axis for value in scan.inputs for axis in value.array],
+            cure=f"a smaller {scan.axis}",
+        )
+
+
+# --- arithmetic that needs no run ----------------------------------------------------------------
+
+
+def _least(circuit: Circuit) -> int:
+    """Returns a lower bound: weights and inputs, and their gradients."""
+    given = sum(weight(value.array) for value in circuit.inputs)
+    return 2 * (_weights(circuit) + given)
+
+
+def _weights(circuit: Circuit) -> int:
+    seen: set[str] = set()
+    return sum(4 * initial.array.numel for cell in circuit.cells for initial in learned(cell, seen))
+
+
+def peak_bound(circuit: Circuit, batch: int = 1) -> int:
+    """Returns an upper bound of :func:`peak`, as if nothing inside an op were ever freed.
+
+    ``batch`` is the number of examples that one run takes together.
+
+    It needs arithmetic alone. Each node of an expression is taken to leave four tensors behind:
+    itself, its gradient, and a copy of either in another order. One kernel at a time has memory of
+    its own beside them.
+
+    >>> import ncd
+    >>> circuit = elaborate(ncd.catalogue["lenet"].build())
+    >>> peak(circuit) <= peak_bound(circuit)
+    True
+    """
+    return _peak_bound(circuit.term, batch)
+
+
+@lru_cache(maxsize=256)
+def _peak_bound(term: Term, batch: int) -> int:
+    circuit = elaborate(term)
+    made = sum(cell.times * cell.shared("left", _left) for cell in circuit.cells)
+    ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
+    scratch = "scratch", torch.get_num_threads(), batch
+    scratches = partial(most_kernel_bytes, batch=batch)
+    most = (cell.shared(scratch, scratches) for cell in circuit.cells)
+    beside = max(most, default=SCALARS)
+    return batch * (made + 4 * ends) + 3 * _weights(circuit) + beside
+
+
+def _left(cell: Cell) -> int:
+    site, said = cell.site, [node for expr in expressions(cell) for node in expr.walk()]
+    own = () if cell.layer is not None else (i.array for i in cell.initial.values())
+    arrays = (*site.ins, *site.outs, *own)  # a layer reads its weights where they are
+    largest = max(array.numel for array in arrays) if arrays else 1
+    for node in said:
+        if isinstance(node, Contract) and multiplied(node) is None:
+            dims = {dim for group in node.before for dim in group}
+            largest = max(largest, prod(dim.size for dim in dims))
+    nodes = 1 + sum(not isinstance(node, Arg | Const | Size | Tuple) for node in said)
+    whole = any(array.below for array in arrays) or any(isinstance(n, NEW) for n in said)
+    return nodes * (4 * largest * (WHOLE if whole else BYTES) + SAVED)
+
+
+# --- what would fit ------------------------------------------------------------------------------
+
+
+def nearest_fit(
+    fits: Callable[[int], bool], above: int, least: int = 1, step: int = 1
+) -> int | None:
+    """Returns the largest value below ``above`` that fits, in steps from ``least``, or None.
+
+    A smaller value than one that fits is assumed to fit as well, so bisection finds it.
+
+    >>> nearest_fit(lambda n: n * n < 50, 100), nearest_fit(lambda n: n < 0, 100)
+    (7, None)
+    """
+    low, high = 0, (above - least + step - 1) // step  # in steps above the least
+    if high < 1 or not fits(least):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(least + middle * step) else (low, middle)
+    return least + low * step
+
+
+def _nearest(circuit: Circuit, limits: Limits, watched: bool) -> str:
+    """Returns the largest size of one axis, the longest possible, with which the run fits."""
+    axes = {axis.name: axis for axis in circuit.term.dom.axes}
+    for cell in circuit.cells:
+        axes |= cell.site.every
+    plain = [axis for axis in axes.values() if isinstance(axis.size, int)]
+    for axis in sorted(plain, key=lambda axis: -axis.numel)[:TRIED]:
+        size = nearest_fit(partial(_fits, circuit.term, axis.name, limits, watched), axis.numel)
+        if size is not None:
+            return f"{axis.name} = {size}"
+    return ""
+
+
+def _fits(term: Term, name: str, limits: Limits, watched: bool, size: int) -> bool:
+    def change(axis: Axis) -> Axis:
+        return replace(axis, size=size) if axis.name == name and axis.size else axis
+
+    try:
+        return fits(elaborate(rewrite(term, change)), limits, watched=watched)
+    except NCDError:
+        return False
+
+
+def compile(
+    term: Term,
+    seed: int = 0,
+    device: str | torch.device = "cpu",
+    limits: Limits | None = None,
+    formats: Formats | None = None,
+    recompute: Collection[str] = (),
+) -> CircuitModule:
+    """Compiles a term to a ``torch.nn.Module`` with weights drawn from a seed.
+
+    Learned parts are submodules named as in the diagram; a repetition is a ``ModuleList``.
+
+    Args:
+        term: The system; all its axes need sizes.
+        seed: The seed of the weights; torch's global state is not used.
+        device: The device of the weights: "cpu", "cuda" or "mps".
+        limits: The memory and FLOPs allowed; by default those of the environment.
+        formats: The number formats to which weights and arrays are rounded; float32 by default.
+        recompute: Ids or titles of blocks whose arrays are not saved for the backward pass, but
+            calculated again there. A block in a repetition stands for that of every body, and a
+            repetition for each of its bodies. ``"layers.2"`` is one body of ``module.layers``, and
+            ``"layers.0:3"`` the first three together, as :func:`ncd.checkpoints` gives them.
+
+    Returns:
+        A :class:`CircuitModule`. It takes a tensor for each array of ``term.dom``, all with the
+        same batch axes in front.
+
+    Raises:
+        LimitError: If a run would exceed the limits; it names the nearest size that fits. Or if a
+            GPU has less memory left than the run needs.
+        SizeError: If an axis has no size.
+        UnknownNameError: If the machine lacks the device, or ``recompute`` names no block or layer.
+        ParseError: For an argument of another kind.
+
+    Source: the modules of the notebook, such as figure 21's multi-head attention;
+    ``torch.utils.checkpoint`` and Chen et al. 2016, arXiv 1604.06174, for ``recompute``.
+
+    >>> from ncd import Id
+    >>> from ncd.ops import Linear
+    >>> compile(Id("y:5 m:3") >> Linear("m -> k:2", "Q")).Q
+    Linear(in_features=3, out_features=2, bias=False)
+    """
+    check_term(term, "compile")
+    check_seed(seed, "compile")
+    check_formats(formats, "compile")
+    check_names(recompute, "recompute", "compile", "several ids and titles", "f1")
+    target = find_device(device)
+    circuit = elaborate(term)
+    used = formats or Formats()
+    check(circuit, limits, suggest=True, formats=used, device=str(target))
+    if target.type == "cuda":
+        check_room(circuit, str(target), used)
+    module = recomputing(in_formats(CircuitModule(circuit, seed), used), recompute)
+    return module if target.type == "cpu" else module.to(target)

@@ -1,1 +1,0 @@
-"""Limits: the needs of a run, stated before it and measured after it."""

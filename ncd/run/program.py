@@ -1,0 +1,304 @@
+"""Circuits ready to run: cells in order, values freed in time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from ncd.circuit.circuit import Cell, Circuit, Loop
+from ncd.language.torch_code import Expr
+from ncd.run.evaluate import NEW, Code, Like, code, codes, over_batches
+from ncd.run.seeding import same_draws
+
+# What is shown a step may put other tensors in the place of those that it made.
+Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A cell ready to run: the slots of its inputs and outputs, and those to free afterwards.
+
+    ``path`` are the modules on the way to its layer; ``weight`` is the name of its own parameter.
+    """
+
+    run: Code
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    done: tuple[int, ...]
+    cell: Cell | None = None
+    path: tuple[str, ...] = ()
+    weight: str = ""
+    alone: bool = True  # whether it gives a tensor, not several
+
+
+@dataclass(frozen=True)
+class ScanStep:
+    """A scan ready to run: its body's program, and its dimension in each input, from the end."""
+
+    body: Program
+    states: int
+    shape: tuple[int, ...]
+    ins: tuple[tuple[int, ...], ...]
+    outs: tuple[tuple[int, ...], ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    done: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SegmentStep:
+    """Steps whose arrays are not saved, but calculated again in the backward pass."""
+
+    body: Program
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    done: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Steps in order; ``ids`` names the value of each slot, ``new`` says if any makes a tensor."""
+
+    ids: tuple[str, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    steps: tuple[Step | ScanStep | SegmentStep, ...]
+    new: bool
+
+
+class Run(NamedTuple):
+    """Settings shared by all steps of a run; ``keep`` and ``watch`` as in the module."""
+
+    module: nn.Module
+    like: Like
+    keep: dict[str, Tensor] | None = None
+    watch: Watch | None = None
+
+
+class Part(NamedTuple):
+    """A step whose values have ids but no slots yet."""
+
+    run: Code
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    new: bool
+    cell: Cell | None = None
+    alone: bool = True
+    said: tuple[Expr, ...] = ()
+
+
+# --- planning ------------------------------------------------------------------------------------
+
+
+def units(circuit: Circuit) -> Iterator[Cell | Loop]:
+    """Yields the cells and scans of a circuit, including those in repetitions."""
+    for unit in circuit.units:
+        if isinstance(unit, Loop) and unit.kind == "repeat":
+            for body in unit.bodies:
+                yield from units(body)
+        else:
+            yield unit
+
+
+def expressions(cell: Cell) -> tuple[Expr, ...]:
+    """Returns the expressions of a cell's op."""
+    said = cell.torch
+    return said if isinstance(said, tuple) else (said,)
+
+
+def part(cell: Cell) -> Part:
+    """Returns a cell as a step without slots."""
+    ins, outs = (tuple([value.id for value in end]) for end in (cell.inputs, cell.outputs))
+    return cell.shared("part", _coded)._replace(inputs=ins, outputs=outs, cell=cell)
+
+
+def _coded(cell: Cell) -> Part:
+    """Returns an op on its site as a step, of no values yet."""
+    ranks = tuple(len(array.shape) for array in cell.site.ins)
+    said, layer, every = cell.torch, cell.layer, expressions(cell)
+    alone = isinstance(said, Expr) or len(every) == 1
+    name = layer.function if layer else ""
+    run = code(every[0], ranks, name) if alone else codes(every, ranks, name)
+    return Part(
+        over_batches(run, ranks) if cell.op.calls else run,
+        inputs=(),
+        outputs=(),
+        new=any(isinstance(node, NEW) for expr in every for node in expr.walk()),
+        alone=alone and len(cell.outputs) == 1,
+        said=every,
+    )
+
+
+Ids = tuple[str, ...]
+Parts = Sequence["Part | Loop | Segment"]
+Change = Callable[[Parts, Circuit], Parts]
+
+
+class Segment(NamedTuple):
+    """Parts that form one segment, with the ids of what it takes from and gives to the others."""
+
+    parts: Parts
+    inputs: Ids
+    outputs: Ids
+
+
+def plan(circuit: Circuit, change: Change | None = None) -> Program:
+    """Returns the program of a circuit; ``change`` may replace steps."""
+    parts = [part(unit) if isinstance(unit, Cell) else unit for unit in units(circuit)]
+    changed = parts if change is None else change(parts, circuit)
+    ins, outs = (tuple(value.id for value in end) for end in (circuit.inputs, circuit.outputs))
+    return _program(changed, ins, outs, change)
+
+
+def _program(parts: Parts, inputs: Ids, outputs: Ids, change: Change | None) -> Program:
+    every = (*inputs, *(id for item in parts for id in ends(item)[1]))
+    slots = {id: slot for slot, id in enumerate(dict.fromkeys(every))}
+    needed = {*outputs}
+    steps: list[Step | ScanStep | SegmentStep] = []
+    for item in reversed(parts):
+        ins, outs = ends(item)
+        done = tuple(slots[id] for id in dict.fromkeys((*ins, *outs)) if id not in needed)
+        needed.update(ins)
+        places = tuple(slots[id] for id in ins), tuple(slots[id] for id in outs), done
+        steps.append(_step(item, places, change))
+    new = any(item.new for item in parts if isinstance(item, Part))
+    return Program(
+        tuple(slots),
+        tuple(slots[id] for id in inputs),
+        tuple(slots[id] for id in outputs),
+        tuple(reversed(steps)),
+        new or any(step.body.new for step in steps if not isinstance(step, Step)),
+    )
+
+
+def ends(item: Part | Loop | Segment) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the ids of the values that a step takes and gives."""
+    if not isinstance(item, Loop):
+        return item.inputs, item.outputs
+    return tuple(v.id for v in item.inputs), tuple(v.id for v in item.outputs)
+
+
+Slots = tuple[int, ...]
+Places = tuple[Slots, Slots, Slots]  # of the inputs, the outputs, and those then done with
+
+
+def _step(
+    item: Part | Loop | Segment, places: Places, change: Change | None
+) -> Step | ScanStep | SegmentStep:
+    if isinstance(item, Segment):
+        return SegmentStep(_program(*item, change), *places)
+    if isinstance(item, Loop):
+        return _scan(item, places, plan(item.bodies[0], change))
+    cell = item.cell
+    path: tuple[str, ...] = ()
+    weight = ""
+    if cell is not None and cell.layer is not None:
+        path = (*cell.scope, cell.name)
+    elif cell is not None and cell.initial:
+        path, weight = cell.scope, cell.name
+    return Step(item.run, *places, cell, path, weight, item.alone)
+
+
+def _scan(loop: Loop, places: Places, body: Program) -> ScanStep:
+    n = loop.states
+    sequences = loop.inputs[n:]
+    first = sequences[0].array
+    return ScanStep(
+        body,
+        n,
+        first[first.names.index(loop.axis)].shape,
+        tuple(value.array.position(loop.axis) for value in sequences),
+        tuple(value.array.position(loop.axis) for value in loop.outputs[n:]),
+        *places,
+    )
+
+
+# --- running -------------------------------------------------------------------------------------
+
+
+def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tensor, ...]:
+    """Runs every step, and frees each value after its last use unless all are kept."""
+    values: list[Any] = [None] * len(program.ids)
+    for slot, x in zip(program.inputs, inputs, strict=True):
+        values[slot] = x
+    keep, watch = run.keep, run.watch
+    for step in program.steps:
+        given = [values[slot] for slot in step.inputs]
+        if isinstance(step, ScanStep):
+            made: Sequence[Tensor] = scan(step, given, run)
+        elif isinstance(step, SegmentStep):
+            made = recomputed(step, given, run)
+        else:
+            found = step.run(given, _own(step, run.module), run.like)
+            made = (found,) if step.alone else found
+            if watch is not None and step.cell is not None:
+                made = watch(step.cell, tuple(given), tuple(made)) or made
+        for slot, x in zip(step.outputs, made, strict=True):
+            values[slot] = x
+        del given, made
+        if keep is None:
+            for slot in step.done:
+                values[slot] = None
+    if keep is not None:
+        keep.update(zip(program.ids, values, strict=True))
+    return tuple([values[slot] for slot in program.outputs])
+
+
+def recomputed(step: SegmentStep, given: Sequence[Tensor], run: Run) -> tuple[Tensor, ...]:
+    """Runs a segment; of its arrays only those that it takes are saved for the backward pass."""
+    if run.keep is not None or not torch.is_grad_enabled():
+        return execute(step.body, given, run)
+    made: tuple[Tensor, ...] = checkpoint(
+        lambda *xs: execute(step.body, xs, run),
+        *given,
+        use_reentrant=False,
+        context_fn=lambda: same_draws(run.module),
+    )
+    return made
+
+
+def _own(step: Step, module: Any) -> Any:
+    """Returns the current layer or parameter of a step, which may have been replaced."""
+    for name in step.path:
+        module = module._modules[name]
+    return getattr(module, step.weight) if step.weight else module
+
+
+def scan(step: ScanStep, given: Sequence[Tensor], run: Run) -> list[Tensor]:
+    """Runs a body at each position in order, and stacks its outputs except the states."""
+    n = step.states
+    states = list(given[:n])
+    rows = [
+        (x.flatten(dims[0], dims[-1]) if len(dims) > 1 else x).unbind(dims[-1])
+        for x, dims in zip(given[n:], step.ins, strict=True)
+    ]
+    made: list[tuple[Tensor, ...]] = []
+    for at in range(math.prod(step.shape)):
+        out = execute(step.body, (*states, *[row[at] for row in rows]), run)
+        states = list(out[:n])
+        made.append(out[n:])
+    columns = zip(*made, strict=True) if step.outs else ()
+    whole = [
+        torch.stack(column, dims[-1]).unflatten(dims[-1], step.shape)
+        if len(dims) > 1
+        else torch.stack(column, dims[-1])
+        for column, dims in zip(columns, step.outs, strict=True)
+    ]
+    return [*states, *whole]
+
+
+def leading(program: Program, ids: Collection[str]) -> Program:
+    """Returns only the steps of a program that the values of these ids depend on."""
+    needed = {slot for slot, id in enumerate(program.ids) if id in ids}
+    steps: list[Step | ScanStep | SegmentStep] = []
+    for step in reversed(program.steps):
+        if not needed.isdisjoint(step.outputs):
+            steps.append(step)
+            needed.update(step.inputs)
+    return replace(program, steps=tuple(reversed(steps)), outputs=())

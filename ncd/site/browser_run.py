@@ -1,0 +1,518 @@
+"""The run of a system in the visitor's browser: model, example, sizes, steps.
+
+The page writes the text at its sizes and reads it as JSON: a letter stands for each number that
+follows from sizes (:mod:`ncd.site.live_texts`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import torch
+from onnx import ValueInfoProto
+
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value, attention_axes, called, given
+from ncd.circuit.costs import cost_of
+from ncd.circuit.elaborate import elaborate
+from ncd.errors import NCDError
+from ncd.formulas.formula import Apply, Formula, Name, leaves
+from ncd.formulas.traced_sizes import FILL, FIRST, LAST, traced
+from ncd.language.op import Initial
+from ncd.ops import Add, Conv, Einsum, Elementwise, Linear, Scale
+from ncd.ops.sliding_window import side
+from ncd.run.guard import compile
+from ncd.run.seeding import example_inputs, generator
+from ncd.site import markup
+from ncd.site.entry_page import of_entry
+from ncd.site.forward_steps import Stop, by_side, stops
+from ncd.site.live_texts import FormulaTable
+from ncd.site.markup import GREY, POSITIVE, SIGNED, SIGNED_DARK
+from ncd.systems.catalogue_entry import Entry
+from ncd.systems.inputs.run_inputs import RANDOM, Feed, opening_inputs, origin
+from ncd.systems.training.sequence_data import SEQUENCES
+from ncd.systems.training.trained_weights import (
+    LONGEST,
+    Learned,
+    proofreading,
+    read_weights,
+    shipped_weights,
+)
+from ncd.write.onnx.onnx_model import STRUCTURE, ModelGraph, open_graph, symbol_of
+
+
+def terms(cell: Cell) -> dict[str, str]:
+    """Returns the kind of an op, and the axes and weights of its products; empty if it has none.
+
+    >>> import ncd
+    >>> term = ncd.Axes(m=8, k=4)(ncd.ops.Linear("m -> k", "Q", bias=True))
+    >>> terms(ncd.elaborate(term).cells[0])
+    {'kind': 'linear', 'from': 'm', 'to': 'k', 'weights': 'Q.weight Q.bias'}
+    """
+    op, site = cell.op, cell.site
+    if isinstance(op, Einsum):
+        return {"kind": "einsum"}
+    if isinstance(op, Add | Scale | Elementwise):
+        return {"kind": "same"}
+    if op.role == "softmax":
+        return {"kind": f"softmax {site.cod[0][0].name}"}
+    if not isinstance(op, Linear | Conv):
+        return {}
+    learned = (f"{cell.path}.{name}" for name in ("weight", "bias")[: 1 + op.bias])
+    old, new = site.dom[0].names, site.cod[0].names
+    if isinstance(op, Linear):
+        found = {"kind": "linear", "from": " ".join(old), "to": " ".join(new)}
+        return {**found, "weights": " ".join(learned)}
+    return {
+        "kind": "conv",
+        "from": " ".join(old[:-1]),
+        "to": " ".join(new[:-1]),
+        "weights": " ".join(learned),
+        "places": f"{old[-1]} {new[-1]}",
+        "slid": cell.id,
+    }
+
+
+def renamed(cell: Cell, circuit: Circuit) -> list[dict[str, str]]:
+    """Returns the axes of each input that another block names otherwise, with the op's own names.
+
+    >>> import ncd
+    >>> circuit = ncd.elaborate(ncd.catalogue["encoder-block"].build())
+    >>> renamed(next(cell for cell in circuit.cells if cell.name == "q"), circuit)
+    [{'t': 'y'}]
+    """
+    return [
+        {
+            there.name: here.name
+            for there, here in zip(circuit.values[value.id].array, value.array, strict=True)
+            if there.name != here.name
+        }
+        for value in cell.inputs
+    ]
+
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Example:
+    """The example of one system.
+
+    ``largest`` are the sizes up to which it holds, as settings; ``numbers`` the inputs that are not
+    random, at these sizes, by their places.
+    """
+
+    feed: Feed
+    learned: Learned | None
+    largest: Mapping[str, int]
+    numbers: Mapping[int, torch.Tensor] = field(default_factory=dict)
+
+    @staticmethod
+    def of(entry: Entry) -> Example:
+        """Returns the example with which the app opens.
+
+        >>> import ncd
+        >>> found = Example.of(ncd.catalogue["multi-head-attention"])
+        >>> found.largest["x"], {i: tuple(x.shape) for i, x in found.numbers.items()}
+        (24, {0: (24, 128), 1: (24, 128)})
+        """
+        settings = entry.settings({})
+        feed = opening_inputs(entry, entry.build(), settings, SEED)
+        learned = shipped_weights(entry, settings)
+        if feed.trained:  # the words of the sentence follow its sizes
+            learned = proofreading(settings["h"], SEED)
+            settings |= dict.fromkeys(feed.words, LONGEST)
+            feed = opening_inputs(entry, entry.build(**settings), settings, SEED)
+        if feed.key == RANDOM:
+            return Example(feed, learned, settings)
+        term = entry.build(**settings)
+        pairs = zip(feed.tensors(term, SEED, "cpu"), example_inputs(term, SEED), strict=True)
+        own = {i: given for i, (given, random) in enumerate(pairs) if not given.equal(random)}
+        return Example(feed, learned, settings, own)
+
+    @property
+    def file(self) -> bytes:
+        """The inputs that are not random, one after the other, as float32."""
+        return b"".join(map(_bytes, self.numbers.values()))
+
+    def arrays(self, circuit: Circuit) -> dict[str, bytes]:
+        """Returns the bytes of the inputs that are not random, by their ids."""
+        return {circuit.inputs[i].id: _bytes(x) for i, x in self.numbers.items()}
+
+    def facts(self, entry: Entry, circuit: Circuit, graph: ModelGraph) -> dict[str, Any]:
+        """Returns what the page has to know.
+
+        The example holds ``within`` the sizes of the first axes of its inputs, and ``exactly`` with
+        the other sizes that it has; what was learned, with all others.
+        """
+        inputs = [graph.circuit.inputs[i] for i in self.numbers]
+        shapes = [value.array.shape for value in inputs]
+        first = {name for shape in shapes for size in shape[:1] if (name := symbol_of(size))}
+        rest = [shape[1:] if any(map(symbol_of, shape[:1])) else shape for shape in shapes]
+        if self.learned:
+            rest += [tensor.shape for tensor in graph.weights.values()]
+        others = {name for shape in rest for size in shape for name in _read(graph, size)}
+        if self.learned:
+            others |= graph.trace.sizes.keys() - first
+        others -= graph.fixed.keys()
+        return {
+            "kept": [value.id for value in inputs],
+            "learned": self.learned is not None,
+            "pictures": [circuit.inputs[i].id for i in self.numbers if self.feed.pictures],
+            "within": {n: size for n, size in self.largest.items() if n in first - others},
+            "exactly": {n: size for n, size in self.largest.items() if n in others},
+            "said": self._said(circuit),
+            "words": self._words(entry, circuit),
+        }
+
+    def _said(self, circuit: Circuit) -> list[str]:
+        """Returns where the numbers come from, with the example and without it."""
+        learns = any(cell.name for cell in circuit.cells)
+        trained = self.learned.said if self.learned else ""
+        return [origin(self.feed, trained, learns, SEED), origin(Feed(), "", learns, SEED)]
+
+    def _words(self, entry: Entry, circuit: Circuit) -> dict[str, tuple[str, ...]]:
+        """Returns the words along axes by name, also for copies of the axis in attention."""
+        words = {name: self.feed.shown(name) for name in self.feed.words}
+        if not self.feed.numbers:
+            return words
+        ((own, line),) = words.items()
+        (size,) = (value.array.shape[0] for value in circuit.inputs)
+        for cell in circuit.cells:
+            if cell.op.role == "softmax":
+                array = cell.outputs[0].array
+                rows, columns, _ = attention_axes(array, cell.site.cod[0][0])
+                alike = [array[i] for i in (rows, columns) if i is not None]
+                words |= {axis.name: line for axis in alike if axis.size == size}
+        symbols = SEQUENCES[entry.name].symbols(self.largest["v"])
+        return {**words, own: line, circuit.outputs[0].array[-1].name: tuple(symbols)}
+
+
+def _bytes(x: torch.Tensor) -> bytes:
+    data: bytes = x.to(torch.float32).contiguous().numpy().astype("<f4").tobytes()
+    return data
+
+
+def _read(graph: ModelGraph, size: Any) -> Iterator[str]:
+    """Yields the names of the open sizes in a size."""
+    if traced(size):
+        yield from graph.trace.read(size.total)
+
+
+WALK = """<div class="walk" hidden><div class="strip" role="group" aria-label="Steps">
+<button type="button" data-by="-1">Previous</button>
+<button type="button" data-by="1">Next</button>
+<input type="range" min="1" value="1" aria-label="Step"><b class="count"></b>
+<button type="button" class="end">End the steps</button></div>
+<div data-live="walk" aria-live="polite"></div><div class="figures"></div></div>"""
+INSIDE = " This is done at every position of a scan, and its numbers are not kept here."
+
+
+def run_part(said: str) -> Callable[[Circuit], str]:
+    """Returns the writer of the part; ``said`` tells where the numbers of the run come from.
+
+    Sizes of inputs, and those in the words of steps, follow the sizes of the page.
+    """
+
+    def part(circuit: Circuit) -> str:
+        items = ", ".join(
+            f'<span data-input="{value.id}">{markup.shapes([value.array])}</span>'
+            for value in circuit.inputs
+        )
+        given = f' <span class="muted">Goes in: {items}.</span>' if items else ""
+        return (
+            '<section class="run" aria-label="Run" data-live="run"><h2>Run here</h2>'
+            f'<p><span class="origin">{markup.text(said)}</span>{given}</p>'
+            '<p><button class="go" type="button">Run here</button> '
+            '<button class="begin" type="button" hidden>Step by step</button> '
+            '<span class="ran" role="status"></span></p>'
+            f'{WALK}<div class="results"></div></section>'
+        )
+
+    return part
+
+
+def without_model(why: str) -> Callable[[Circuit], str]:
+    """Returns the part of a page whose system does not run in a browser, which says why."""
+    said = f"<p>It does not run in a browser: {markup.text(why)}. The app runs it.</p>"
+    return lambda circuit: f'<section class="run"><h2>Run here</h2>{said}</section>'
+
+
+def walk(circuit: Circuit) -> str:
+    """Returns each step: what is lit in the diagram, what it takes and makes, and its words."""
+    return "".join(_stops(circuit))
+
+
+def _stops(circuit: Circuit) -> Iterator[str]:
+    side = by_side(circuit)
+    scans = (body for loop in circuit.loops if loop.kind == "scan" for body in loop.bodies)
+    inside = {cell.id for body in scans for cell in body.cells}
+    for stop in stops(circuit):
+        taken = stop.unit.inputs if isinstance(stop.unit, Cell) else ()
+        yield (
+            f'<article data-ids="{" ".join(stop.ids)}" data-takes="{_ids(taken)}" '
+            f'data-makes="{_ids(stop.arrays)}"{_same(stop)}{_terms(stop, circuit)} hidden>'
+            f"{_head(stop, side, inside)}</article>"
+        )
+
+
+def _ids(values: Iterable[Value]) -> str:
+    return " ".join(value.id for value in values)
+
+
+def _same(stop: Stop) -> str:
+    """Returns the mark of a step that makes several arrays of the same numbers."""
+    return ' data-same="1"' if isinstance(stop.unit, Cell) and stop.unit.op.role == "copy" else ""
+
+
+def _terms(stop: Stop, circuit: Circuit) -> str:
+    """Returns what the page needs to say how one number of the step came about."""
+    found = terms(stop.unit) if isinstance(stop.unit, Cell) else {}
+    if found and isinstance(stop.unit, Cell) and any(names := renamed(stop.unit, circuit)):
+        found["renamed"] = json.dumps(names)
+    return "".join(f' data-{name}="{markup.text(said)}"' for name, said in found.items())
+
+
+def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:
+    unit = stop.unit
+    if unit is None:
+        return "<h3>What goes in</h3>"
+    if isinstance(unit, Loop):
+        along = markup.text(unit.axis)
+        return (
+            f"<h3>The end of the scan</h3><p>What came out at every position of {along}, in a "
+            "row, and the state after the last.</p>"
+        )
+    where = " · ".join(filter(None, [side.get(unit.id, ""), ".".join(unit.scope)]))
+    path = f' <span class="muted">{markup.text(where)}</span>' if where else ""
+    words = unit.words
+    again = INSIDE if unit.id in inside else ""
+    title = f"{markup.role(unit.op.role, None)}{markup.text(unit.op.label)}{path}"
+    return f"<h3>{title}</h3><p>{markup.text(words[:1].upper() + words[1:])}.{again}</p>"
+
+
+MASK = 2**32 - 1
+LETTER = re.compile(f'"([{chr(FIRST)}-{chr(LAST)}])"')
+Kept = Mapping[str, tuple[str, int]]
+
+
+def run_sizes(graph: ModelGraph, settings: Mapping[str, int], kept: Kept) -> dict[str, Any]:
+    """Returns the text of a run with its formulas, and the conditions of the model.
+
+    Those of the diagram are not among them: the page shows no sizes for which it is another one.
+    ``inputs`` of the text are the model's: with the file and the place where its numbers begin, if
+    they are ``kept`` in one; else with the seed and what is drawn from it. ``windows`` are those of
+    convolutions. ``bytes`` and ``flops`` are those of a run.
+    """
+    trace = graph.trace
+    facts = {"holds": [fact for fact in trace.holds if fact not in graph.known]}
+    with trace.asking():
+        total = cost_of(graph.circuit)
+        said = {
+            "inputs": [*_input_arrays(graph, kept), *_weight_arrays(graph, kept), *_sizes(graph)],
+            "windows": {c.id: _window(c) for c in graph.circuit.cells if isinstance(c.op, Conv)},
+            "bytes": _number(total.bytes + 4 * total.parameters),
+            "flops": _number(total.flops),
+        }
+        text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+        fixed = {name: size for name, size in settings.items() if name not in trace.sizes}
+        table = FormulaTable().written(trace, facts)
+    return {"text": LETTER.sub(r"\1", text), "fixed": fixed, "also": [], **table}
+
+
+def _number(size: Any) -> Any:
+    """Returns a size as JSON can hold it: a traced one as its letter."""
+    return f"{size}".replace(FILL, "") if traced(size) else size
+
+
+def _input_arrays(graph: ModelGraph, kept: Kept) -> Iterator[dict[str, Any]]:
+    for i, value in enumerate(graph.circuit.inputs):
+        below = value.array.below
+        yield {
+            "name": value.id,
+            "kind": "float32" if below is None else "int64",
+            "dims": [*map(_number, value.array.shape)],
+            "seed": _seed(f"input {i}"),
+            **({} if below is None else {"below": _number(below.numel)}),
+            **_place(value.id, kept),
+        }
+
+
+def _weight_arrays(graph: ModelGraph, kept: Kept) -> Iterator[dict[str, Any]]:
+    for name, tensor in graph.weights.items():
+        yield {
+            "name": name,
+            "kind": "float32" if tensor.kind == "real" else "int64",
+            "dims": [*map(_number, tensor.shape)],
+            "seed": _seed(name),
+            **_start(graph.initial[name]),
+            **_place(name, kept),
+        }
+
+
+def _sizes(graph: ModelGraph) -> Iterator[dict[str, Any]]:
+    for name in graph.sizes:
+        size = _number(graph.trace.open[name])
+        yield {"name": f"size.{name}", "kind": "int64", "dims": [1], "data": [size]}
+
+
+def _seed(purpose: str) -> int:
+    """Returns the part of a seed that torch's generator uses."""
+    return generator(SEED, purpose).initial_seed() & MASK
+
+
+def _place(name: str, kept: Kept) -> dict[str, Any]:
+    return {"kept": kept[name]} if name in kept else {}
+
+
+def _start(initial: Initial) -> dict[str, Any]:
+    """Returns the formula of a weight, with its axes if it speaks of them."""
+    axes = {axis.identifier: axis.numel for axis in initial.array}
+    names = {leaf.text for leaf in leaves(initial.formula) if isinstance(leaf, Name)}
+    found: dict[str, Any] = {"start": [*initial.numbers] or _tree(initial.formula)}
+    if names & {*axes, *(f"n_{name}" for name in axes)}:
+        found["axes"] = [[name, _number(size)] for name, size in axes.items()]
+    return found
+
+
+def _tree(formula: Formula) -> Any:
+    """Returns a formula as nested lists: an operation, then its parts."""
+    if isinstance(formula, Apply):
+        return [formula.operation, *map(_tree, formula.parts)]
+    if isinstance(formula, Name):
+        return formula.text
+    text = f"{formula}".replace(FILL, "")
+    return text if chr(FIRST) <= text <= chr(LAST) else float(text)
+
+
+def _window(cell: Cell) -> dict[str, Any]:
+    """Returns kernel, stride, padding and dilation along each axis of a window, and the groups."""
+    op = cell.op
+    assert isinstance(op, Conv)
+    settings = (op.kernel, op.stride, op.pad, op.dilation)
+    along = range(op.flat(cell.site))
+    window = [[_number(side(each, i)) for each in settings] for i in along]
+    return {"window": window, "groups": _number(op.groups)}
+
+
+LARGEST = 4_000_000  # bytes of a file
+EXAMPLE, TRAINED = "example.bin", "trained.bin"
+
+
+@dataclass(frozen=True)
+class EntryModel:
+    """Files by name and what their page has to know of them, or the reason why there are none."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    facts: Mapping[str, Any] | None = None
+    why: str = ""
+
+
+def entry_model(entry: Entry) -> EntryModel:
+    """Returns the model of a system at all sizes, with its attention maps as outputs.
+
+    Its weights are inputs: the page draws them, or reads those that were trained from a file.
+
+    >>> import ncd
+    >>> found = entry_model(ncd.catalogue["multi-head-attention"])
+    >>> list(found.files), found.facts["within"], found.facts["exactly"]
+    (['multi-head-attention.onnx', 'trained.bin', 'example.bin'], {'y': 24, 'x': 24},
+     {'h': 4, 'k': 16, 'm': 128})
+    >>> [each["value"] for each in found.facts["maps"]]
+    ['v9']
+    """
+    circuit, example = elaborate(entry.build()), Example.of(entry)
+    graph = open_graph(of_entry(entry, entry.settings({})))
+    try:
+        model = graph.whole()
+    except NCDError as error:
+        return EntryModel(why=f"{error}".rstrip("."))
+    trained = dict(_trained(entry, graph, example))
+    files = {f"{entry.name}.onnx": b"", TRAINED: b"".join(trained.values()), EXAMPLE: example.file}
+    made = {name for node in model.graph.node for name in node.output}
+    maps = [each for each in _maps(circuit) if each["value"] in made]
+    model.graph.output.extend(ValueInfoProto(name=each["value"]) for each in maps)
+    files[f"{entry.name}.onnx"] = model.SerializeToString()
+    size = max(map(len, files.values()))
+    if size > LARGEST:
+        return EntryModel(why=f"a file of it takes {size:,} bytes, and {LARGEST:,} are the most")
+    kept = {**dict(_places(EXAMPLE, example.arrays(circuit))), **dict(_places(TRAINED, trained))}
+    facts = {
+        "file": f"{entry.name}.onnx",
+        "run": run_sizes(graph, entry.settings({}), kept),
+        "stays": {name: why for name, why in graph.fixed.items() if why != STRUCTURE},
+        "inputs": [value.id for value in circuit.inputs],
+        "outputs": [value.id for value in circuit.outputs],
+        "maps": maps,
+        "arrays": dict(_value_axes(circuit, made)),
+        "weights": sorted(_weight_names(circuit) & graph.weights.keys()),
+        "colours": [POSITIVE, SIGNED, GREY, SIGNED_DARK],
+        **example.facts(entry, circuit, graph),
+    }
+    return EntryModel({name: data for name, data in files.items() if data}, facts)
+
+
+def _trained(entry: Entry, graph: ModelGraph, example: Example) -> Iterator[tuple[str, bytes]]:
+    """Yields the bytes of each trained weight, in the order of the model's inputs."""
+    if example.learned is None:
+        return
+    module = read_weights(compile(entry.build(), SEED), example.learned.weights)
+    state = module.state_dict()
+    for name in graph.weights:
+        yield name, state[name].float().contiguous().numpy().astype("<f4").tobytes()
+
+
+def _places(file: str, parts: Mapping[str, bytes]) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Yields the file of each part and its place in it, counted in numbers."""
+    at = 0
+    for name, data in parts.items():
+        yield name, (file, at // 4)
+        at += len(data)
+
+
+def _value_axes(circuit: Circuit, made: set[str]) -> Iterator[tuple[str, Any]]:
+    """Yields the name and the axes of each array of which a run has the values."""
+    names = {**called(circuit), **given(circuit)}
+    inputs = {value.id for value in circuit.inputs}
+    for id, value in circuit.values.items():
+        if id in made or id in inputs:
+            yield id, [names.get(id, ""), *_axes(value)]
+
+
+def _weight_names(circuit: Circuit) -> set[str]:
+    """Returns the names of the weights of which the steps write out products."""
+    return {name for cell in circuit.cells for name in terms(cell).get("weights", "").split()}
+
+
+def _axes(value: Value) -> Iterator[Any]:
+    """Yields the name of each axis, with its label and number of dimensions if they are unusual."""
+    for axis in value.array:
+        plain = axis.called == axis.name and not axis.spatial
+        yield axis.name if plain else [axis.name, axis.called, len(axis.shape)]
+
+
+def _maps(circuit: Circuit) -> Iterator[dict[str, Any]]:
+    """Yields each softmax's array with the dimensions of its queries, keys and heads."""
+    for cell in circuit.cells:
+        if cell.op.role != "softmax":
+            continue
+        array = cell.outputs[0].array
+        rows, columns, heads = attention_axes(array, cell.site.cod[0][0])
+        starts = [sum(len(axis.shape) for axis in array[:i]) for i in range(len(array) + 1)]
+        dims = [list(range(a, b)) for a, b in pairwise(starts)]
+        yield {
+            "value": cell.outputs[0].id,
+            "title": cell.path.rstrip(".") or cell.op.label,
+            "rows": [] if rows is None else dims[rows],
+            "columns": dims[columns],
+            "heads": [dim for i in heads for dim in dims[i]],
+            "names": [
+                "" if rows is None else array[rows].name,
+                array[columns].name,
+                ", ".join(array[i].name for i in heads),
+            ],
+        }

@@ -1,0 +1,118 @@
+"""The drawings of a term with different blocks collapsed, as many as a file has room for."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ncd.circuit.circuit import Circuit
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.backends.svg import write
+from ncd.drawing.equation import sides
+from ncd.drawing.pipeline import draw
+from ncd.drawing.plan.repeated_layers import stacked
+from ncd.language.arguments import Labels
+from ncd.language.terms import Term
+
+Collapsed = frozenset[str]  # ids of the collapsed blocks
+STATES = 64  # drawings in a file, for each width
+WIDTH = 1280.0  # in pixels
+LETTERS = 3_000_000  # characters of all drawings, before compression
+GROUP = re.compile("(?=<g[ >])")
+
+
+def drawn_circuits(circuit: Circuit) -> tuple[Circuit, ...]:
+    """Returns the circuits that are drawn: each side of an equation, equal layers stacked."""
+    return tuple(map(stacked, sides(circuit)))
+
+
+def states(
+    term: Term,
+    blocks: Mapping[str, str],
+    labels: Labels,
+    most: int = STATES,
+    width: float = WIDTH,
+    letters: int = LETTERS,
+    title: str = "",
+) -> dict[Collapsed, Drawing]:
+    """Returns the drawings that can be reached by collapsing and expanding, the initial one first.
+
+    ``blocks`` maps each collapsible block to the one around it. States one step away come first,
+    then two, and so on, ``most`` in all, and no more than ``letters`` of SVG beside the first.
+    """
+    first = draw(term, labels, width=width, title=title)
+    found = {folded(first): first}
+    written, queue = 0, [folded(first)]
+    for shut in queue:
+        for next_ in _beside(blocks, found[shut], shut):
+            drawing = found.get(next_) or draw(term, labels, folded=next_, width=width, title=title)
+            if folded(drawing) in found:  # another block stays collapsed, so nothing new
+                continue
+            written += len(svg(drawing))
+            if written > letters or len(found) == most:
+                return found
+            found[folded(drawing)] = drawing
+            queue.append(folded(drawing))
+    return found
+
+
+def folded(drawing: Drawing) -> Collapsed:
+    """Returns the blocks that a drawing shows as one box."""
+    return frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
+
+
+def svg(drawing: Drawing) -> str:
+    """Returns the SVG of a drawing in the colours of its page."""
+    return write(drawing, fonts=False, paint=lambda name: f"var(--{name})")
+
+
+def drawing_parts(views: Mapping[float, Mapping[Collapsed, Drawing]]) -> dict[str, Any]:
+    """Returns the SVG of all drawings as the parts that they have, and a list of these for each.
+
+    Parts are sorted, so that alike ones come within the 32 kB that gzip remembers. There is a list
+    for each width and state: the ids of the collapsed blocks, sorted and separated by spaces.
+    """
+    texts = {
+        width: {state_name(shut): GROUP.split(svg(drawing)) for shut, drawing in view.items()}
+        for width, view in views.items()
+    }
+    parts = sorted({part for view in texts.values() for text in view.values() for part in text})
+    places = {part: i for i, part in enumerate(parts)}
+    said = [
+        {"width": width, "states": {n: [places[part] for part in text] for n, text in own.items()}}
+        for width, own in texts.items()
+    ]
+    return {"parts": parts, "views": said}
+
+
+def compressed(data: Mapping[str, Any]) -> str:
+    """Returns data as gzipped JSON in base64.
+
+    >>> compressed({"n0": "<p>relu</p>"})[:4]
+    'H4sI'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def state_name(shut: Collapsed) -> str:
+    return " ".join(sorted(shut))
+
+
+def _beside(blocks: Mapping[str, str], drawing: Drawing, shut: Collapsed) -> Iterator[Collapsed]:
+    """Yields the states with one more or one fewer collapsed block."""
+    for id in sorted(shut):
+        yield shut - {id}
+    for fence in drawing.fences:
+        if fence.id in blocks:
+            yield frozenset(id for id in shut if not _in(id, fence.id, blocks)) | {fence.id}
+
+
+def _in(id: str, block: str, outer: Mapping[str, str]) -> bool:
+    while id in outer and id != block:
+        id = outer[id]
+    return id == block

@@ -1,0 +1,391 @@
+"""One HTML file of a term, or of several views.
+
+Styles, fonts, drawings, formulas and the term are in the file; its content policy forbids loading
+more. The diagram comes first; cards, steps and source stand compressed after it, as they are seen
+after a click. A size that is moved is followed by formulas (:mod:`ncd.site.live_texts`).
+
+It is made like the file of one diagram (:mod:`ncd.site.document`).
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ncd.circuit.circuit import Circuit
+from ncd.circuit.elaborate import elaborate
+from ncd.circuit.sized_system import SizedSystem, SizeRange, of_term
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.backends.svg import shadow
+from ncd.drawing.elements import style
+from ncd.drawing.elements.fonts import font_faces
+from ncd.drawing.plan.collapse import CollapsibleBlock
+from ncd.drawing.plan.collapse import blocks as blocks_of
+from ncd.language.arguments import Labels, check_term, check_text
+from ncd.language.axes import Axis
+from ncd.language.terms import Term
+from ncd.site import markup
+from ncd.site.collapse_states import (
+    LETTERS,
+    STATES,
+    WIDTH,
+    Collapsed,
+    compressed,
+    drawing_parts,
+    drawn_circuits,
+    folded,
+    state_name,
+    states,
+    svg,
+)
+from ncd.site.live_texts import LiveTexts
+from ncd.site.markup import (
+    DIAGRAM_CSS,
+    GRADING_JS,
+    LEGEND_CSS,
+    LIGHT_JS,
+    PANEL_CSS,
+    POLYNOMIALS_JS,
+    THEME_CSS,
+)
+from ncd.site.op_cards import Cards, Content
+from ncd.site.page_tables import closed_part, key_drawer, parts_that_open
+from ncd.words import plain_text
+from ncd.write.term_json import term_script
+
+
+@dataclass(frozen=True)
+class Around:
+    """HTML of a site around the diagram: above it, its lead, and prose below; ``css`` is its own.
+
+    ``legend`` is the address of the page of all signs, ``states`` the most drawings with different
+    blocks collapsed. ``widths`` are those in pixels that the page is drawn for, the first in the
+    page itself, each with the most letters of further drawings. ``run`` writes a part whose numbers
+    follow the sizes, ``walk`` one that comes into it later; ``task`` and ``js`` are for them,
+    ``scripts`` is where the page may load more of them from, and ``allowed`` what the content
+    policy allows besides.
+    """
+
+    top: str = ""
+    lead: str = ""
+    below: str = ""
+    css: str = ""
+    legend: str = ""
+    states: int = STATES
+    widths: tuple[tuple[float, int], ...] = ((WIDTH, LETTERS),)
+    run: Callable[[Circuit], str] | None = None
+    walk: Callable[[Circuit], str] | None = None
+    task: Mapping[str, Any] | None = None
+    js: str = ""
+    scripts: str = ""
+    allowed: str = ""
+
+
+FOLDER = Path(__file__).parent / "static"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'{}; font-src data:"
+DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
+DOCUMENT_PAGE = (FOLDER / "document.html").read_text()
+SCRIPTS = ("document.js", "live_labels.js", "live_sizes.js", "live_quiz.js")
+SHARED_JS = LIGHT_JS + POLYNOMIALS_JS + GRADING_JS
+DOCUMENT_JS = SHARED_JS + "".join((FOLDER / name).read_text() for name in SCRIPTS)
+
+
+def policy(js: str, scripts: str = "") -> str:
+    """Returns the content policy of a file: it runs this script and loads nothing.
+
+    ``scripts`` is where it may load more scripts from.
+
+    >>> policy("go()").split("; ")[2][:34]
+    "script-src 'sha256-5KYv+PUboo5h+0+"
+    """
+    return POLICY.format(b64encode(sha256(js.encode()).digest()).decode(), scripts)
+
+
+class Page(str):
+    """The text of an HTML file, which a notebook shows as the page that it is."""
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """Returns a frame with the page, which may run its own script and reach nothing else."""
+        frame = f'<iframe srcdoc="{markup.text(self)}" sandbox="allow-scripts" title="Diagram"'
+        shape = "width:100%;height:600px;border:0"
+        text = f"An HTML page of {len(self.encode()):,} bytes"
+        return {"text/html": f'{frame} style="{shape}"></iframe>', "text/plain": text}
+
+
+def html(
+    term: Term,
+    labels: Labels = "names",
+    title: str = "",
+    about: Mapping[str, Any] | None = None,
+) -> Page:
+    """Exports a term as one HTML file, with a card for each op and block.
+
+    Args:
+        term: The system; axes without sizes are shown by name.
+        labels: The texts on the wires: "names", "sizes" or "both".
+        title: The title of the page; by default that of the outermost block.
+        about: Facts of its origin, such as settings and a link, which are kept beside the term.
+
+    Returns:
+        The text of the file. It needs no server and loads nothing, and contains the term as JSON;
+        a notebook shows it as a page.
+
+    Raises:
+        SizeError: If sizes contradict each other.
+
+    Source: after the HTML views of Treescope and the legend of pyncd.
+
+    >>> from ncd import Id
+    >>> html(Id("y:2 m:3"))[:15]
+    '<!doctype html>'
+    """
+    check_term(term, "html")
+    check_text(title, "title", "html")
+    return document(term, labels, title, about)
+
+
+def document(
+    term: Term,
+    labels: Labels = "names",
+    title: str = "",
+    about: Mapping[str, Any] | None = None,
+    system: SizedSystem | None = None,
+    around: Around | None = None,
+) -> Page:
+    """Returns the file of a term as a function of its sizes; by default all its axes' sizes."""
+    around, circuit = around or Around(), elaborate(term)
+    live, parts = LiveTexts(system or of_term(term, circuit), circuit), drawn_circuits(circuit)
+    depths = _depths(block for part in parts for block in blocks_of(part))
+    blocks = [block for block, depth in depths.items() if depth < DEEPEST]
+    views = _views(term, labels, blocks, around, title)
+    live.drawings = every = tuple(drawing for view in views.values() for drawing in view.values())
+    first, cards = every[0], Cards.of(live, every, blocks)
+    closed = dict(parts_that_open(live, cards))
+    page = DOCUMENT_PAGE.format(
+        policy=policy(js := DOCUMENT_JS + around.js, around.scripts) + around.allowed,
+        title=markup.text(title or first.title),
+        term=term_script(term, about),
+        css=css(every, (signs := key_drawer(first, around.legend)).drawings) + around.css,
+        **{name: getattr(around, name) for name in ("top", "lead", "below")},
+        summary=_live_summary(live, cards),
+        sizes=_sizes(live),
+        svg=svg(first),
+        axes=_live_axes(live, every),
+        blocks="".join(_rows(depths, blocks, parts)) or "None.",
+        key=signs.html,
+        told="".join(map(closed_part, closed)),
+        words=markup.text(first.description),
+        state=state_name(folded(first)),
+        states=compressed(drawing_parts(views)),
+        later=compressed(dict(cards.html(every)) | closed | _of_run(live, around)),
+        run=_live(live, "run", around.run),
+        live=live.script(),
+        js=js,
+    )
+    return Page(page)
+
+
+def _views(
+    term: Term, labels: Labels, blocks: Iterable[CollapsibleBlock], around: Around, title: str
+) -> dict[float, dict[Collapsed, Drawing]]:
+    """Returns the drawings of a page by its width and by their collapsed blocks."""
+    outer = {block.id: block.parent for block in blocks}
+    return {
+        width: states(term, outer, labels, around.states, width, letters, title)
+        for width, letters in around.widths
+    }
+
+
+def _live_summary(live: LiveTexts, cards: Cards) -> str:
+    plain, own = cards.plain, cards.own
+    return live.part("summary", _summary(plain), lambda: _summary(own), own.facts)
+
+
+def _live(live: LiveTexts, name: str, write: Callable[[Circuit], str] | None) -> str:
+    if write is None:
+        return ""
+    return live.part(name, write(live.plain), lambda: write(live.circuit))
+
+
+def _of_run(live: LiveTexts, around: Around) -> dict[str, Any]:
+    """Returns what the page has to know for a run, if there is one."""
+    if not around.task:
+        return {}
+    return {"walk": _live(live, "walk", around.walk), "task": around.task}
+
+
+def _live_axes(live: LiveTexts, drawings: Iterable[Drawing]) -> str:
+    wires = {wire.axis for drawing in drawings for wire in drawing.wires}
+    rows = _rows_of(live.plain, wires)
+    return live.part("axes", rows, lambda: _rows_of(live.circuit, wires))
+
+
+def _sizes(live: LiveTexts) -> str:
+    """Returns a slider and a field for each size, and the value of one that does not follow."""
+    open_ = live.trace.sizes if live.follows else {}
+    settings = live.system.settings
+    return "".join(
+        _slider(size, settings[size.name]) if size.name in open_ else _fixed(size, settings)
+        for size in live.system.sizes
+    )
+
+
+def _slider(size: SizeRange, now: int) -> str:
+    name, help = markup.text(size.name), markup.text(size.help)
+    least, most = min(size.min, now), max(size.max, now)
+    return (
+        f'<div class="size" data-size="{name}"><label for="size-{name}" title="{help}">'
+        f'<b>{name}</b> <span class="muted">{help}</span></label>'
+        f'<input type="range" aria-label="{name}" min="{least}" max="{most}" step="{size.step}" '
+        f'value="{now}"><input type="text" inputmode="numeric" autocomplete="off" '
+        f'maxlength="12" id="size-{name}" value="{now}"></div>'
+    )
+
+
+def _fixed(size: SizeRange, settings: Mapping[str, int]) -> str:
+    now = settings[size.name]
+    said = size.names[now] if size.names else f"{now:,}"
+    said = ("off", "on")[now] if size.switch else said
+    help = f' <span class="muted">{markup.text(size.help)}</span>' if size.help else ""
+    return (
+        f'<div class="size fixed"><span><b>{markup.text(size.name)}</b>{help}</span>'
+        f'<span title="Another value is another drawing, which is not in this file.">'
+        f'{markup.text(said)} <span class="muted">fixed</span></span></div>'
+    )
+
+
+def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:
+    """Returns the style sheet of a file with these drawings, and the fonts for their labels."""
+    every = (*drawings, *more)
+    spans = (span for d in every for text in d.texts for span in text.label.spans)
+    names = (*style.COLOURS, *style.ROLES)
+    colours = ";".join(
+        f"--{name}:light-dark({style.paint(name)},{style.paint(name, dark=True)})" for name in names
+    )
+    page = (FOLDER / "document.css").read_text()
+    sheets = THEME_CSS + PANEL_CSS + DIAGRAM_CSS + LEGEND_CSS + page
+    return f"{font_faces(spans)}:root{{{colours}}}\n{sheets}"
+
+
+def _axes(circuit: Circuit) -> tuple[Axis, ...]:
+    """Returns every axis, each name once."""
+    found: dict[str, Axis] = {}
+    for axis in circuit.axes:
+        found.setdefault(axis.name, axis)
+    return tuple(found.values())
+
+
+def _summary(content: Content) -> str:
+    circuit, cost = content.circuit, content.cost
+    types = f"({markup.arrays(circuit.term.dom)}) → ({markup.arrays(circuit.term.cod)})"
+    if cost is None:
+        return types
+    parameters = markup.counted(cost.parameters, "parameter")
+    return f"{types} · {parameters} · {markup.flops(cost.flops)}"
+
+
+def _rows_of(circuit: Circuit, wires: Collection[str]) -> str:
+    return "".join(_axis(axis) for axis in _axes(circuit) if axis.name in wires) or "None."
+
+
+def _axis(axis: Axis) -> str:
+    """Returns a row of the legend, which locks the highlight of its axis."""
+    kind = "sequence" if axis.sequence else "spatial" if axis.spatial else ""
+    size = "" if axis.size is None else markup.text(axis.size_text)
+    own = markup.text(axis.name)
+    return (
+        f'<button class="row" type="button" data-axis="{own}" data-select="axis:{own}">'
+        f'{markup.axis(axis)}<b>{size}</b><span class="muted">{kind}</span></button>'
+    )
+
+
+def _depths(blocks: Iterable[CollapsibleBlock]) -> dict[CollapsibleBlock, int]:
+    """Returns how many blocks are around each block; outer blocks come before inner ones."""
+    depths = {"": -1}
+    found: dict[CollapsibleBlock, int] = {}
+    for block in blocks:
+        depths[block.id] = found[block] = depths[block.parent] + 1
+    return found
+
+
+def _rows(
+    depths: Mapping[CollapsibleBlock, int],
+    blocks: Sequence[CollapsibleBlock],
+    parts: Iterable[Circuit],
+) -> Iterator[str]:
+    """Returns a button for each block that collapses it, indented by depth, in reading order."""
+    roles = {fence.id: fence.role for part in parts for fence in part.fences}
+    begin: dict[str, int] = {}
+    for cell in (cell for part in parts for cell in part.cells):
+        begin.update((fence, len(begin)) for fence in cell.fences if fence not in begin)
+    for block in sorted(blocks, key=lambda block: (begin[block.id], depths[block])):
+        yield (
+            f'<button class="row" type="button" data-fold="{block.id}" data-fence="{block.id}" '
+            f'style="margin-left:{depths[block]}em">{markup.role(roles[block.id], None)}'
+            f"{markup.text(plain_text(' '.join(block.name.split())))}</button>"
+        )
+
+
+SLIDES_PAGE = (FOLDER / "slides.html").read_text()
+SLIDES_JS = LIGHT_JS + (FOLDER / "slides.js").read_text()
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A view: its title, a caption, the drawing if there is one, and HTML below it.
+
+    ``covered`` hides the sizes until a click; ``axes`` are highlighted, as ``k,h``, and ``select``
+    is the id of the selection.
+    """
+
+    title: str
+    drawing: Drawing | None
+    caption: str = ""
+    facts: str = ""
+    panel: str = ""
+    covered: bool = False
+    axes: str = ""
+    select: str = ""
+
+
+def slides_html(slides: Sequence[Slide], title: str = "") -> str:
+    """Returns an HTML file that shows one view at a time, by default titled like the first.
+
+    >>> import ncd
+    >>> slide = Slide("One map", ncd.draw(ncd.Linear("m:4 -> k:3", "Q")))
+    >>> slides_html([slide, slide]).count('class="slide"')
+    2
+    """
+    drawings = [slide.drawing for slide in slides if slide.drawing is not None]
+    style = f"{css(drawings)}\n{(FOLDER / 'slides.css').read_text()}"
+    return SLIDES_PAGE.format(
+        policy=policy(SLIDES_JS),
+        title=markup.text(title or slides[0].title),
+        css=style,
+        shadow=shadow(dark=False),
+        slides="".join(_slide(slide, n) for n, slide in enumerate(slides)),
+        count=len(slides),
+        js=SLIDES_JS,
+    )
+
+
+def _slide(slide: Slide, n: int) -> str:
+    caption = f'<p class="caption">{markup.text(slide.caption)}</p>' if slide.caption else ""
+    facts = slide.facts
+    if slide.covered and facts:
+        facts = f"<details><summary>Show the sizes</summary>{facts}</details>"
+    panel = f'<div class="panel">{slide.panel}</div>' if slide.panel else ""
+    drawn = svg(slide.drawing) if slide.drawing is not None else ""
+    drawn = drawn.replace(shadow(dark=False), "")  # the page has it once
+    return (
+        f'<section class="slide" aria-label="{markup.text(slide.title)}"{" hidden" if n else ""} '
+        f'data-axes="{markup.text(slide.axes)}" data-select="{markup.text(slide.select)}">'
+        f'<h1>{markup.text(slide.title)}</h1>{caption}<div class="drawing whole">{drawn}</div>'
+        f"{facts}{panel}</section>"
+    )

@@ -1,0 +1,105 @@
+"""The steps of a walk through a circuit: its inputs, then every op in running order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value
+from ncd.drawing.equation import sides
+from ncd.language.blocks import Equation
+from ncd.language.torch_code import Arg
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A step of the forward walk: an input, an op, or the end of a scan.
+
+    ``ids`` are the op and the arrays that it makes, ``arrays`` the arrays that are shown.
+    """
+
+    ids: tuple[str, ...]
+    arrays: tuple[Value, ...]
+    unit: Cell | Loop | None = None
+
+
+def stops(circuit: Circuit) -> tuple[Stop, ...]:
+    """Returns the steps: the inputs, then every op in running order.
+
+    An op that only names an array, or passes it to the sides of an equation, belongs to the step
+    that made the array.
+    """
+    drawn, sided = first(circuit), by_side(circuit)
+    shared = {cell.id for cell in circuit.cells if sided and cell.id not in sided}
+    made: dict[str, list[str]] = {}  # the ids of each stop, by the first array made there
+    found: list[tuple[tuple[Value, ...], Cell | Loop | None, list[str]]] = []
+
+    def stop(values: tuple[Value, ...], unit: Cell | Loop | None = None) -> None:
+        ids = [*([unit.id] if unit else []), *(value.id for value in values)]
+        made.update((value.id, ids) for value in values)
+        found.append((values, unit, ids))
+
+    if circuit.inputs:
+        stop(circuit.inputs)
+    for unit in _units(circuit):
+        handed = _handed(unit) if len(unit.outputs) == 1 or unit.id in shared else {}
+        if not handed or not made.keys() >= set(handed.values()):  # a scan's inputs have no stop
+            stop(unit.outputs, unit)
+            continue
+        for id, source in handed.items():
+            made[id] = made[source]
+            made[id] += [unit.id, id]
+    return tuple(
+        Stop(tuple(dict.fromkeys(drawn.get(id, id) for id in ids)), values, unit)
+        for values, unit, ids in found
+    )
+
+
+def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
+    """Yields all ops in running order, and each scan after the ops inside it."""
+    for unit in circuit.units:
+        if isinstance(unit, Cell):
+            yield unit
+            continue
+        for body in unit.bodies:
+            yield from _units(body)
+        if unit.kind == "scan":
+            yield unit
+
+
+def _handed(unit: Cell | Loop) -> dict[str, str]:
+    """Returns a map from output to input for an op that only passes arrays on."""
+    said = None if isinstance(unit, Loop) else unit.op.torch(unit.site)
+    args = [part for part in said if isinstance(part, Arg)] if isinstance(said, tuple) else []
+    if not args or len(args) != len(unit.outputs):
+        return {}
+    pairs = zip(unit.outputs, args, strict=True)
+    return {value.id: unit.inputs[arg.index].id for value, arg in pairs}
+
+
+def first(circuit: Circuit) -> dict[str, str]:
+    """Maps arrays and ops in later bodies of a repetition to those in the first, which is drawn."""
+    found: dict[str, str] = {}
+    for loop in circuit.loops:
+        ends = {value.id for value in loop.outputs}
+        for body in loop.bodies[1:]:
+            own = ends | {value.id for value in body.inputs}
+            pairs = [*zip(body.values, loop.bodies[0].values, strict=False)]
+            pairs += [(a.id, b.id) for a, b in zip(body.cells, loop.bodies[0].cells, strict=False)]
+            found.update(pair for pair in pairs if pair[0] not in own)
+    return {id: _last(found, id) for id in found}
+
+
+def _last(found: Mapping[str, str], id: str) -> str:
+    """Follows an id through nested repetitions to the one that is drawn."""
+    while found.get(id, id) != id:
+        id = found[id]
+    return id
+
+
+def by_side(circuit: Circuit) -> dict[str, str]:
+    """Returns the side of each op of an equation, such as "side 1"."""
+    if not isinstance(circuit.term, Equation):
+        return {}
+    every = enumerate(sides(circuit), 1)
+    return {cell.id: f"side {n}" for n, side in every for cell in side.cells}

@@ -1,0 +1,209 @@
+"""Writes the explorer as static files that work on any host and under any prefix."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.backends.svg import write
+from ncd.drawing.elements import style
+from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, key
+from ncd.drawing.pipeline import draw
+from ncd.installation import bundled
+from ncd.site import markup
+from ncd.site.browser_run import entry_model, run_part, walk, without_model
+from ncd.site.collapse_states import LETTERS, WIDTH
+from ncd.site.document import Around, css, document, policy
+from ncd.site.entry_page import (
+    FOLDER,
+    GALLERY_CSS,
+    GALLERY_HTML,
+    GALLERY_JS,
+    Card,
+    below,
+    card,
+    html,
+    of_entry,
+    prose,
+    top,
+)
+from ncd.site.entry_page import file as page_file
+from ncd.site.page_tables import colour, inert, row, rules
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.catalogue_entry import Entry
+
+TITLE = "Neural circuits"
+LEAD = (
+    "Deep learning systems drawn as circuits: every wire is an axis of an array, every shape is an "
+    "operation. Move a size, and shapes, cost and source follow."
+)
+YOUR_OWN = (
+    "Your own PyTorch? What comes out of it, or what fails and its cure, is told on your machine: "
+    "<code>pip install 'neural-circuit-explorer[run]'</code>, and then <code>ncd ask net.py</code>."
+)
+LEGEND_LEAD = (
+    "A circuit is read from left to right, as the numbers go. Wires are the axes of arrays, and "
+    "what stands in them is done to the arrays. Here is every sign, with the line of PyTorch or "
+    "einops that does the same, and pages on which to see it."
+)
+STATES = 12  # drawings in a page with different blocks collapsed, for each width
+PHONE = 360.0  # its width in pixels
+WIDTHS = ((WIDTH, LETTERS), (PHONE, LETTERS // 20))
+SEEN = 3  # pages named with each sign
+SITE_CSS = (FOLDER / "site.css").read_text()
+SHELL = (FOLDER / "site.html").read_text()
+THEME_JS = (FOLDER / "theme.js").read_text()
+RUNS = FOLDER / "runs"
+RUN_SCRIPTS = ("run_here.js", "run_values.js", "run_cell.js", "run_steps.js")
+RUN_JS = "".join((RUNS / name).read_text() for name in RUN_SCRIPTS)
+RUN_CSS = (RUNS / "run_here.css").read_text()
+LOADER_JS = (RUNS / "run_loader.js").read_text()
+WORKER_SCRIPTS = ("run_worker.js", "torch_random.js", "initial_values.js")
+WORKER_JS = b"\n".join((RUNS / name).read_bytes() for name in WORKER_SCRIPTS)
+RUNTIME = ("ort.mjs", "ort.wasm.gz", "LICENSE.txt")
+START_JS = (FOLDER / "start.js").read_text()
+Facts = Callable[[Entry, Mapping[str, int]], dict[str, Any]]
+Report = Callable[[int, int, str], None]
+
+
+def write_site(
+    folder: Path, entries: Sequence[Entry], facts: Facts, report: Report = lambda *_: None
+) -> int:
+    """Writes the pages of these systems, the gallery and the legend; returns the bytes written.
+
+    ``facts`` gives the origin that each page states, and ``report`` is told the progress.
+
+    Raises:
+        OSError: If a file cannot be written.
+    """
+    drawings, cards, bytes = {}, [], 0
+    for number, entry in enumerate(entries):
+        report(number, len(entries), entry.title)
+        term = entry.build()
+        drawings[entry.name] = drawing = draw(term, **entry.look({}, notes=False))
+        own = card(entry, term, drawing)
+        own["href"], own["picture"] = f"{entry.name}/", f"pictures/{entry.name}.svg"
+        cards.append(own)
+        bytes += _write(folder / "pictures" / f"{entry.name}.svg", picture(drawing))
+        page, files = entry_page(entry, entries, facts)
+        for name, content in files.items():
+            bytes += _copied(folder / entry.name / name, content)
+        bytes += _write(folder / entry.name / "index.html", page)
+    for name in RUNTIME:
+        bytes += _copied(folder / "runtime" / name, bundled("assets", "runtime", name).read_bytes())
+    bytes += _copied(folder / "runtime" / "run_worker.js", WORKER_JS)
+    bytes += _write(folder / "runtime" / "run_here.js", RUN_JS)
+    bytes += _write(folder / "index.html", gallery(cards))
+    bytes += _write(folder / "legend" / "index.html", legend(entries, drawings))
+    report(len(entries), len(entries), "")
+    return bytes
+
+
+def _write(path: Path, text: str) -> int:
+    return _copied(path, text.encode())
+
+
+def _copied(path: Path, bytes: bytes) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.write_bytes(bytes)
+
+
+def picture(drawing: Drawing) -> str:
+    """Returns a drawing as an SVG file that follows the colours of the page around it."""
+    names = (*style.COLOURS, *style.ROLES)
+    colours = ";".join(
+        f"--{name}:light-dark({style.paint(name)},{style.paint(name, dark=True)})" for name in names
+    )
+    text = inert(write(drawing, fonts=True, paint=lambda name: f"var(--{name})"))
+    head, end, rest = text.partition(">")
+    return f"{head}{end}<style>:root{{color-scheme:light dark;{colours}}}</style>{rest}"
+
+
+def entry_page(
+    entry: Entry, entries: Sequence[Entry], facts: Facts
+) -> tuple[str, Mapping[str, bytes]]:
+    """Returns the page of a system, with links to the ones before and after it, and its files."""
+    at = [one.name for one in entries].index(entry.name)
+    before = entries[at - 1] if at else None
+    after = entries[at + 1] if at + 1 < len(entries) else None
+    settings, model = entry.settings({}), entry_model(entry)
+    known = model.facts or {}
+    around = Around(
+        top=top(before, after),
+        lead=f'<div class="prose">{html(prose(page_file(entry))["LEAD"], "../")}</div>',
+        below=below(entry, {one.name for one in entries}),
+        css=SITE_CSS + RUN_CSS,
+        legend="../legend/",
+        states=STATES,
+        widths=WIDTHS,
+        run=run_part(known["said"][0]) if known else without_model(model.why),
+        walk=walk if known else None,
+        task=known or None,
+        js=LOADER_JS if known else "",
+        scripts=" 'self'" if known else "",
+        allowed="; worker-src 'self'" if known else "",
+    )
+    system = of_entry(entry, settings)
+    page = document(
+        entry.build(), title=entry.title, about=facts(entry, settings), system=system, around=around
+    )
+    return page, model.files
+
+
+def gallery(cards: Sequence[Card]) -> str:
+    """Returns the first page: all systems, searched in the browser."""
+    start = GALLERY_JS.replace("export default function", "function gallery", 1) + START_JS
+    data = json.dumps(cards, ensure_ascii=False).replace("<", "\\u003c")
+    body = (
+        f'<p class="prose">{LEAD}</p>'
+        '<p class="doors"><a href="legend/">How to read a diagram</a></p>'
+        f'<p class="prose">{YOUR_OWN}</p>'
+        f'<div class="gallery">{GALLERY_HTML}</div>'
+        f'<script type="application/json" id="cards">{data}</script>'
+    )
+    return _page(TITLE, body, start, (), GALLERY_CSS, "./")
+
+
+def legend(entries: Sequence[Entry], drawings: Mapping[str, Drawing]) -> str:
+    """Returns the page of all signs, by group, then the colours."""
+    used: dict[str, list[str]] = {}
+    for entry in entries:
+        for found in key(drawings[entry.name]):
+            link = f'<a href="../{entry.name}/">{markup.text(entry.title)}</a>'
+            used.setdefault(found.sign.name, []).append(link)
+    more = {name: f'<p class="used">{", ".join(own[:SEEN])}</p>' for name, own in used.items()}
+    groups = "".join(
+        f"<h2>{name}</h2><ul class='signs'>"
+        + "".join(row(sign, None, {"id": sign.name}, more.get(sign.name, "")) for sign in group)
+        + "</ul>"
+        for name, group in GROUPS.items()
+    )
+    colours = "".join(f"<li>{colour(role, None)}</li>" for role in COLOURS)
+    body = (
+        f'{rules(SIGNS.values(), None)}<p class="prose">{LEGEND_LEAD}</p>{groups}'
+        f"<h2>Colours</h2><ul class='signs'>{colours}</ul>"
+    )
+    signs = [sign.picture(False) for sign in SIGNS.values()]
+    return _page("Legend", body, "", signs, "", "../")
+
+
+def _page(title: str, body: str, js: str, drawings: Sequence[Drawing], more: str, root: str) -> str:
+    script = THEME_JS + js
+    return SHELL.format(
+        policy=f"{policy(script)}; img-src 'self'",
+        title=title if title == TITLE else f"{title} · {TITLE}",
+        heading=title,
+        css=css(drawings) + SITE_CSS + more,
+        root=root,
+        body=body,
+        js=script,
+    )
+
+
+def chosen(names: Sequence[str]) -> list[Entry]:
+    """Returns the systems of these names, or all, in the order of the catalogue."""
+    wanted = {CATALOGUE[name].name for name in names}
+    return [entry for entry in CATALOGUE.values() if not wanted or entry.name in wanted]

@@ -1,0 +1,273 @@
+"""The widget of a system: its diagram, its sizes, the values of the array that is selected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+from torch import Tensor, nn
+
+from ncd.circuit.circuit import called
+from ncd.circuit.elaborate import elaborate
+from ncd.circuit.sized_system import of_term
+from ncd.drawing.elements.fonts import all_faces_css
+from ncd.drawing.pipeline import draw
+from ncd.drawing.plan.collapse import blocks
+from ncd.errors import NCDError, ParseError, shown, unknown
+from ncd.language.arguments import check_seed, check_text
+from ncd.language.terms import Term
+from ncd.read.torch_module.from_torch import from_torch
+from ncd.run.guard import compile
+from ncd.run.module import CircuitModule, trace
+from ncd.run.seeding import example_inputs
+from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, THEME_CSS
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.catalogue_entry import Entry
+
+HERE = Path(__file__).parent / "static"
+WHERE = "Explorer"
+MOST = 64  # rows and columns of an array that are shown
+_ESM = f"const FONTS = {json.dumps(all_faces_css())};\n" + LIGHT_JS
+
+
+def explore(
+    system: str | Term | nn.Module, *inputs: Tensor, seed: int = 0, **sizes: int
+) -> Explorer:
+    """Returns a widget of a system: the last line of a notebook's cell shows it.
+
+    Sizes are moved or typed in it, or set as ``widget.sizes``. A click on an array, an op or a
+    block selects it (``widget.selected``), highlights it, and shows the values of the array.
+
+    Args:
+        system: A name of the catalogue, a term, or a torch module.
+        inputs: The inputs of a torch module.
+        seed: The seed of weights and inputs.
+        sizes: The first sizes of a system or a term.
+
+    Returns:
+        An anywidget, tested in JupyterLab and marimo.
+
+    Raises:
+        UnknownNameError: For a name that is not in the catalogue, or a size that it has not.
+        NCDError: For sizes that do not fit, or a module that cannot be read.
+
+    Source: anywidget, one protocol for all notebooks; https://anywidget.dev.
+
+    >>> import ncd
+    >>> widget = ncd.explore("multi-head-attention", h=2)
+    >>> widget.sizes["h"], widget.selected
+    (2, '')
+    >>> widget.sizes = widget.sizes | {"h": 8}              # draws it anew
+    """
+    module: CircuitModule | None = None
+    if isinstance(system, str):
+        entry = CATALOGUE[system]
+        return Explorer(entry.title, _sliders(entry), entry.build, seed, sizes)
+    if isinstance(system, nn.Module):
+        found = from_torch(system, *inputs)
+        title, term, module = type(system).__name__, found.term, found.module()
+    elif isinstance(system, Term):
+        title, term = "", system
+    else:
+        cure = 'ncd.explore("multi-head-attention")'
+        raise ParseError(f"{shown(system)} is no name, term or module", where="explore", cure=cure)
+    sized = of_term(term, elaborate(term))
+    sliders = [_slider(name, size) for name, size in sized.settings.items()]
+    return Explorer(title, sliders, lambda **given: sized.build(given), seed, sizes, module)
+
+
+def _sliders(entry: Entry) -> list[dict[str, Any]]:
+    facts = ("name", "min", "max", "step", "help")
+    return [
+        {name: getattr(knob, name) for name in facts} | {"value": knob.default}
+        for knob in entry.knobs
+    ]
+
+
+def _slider(name: str, size: int) -> dict[str, Any]:
+    most = max(16, 4 * size)
+    return {"name": name, "min": 1, "max": most, "step": 1, "value": size, "help": ""}
+
+
+def _checked(
+    title: object, sliders: Any, build: object, seed: object, sizes: Any, module: object
+) -> dict[str, int]:
+    """Returns the first value of each size; raises ParseError for an argument of another kind."""
+    check_text(title, "title", WHERE)
+    check_seed(seed, WHERE)
+    own = ("name", str), *((name, int) for name in ("min", "max", "step", "value"))
+    listed = isinstance(sliders, Sequence) and not isinstance(sliders, str | bytes)
+    for slider in sliders if listed else (None,):
+        if not isinstance(slider, Mapping) or not all(isinstance(slider.get(n), t) for n, t in own):
+            fact = f"sliders is {shown(sliders)}, but it is dicts with a name and whole numbers"
+            cure = '[{"name": "h", "min": 1, "max": 16, "step": 1, "value": 4}]'
+            raise ParseError(fact, where=WHERE, cure=cure)
+    if not callable(build):
+        fact = f"build is {shown(build)}, but it is a function from sizes to a term"
+        raise ParseError(fact, where=WHERE, cure='ncd.catalogue["tensors"].build')
+    if sizes is not None and not isinstance(sizes, Mapping):
+        fact = f"sizes is {shown(sizes)}, but it is a mapping from names to sizes"
+        raise ParseError(fact, where=WHERE, cure='sizes={"h": 2}')
+    if module is not None and not isinstance(module, CircuitModule):
+        fact = f"module is {shown(module)}, but it is a compiled module"
+        raise ParseError(fact, where=WHERE, cure="module=ncd.compile(term)")
+    known = {slider["name"]: slider["value"] for slider in sliders}
+    for name in sizes or {}:
+        if name not in known:
+            raise unknown("size", name if isinstance(name, str) else shown(name), known, "explore")
+    return known
+
+
+def _built(build: Callable[..., object], sizes: Mapping[str, int]) -> Term:
+    """Returns the term at some sizes; raises ParseError if the function gives none."""
+    try:
+        term = build(**sizes)
+    except TypeError as error:
+        fact = f"build takes other arguments than {', '.join(sizes) or 'none'}"
+        raise ParseError(fact, where=WHERE, cure="lambda **sizes: …") from error
+    if not isinstance(term, Term):
+        fact = f"build gives {shown(term)}, which is not a term"
+        raise ParseError(fact, where=WHERE, cure='ncd.catalogue["tensors"].build')
+    return term
+
+
+class Explorer(anywidget.AnyWidget):
+    """The widget that :func:`explore` returns; its traits are shared with the browser.
+
+    Args:
+        title: The title over the diagram.
+        sliders: The name, limits, step and first value of each size.
+        build: The function from sizes to the term.
+        seed: The seed of weights and inputs.
+        sizes: The first sizes, where they differ.
+        module: The module whose weights are used at the first sizes.
+
+    Raises:
+        UnknownNameError: For a size that the system has not.
+        ParseError: For an argument of another kind.
+
+    Source: after the page of a system in the app.
+
+    >>> from ncd.ops import Softmax
+    >>> widget: Explorer = explore(Softmax("x:3"))
+    >>> widget.selected = "v1"
+    >>> widget.value["title"], len(widget.value["rows"][0])
+    ('weights: x 3', 3)
+    """
+
+    _esm = _ESM + (HERE / "widget.js").read_text()
+    _css = THEME_CSS.replace(":root", ".ncd-explore") + PANEL_CSS + DIAGRAM_CSS
+    _css += (HERE / "widget.css").read_text()
+    title = traitlets.Unicode().tag(sync=True)
+    sliders: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    sizes = traitlets.Dict().tag(sync=True)
+    selected = traitlets.Unicode().tag(sync=True)
+    axes: traitlets.List[str] = traitlets.List().tag(sync=True)
+    folded = traitlets.Any("auto").tag(sync=True)
+    dark = traitlets.Bool(False).tag(sync=True)
+    drawing = traitlets.Dict().tag(sync=True)
+    value = traitlets.Dict().tag(sync=True)
+    told = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        title: str,
+        sliders: Sequence[Mapping[str, Any]],
+        build: Any,
+        seed: int = 0,
+        sizes: Mapping[str, int] | None = None,
+        module: CircuitModule | None = None,
+    ) -> None:
+        known = _checked(title, sliders, build, seed, sizes, module)
+        self._build, self._seed, self._usual, self._module = build, seed, known, module
+        self._values: Mapping[str, Tensor] = {}
+        self._term: Term = _built(build, known | dict(sizes or {}))
+        super().__init__(title=title, sliders=list(sliders), sizes=known | dict(sizes or {}))
+        self._draw()
+        self.observe(self._resize, "sizes")
+        self.observe(lambda change: self._draw(), ["folded", "dark"])
+        self.observe(lambda change: self._show(), "selected")
+
+    @property
+    def term(self) -> Term:
+        """The term at the sizes that are shown."""
+        return self._term
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Returns the widget, and for a page without a kernel the picture with its description."""
+        shown = super()._repr_mimebundle_(**kwargs)
+        if shown is None:
+            return None
+        drawing = draw(self._term, "both", dark=self.dark, folded=self.folded)
+        picture = drawing._repr_mimebundle_()
+        return {**shown[0], **{kind: picture[kind] for kind in ("text/html", "text/plain")}}, shown[
+            1
+        ]
+
+    def _resize(self, change: Any) -> None:
+        """Draws the term at new sizes; where they do not fit, the error is shown instead."""
+        try:
+            self._term = self._build(**self.sizes)
+            self._values = {}
+            self._draw()
+            self._show()
+        except (NCDError, TypeError) as error:
+            self.told = str(error)
+
+    def _draw(self) -> None:
+        drawing = draw(self._term, "both", dark=self.dark, folded=self.folded)
+        boxes = {glyph.node for glyph in drawing.glyphs if glyph.node[0] in "fs"}
+        shut = boxes if self.folded == "auto" else set(self.folded)
+        known = {block.id for block in blocks(elaborate(self._term))}
+        seen = boxes | {fence.id for fence in drawing.fences if fence.id in known}
+        self.drawing = {
+            "svg": drawing.svg(fonts=False),
+            "folds": {id: sorted(shut ^ {id}) for id in sorted(seen)},
+            "words": drawing.description,
+        }
+        self.told = ""
+
+    def _show(self) -> None:
+        """Sends the values of the array that is selected, or of the op's first output."""
+        circuit = elaborate(self._term)
+        made = {cell.id: cell.outputs[0].id for cell in circuit.cells if cell.outputs}
+        id = made.get(self.selected, self.selected)
+        if id not in circuit.values:
+            self.value = {}
+            return
+        try:
+            found = self._run().get(id)
+        except NCDError as error:
+            self.told = str(error)
+            found = None
+        if found is None:  # inside a block of many layers
+            self.value = {}
+            return
+        array = circuit.values[id].array
+        axes = " ".join(axis.sized_words for axis in array) or "a number"
+        name = called(circuit).get(id, "")
+        self.value = {"title": f"{name}: {axes}" if name else axes, **_rows(found)}
+
+    def _run(self) -> Mapping[str, Tensor]:
+        if not self._values:
+            own = self._module if self.sizes == self._usual else None
+            module = own or compile(self._term, self._seed)
+            self._values = trace(module, *example_inputs(self._term, self._seed)).values
+        return self._values
+
+
+def _rows(found: Tensor) -> dict[str, Any]:
+    """Returns the last two dimensions of an array as rows of numbers, cut where they are long."""
+    rows = found.detach().float()
+    shape = tuple(rows.shape)
+    while rows.dim() > 2:
+        rows = rows[0]
+    rows = rows.reshape(-1, rows.shape[-1] if rows.dim() else 1)
+    cut = max(rows.shape) > MOST
+    first = "the first of the leading positions; " if len(shape) > 2 else ""
+    said = f"{first}{'the first ' + str(MOST) + ' rows and columns' if cut else ''}".strip("; ")
+    return {"rows": rows[:MOST, :MOST].tolist(), "said": said}

@@ -1,1 +1,0 @@
-"""The run of a system in the visitor's browser."""

@@ -1,0 +1,1 @@
+"""Systems: the catalogue, with lessons, inputs, data and training."""

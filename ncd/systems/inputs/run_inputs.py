@@ -1,0 +1,185 @@
+"""The inputs of a run, those that a page opens with, and where their numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ncd.language.axes import Array
+from ncd.language.terms import Term
+from ncd.run.seeding import example_inputs
+from ncd.systems.catalogue_entry import Entry
+from ncd.systems.inputs import picture_inputs, text_inputs
+from ncd.systems.inputs.picture_inputs import Picture
+from ncd.systems.inputs.text_inputs import embed, parse
+from ncd.systems.training.sequence_data import SEQUENCES
+from ncd.systems.training.trained_weights import word_vectors
+from ncd.words import listed
+
+RANDOM = "random arrays"
+LONG = 20  # characters of a word that are shown
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The words of each sequence axis, or a picture for each input, or neither for random arrays.
+
+    A word becomes a row of features or, where the array holds whole numbers, the index of the
+    word among the distinct words; ``numbers`` can state other indexes. If ``trained``, words are
+    those of the proofreader.
+    """
+
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    positions: bool = False
+    pictures: tuple[Picture, ...] = ()
+    numbers: tuple[int, ...] = ()
+    trained: bool = False
+
+    @property
+    def key(self) -> str:
+        """A text that identifies the inputs, apart from the term and the seed."""
+        if self.pictures:
+            return repr([picture.key for picture in self.pictures])
+        own = (sorted(self.words.items()), self.positions, self.numbers, self.trained)
+        return repr(own) if self.words else RANDOM
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the inputs are drawn at random from the seed."""
+        return not (self.pictures or self.numbers or self.trained)
+
+    @property
+    def code(self) -> str:
+        """The arguments that make this Feed, as Python; empty for random arrays.
+
+        >>> Feed({"y": ("a", "cat")}).code
+        "{'y': ['a', 'cat']}, False"
+        """
+        if self.pictures:
+            return f"pictures=({''.join(f'{picture.code}, ' for picture in self.pictures)})"
+        words = {name: list(own) for name, own in self.words.items()}
+        numbers = f", numbers={self.numbers}" if self.numbers else ""
+        trained = ", trained=True" if self.trained else ""
+        return f"{words!r}, {self.positions}{numbers}{trained}" if words else ""
+
+    @property
+    def description(self) -> str:
+        """A description of the inputs."""
+        if self.pictures:
+            titles = dict.fromkeys(picture.title for picture in self.pictures)
+            return listed(titles)
+        if self.numbers:
+            return f"the sequence {' '.join(*self.words.values())}"
+        if self.trained:
+            return "the words as the proofreader knows them"
+        return "a random vector for each word" if self.words else "random inputs"
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """The size of every axis that a sentence sets."""
+        if self.numbers or self.trained:  # the sizes say how much is read
+            return {}
+        return {name: len(words) for name, words in self.words.items()}
+
+    def shown(self, axis: str) -> tuple[str, ...]:
+        """Returns the words along an axis, long ones shortened.
+
+        >>> Feed({"y": ("a" * 400,)}).shown("y")
+        ('aaaaaaaaaaaaaaaaaaa…',)
+        """
+        words = self.words.get(axis, ())
+        return tuple(w if len(w) <= LONG else f"{w[: LONG - 1]}…" for w in words)
+
+    def tensors(self, term: Term, seed: int, device: str) -> tuple[Tensor, ...]:
+        """Returns a tensor for each array of ``term.dom``."""
+        if self.pictures:
+            seen = picture_inputs.tensors(term, self.pictures, seed)
+            return tuple(tensor.to(device) for tensor in seen)
+        if self.numbers:
+            return (torch.tensor(self.numbers, device=device),)
+        if not self.words:
+            return example_inputs(term, seed, device)
+        return tuple(self._tensor(array, seed).to(device) for array in term.dom)
+
+    def _tensor(self, array: Array, seed: int) -> Tensor:
+        words = self.words[array[0].name]
+        if self.trained:
+            return word_vectors(words)
+        if array.below is None:
+            return embed(words, array[1].numel, seed, self.positions)
+        every = dict.fromkeys(word for own in self.words.values() for word in own)
+        numbers = {word: i % array.below.numel for i, word in enumerate(every)}
+        return torch.tensor([numbers[word] for word in words])
+
+
+def takes_words(term: Term) -> bool:
+    """Returns whether every input is a sequence of features ``ȳ m`` or whole numbers ``ȳ#v``."""
+    return bool(term.dom) and all(_is_sequence(array) for array in term.dom)
+
+
+def _is_sequence(array: Array) -> bool:
+    if not array or not array[0].sequence:
+        return False
+    if array.below is not None:
+        return len(array) == 1
+    return len(array) == 2 and not array[1].sequence and not array[1].spatial
+
+
+def sequences(term: Term) -> list[str]:
+    """Returns the sequence axes of the inputs; each takes a sentence, by default the first."""
+    return list(dict.fromkeys(array[0].name for array in term.dom))
+
+
+UNTRAINED = "Untrained weights"
+
+
+def origin(feed: Feed, trained: str, learns: bool, seed: int) -> str:
+    """Returns how the weights and inputs of a run were made.
+
+    ``trained`` describes the training of the weights, if there was one; ``learns`` is false for a
+    system without weights.
+
+    >>> origin(Feed(), "", True, 0), origin(Feed(), "trained for 3 steps", True, 0)
+    ('Untrained weights and random inputs, from seed 0.',
+     'Weights trained for 3 steps, and random inputs, from seed 0.')
+    """
+    given = feed.description.rstrip(" .")
+    seeded = f"from seed {seed}"
+    if not learns:
+        random = f", {seeded}; nothing is learned here" if feed.is_random else ""
+        return f"{given[:1].upper()}{given[1:]}{random}."
+    if feed.is_random:
+        weights = f"Weights {trained}, and" if trained else f"{UNTRAINED} and"
+        return f"{weights} {given}, {seeded}."
+    weights = f"Weights {trained}" if trained else f"{UNTRAINED} {seeded}"
+    return f"{weights}, and {given}."
+
+
+def opening_inputs(
+    entry: Entry, term: Term, settings: Mapping[str, int] | None = None, seed: int = 0
+) -> Feed:
+    """Returns the example that a system opens with at some settings, or random arrays.
+
+    >>> import ncd
+    >>> def opened(name):
+    ...     return opening_inputs(ncd.catalogue[name], ncd.catalogue[name].build())
+    >>> opened("lenet").description, opened("layer-norm").description
+    ('digit 7', 'random inputs')
+    >>> opened("multi-head-attention").words["y"][:4]
+    ('Anna', 'Hill', 'said', ',')
+    """
+    settings = settings or entry.settings({})
+    if entry.name in SEQUENCES:
+        read = parse(entry.name, settings["t"], settings["v"], seed)
+        return Feed({term.dom[0][0].name: read.words}, numbers=read.numbers)
+    if entry.name == text_inputs.PAGE:
+        axes = sequences(term)
+        words = text_inputs.read(text_inputs.SAMPLE_SENTENCE, axes, settings)
+        return Feed(words, trained=bool(words))
+    if picture_inputs.opens_with_sample(term):
+        one = picture_inputs.sample(picture_inputs.samples(term)[0])
+        return Feed(pictures=(one,) * len(picture_inputs.names(term)))
+    return Feed()

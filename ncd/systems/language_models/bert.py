@@ -1,0 +1,162 @@
+"""BERT: an encoder of sentences, with a vector for the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ncd.circuit.elaborate import Axes
+from ncd.language.axes import seq
+from ncd.language.blocks import Block
+from ncd.language.loops import Repeat
+from ncd.language.terms import Id, Term, Then
+from ncd.language.wire import Wire
+from ncd.ops import Add, Elementwise, Index, LayerNorm, Linear, Param
+from ncd.systems.catalogue_entry import Entry, Knob, Preset
+from ncd.systems.language_models.model_parts import (
+    HEAD,
+    HEADS,
+    HIDDEN,
+    LAYERS,
+    POSITIONS,
+    SECTION,
+    TABLE,
+    WIDTH,
+    WORDS,
+    feed_forward,
+    learned_positions,
+)
+from ncd.systems.shared_parts import self_attention
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The choices in which encoders like BERT differ.
+
+    Args:
+        sentences: Whether words belong to one of several sentences.
+        pooler: Whether there is a vector for the whole.
+        skipped: The rows of the table of positions that are skipped.
+        narrow: Whether embeddings have a features, from which m are made.
+        shared: Whether all layers have the same weights.
+        eps: The number that the norms add.
+        activation: The function of the feed-forward; by default the GELU.
+
+    Source: Liu et al. 2019, "RoBERTa"; Sanh et al. 2019, "DistilBERT"; Lan et al. 2020, "ALBERT";
+    Clark et al. 2020, "ELECTRA".
+    """
+
+    sentences: bool = True
+    pooler: bool = True
+    skipped: int = 0
+    narrow: bool = False
+    shared: bool = False
+    eps: float = 1e-12
+    activation: Term | None = None
+
+
+PLAIN = Encoder()
+
+
+def bert(
+    n: int = 2,
+    t: int = 12,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    s: int = 2,
+    u: int = 64,
+    v: int = 256,
+    a: int = 0,
+    *,
+    encoder: Encoder = PLAIN,
+) -> Term:
+    """Returns an encoder of words that each belong to one of s sentences.
+
+    Args:
+        n: The layers.
+        t: The positions.
+        h: The heads.
+        k: The features of a head; a position has h · k.
+        d: The hidden features.
+        s: The sentences that a word can belong to.
+        u: The positions that the model has vectors for.
+        v: The words.
+        a: The features of an embedding, where they are others.
+        encoder: The choices of the model.
+
+    Returns:
+        A term from words and sentences to a vector for each word and one for the whole,
+        ``t#v, t#s -> t m, p``.
+
+    Source: Devlin et al. 2019, "BERT", section 3.
+
+    >>> import ncd
+    >>> ncd.cost(bert(n=12, t=1, h=12, k=64, d=3072, s=2, u=512, v=30522)).parameters
+    109482240
+    """
+    sizes = {"h": h, "k": k, "d": d, "s": s, "u": u, "v": v, "p": h * k}
+    narrow = {"a": a} if encoder.narrow else {}
+    return Axes(t=seq(t), m="h*k", **sizes, **narrow)(_bert(n, encoder))
+
+
+@lru_cache(32)
+def _bert(n: int, encoder: Encoder) -> Term:
+    eps = encoder.eps
+    layer = _added(self_attention("attention", role="folded"), "attention_norm", eps) >> _added(
+        feed_forward(encoder.activation or Elementwise("gelu")), "output_norm", eps
+    )
+    layers = Repeat((layer,) * n, "layer", encoder.shared)
+    model = Block(_embeddings(encoder), "Embeddings", "neutral", "embeddings") >> layers
+    if not encoder.pooler:
+        return model
+    pooler = Index("t m", t=0) >> Linear("m -> p", "pooler", True) >> Elementwise("tanh")
+    return model >> Wire("t m -> t m, t m") >> Id("t m") @ pooler
+
+
+def _embeddings(encoder: Encoder) -> Term:
+    """Returns the vectors of words, from their own, their places' and their sentences'."""
+    m = "a" if encoder.narrow else "m"
+    places = learned_positions("position_embeddings", encoder.skipped, m)
+    steps: list[Term] = [_looked_up("v", "word_embeddings", m) >> places]
+    if encoder.sentences:
+        steps = [steps[0] @ _looked_up("s", "token_type_embeddings", m), Add()]
+    steps.append(LayerNorm(m, "LayerNorm", encoder.eps))
+    if encoder.narrow:
+        steps.append(Linear("a -> m", "project", True))
+    return Then(*steps)
+
+
+def _looked_up(axis: str, name: str, m: str) -> Term:
+    """Returns the rows of a table for an array ``t#axis``, with the features m."""
+    table = f"{axis} {m}"
+    return Id(f"t#{axis}") @ Param(table, name) >> Index(f"t#{axis}, {table} -> t {m}")
+
+
+def _added(part: Term, norm: str, eps: float) -> Term:
+    """Returns norm(x + part x)."""
+    return Wire("t m -> t m, t m") >> part @ Id("t m") >> Add() >> LayerNorm("m", norm, eps)
+
+
+def _sizes(n: int, h: int) -> dict[str, int]:
+    """Returns the sizes of a model with n layers and h heads of 64 features."""
+    return {"n": n, "h": h, "k": 64, "d": 256 * h, "s": 2, "u": 512, "v": 30522}
+
+
+_PUBLISHED = 'Devlin et al. 2019, "BERT", section 3; the number of words stands in its code'
+_SENTENCES = Knob("s", 1, 4, 2, help="sentences", reason="2 in BERT: A and B", least=1)
+
+BERT = Entry(
+    name="bert",
+    title="BERT",
+    source="Devlin et al. 2019, BERT",
+    knobs=(LAYERS, POSITIONS, HEADS, HEAD, HIDDEN, _SENTENCES, TABLE, WORDS),
+    system=bert,
+    section=SECTION,
+    type="t#v, t#s -> t m, p",
+    width=WIDTH,
+    presets=(
+        Preset("bert-base", _sizes(12, 12), _PUBLISHED, "BERT, base"),
+        Preset("bert-large", _sizes(24, 16), _PUBLISHED, "BERT, large"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Networks on graphs, and small networks that show how training works."""

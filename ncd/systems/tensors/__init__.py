@@ -1,0 +1,1 @@
+"""Indexing, broadcasting, einops patterns, linear algebra, and loops over tiles."""

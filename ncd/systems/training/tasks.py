@@ -1,0 +1,438 @@
+"""The task of each system: data from the seed, loss, score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ncd.errors import SizeError, unknown
+from ncd.language.cached_property import once
+from ncd.run.seeding import generator
+from ncd.systems.training.labelled_images import KINDS, available, digits, shapes
+from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, Sequences
+
+FIRST, LAST, NOISE_STEPS = 1e-4, 0.02, 1000  # the variance of the noise that the steps add
+Knobs = Mapping[str, int]
+Given = tuple[tuple[Tensor, ...], Tensor]  # what a system is given, and what it is to answer
+
+
+def with_point_noise(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> Given:
+    """Returns pictures (n, x, y) beside noise for the point of each; the answer is the picture."""
+    noise = torch.randn(len(pictures), knobs["k"], generator=random)
+    return (pictures, noise), pictures
+
+
+def made_noisy(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> Given:
+    """Returns pictures (n, o, x, x), each at a step of its own; the answer is the noise in it.
+
+    Source: Ho et al. 2020, "Denoising Diffusion Probabilistic Models", algorithm 1.
+    """
+    at = torch.randint(knobs["T"], (len(pictures),), generator=random)
+    noise = torch.randn(pictures.shape, generator=random)
+    left = kept(knobs["T"])[at][:, None, None, None]
+    return (left.sqrt() * pictures + (1 - left).sqrt() * noise, at), noise
+
+
+def kept(steps: int) -> Tensor:
+    """Returns the share of a picture's variance that is left after each step, (steps,).
+
+    A step adds noise of a variance that grows evenly; with fewer steps than a thousand each adds
+    more. Source: Ho et al. 2020, section 4; Nichol and Dhariwal 2021, "Improved Denoising
+    Diffusion Probabilistic Models", whose published code scales the variances so.
+
+    >>> kept(1000)[[0, -1]].tolist() == [0.9998999834060669, 4.035830352222547e-05]
+    True
+    """
+    return (1 - added(steps)).cumprod(0)
+
+
+def added(steps: int) -> Tensor:
+    """Returns the variance of the noise that each step adds, (steps,)."""
+    scale = NOISE_STEPS / steps
+    return torch.linspace(scale * FIRST, scale * LAST, steps).clamp_max(0.999)
+
+
+def evidence_loss(outputs: tuple[Tensor, ...], pictures: Tensor) -> Tensor:
+    """Returns what a picture costs: its pixels, and how far its point is from a plain one.
+
+    Args:
+        outputs: The pictures again (n, x, y), and means and log variances of their points (n, k).
+        pictures: The pictures, from 0 to 1.
+
+    Source: Kingma and Welling 2014, "Auto-Encoding Variational Bayes", equation 10.
+    """
+    again, mean, spread = outputs
+    pixels = F.binary_cross_entropy(again, pictures, reduction="sum")
+    return (pixels + divergence(mean, spread).sum()) / len(pictures)
+
+
+def divergence(mean: Tensor, spread: Tensor) -> Tensor:
+    """Returns the KL divergence of each number of a point from a standard normal one.
+
+    >>> divergence(torch.tensor([0.0, 1.0]), torch.zeros(2)).tolist()
+    [0.0, 0.5]
+    """
+    return (mean.square() + spread.exp() - spread - 1) / 2
+
+
+def explained(found: Tensor, wanted: Tensor) -> float:
+    """Returns the share of the variance of numbers (n, …) that is explained.
+
+    >>> explained(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
+    1.0
+    """
+    rest = (found - wanted).square().sum() / (wanted - wanted.mean(0)).square().sum()
+    return 1 - float(rest)
+
+
+SEEN, UNSEEN = 512, 64  # numbers of pictures of shapes
+READ, UNREAD = 4096, 512  # numbers of sequences
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training examples and unseen examples: inputs and expected outputs.
+
+    The training examples are made by ``train`` when they are first used; a page tests untrained
+    weights on the unseen ones alone.
+    """
+
+    train: Callable[[], tuple[Tensor, Tensor]]
+    unseen: Tensor
+    answers: Tensor
+    source: str
+
+    @once
+    def _train(self) -> tuple[Tensor, Tensor]:
+        return self.train()
+
+    @property
+    def inputs(self) -> Tensor:
+        """The inputs of the training examples."""
+        return self._train[0]
+
+    @property
+    def targets(self) -> Tensor:
+        """The expected outputs of the training examples."""
+        return self._train[1]
+
+
+def labelled_digits(knobs: Mapping[str, int], random: torch.Generator, classes: str = "k") -> Data:
+    """Returns digits (n, x, x) from 0 to 1, and what each is; ``classes`` is a knob.
+
+    The unseen ones are the same for every seed: weights that ship have not learned from them.
+    """
+    if knobs[classes] < 10:
+        raise SizeError(
+            f"{classes} is {knobs[classes]}, but there are ten digits",
+            cure=f"{classes} = 10",
+            axis=classes,
+            nearest=10,
+        )
+    images, labels, source = digits(knobs["x"])
+    order = torch.randperm(len(images), generator=generator(0, "order of the digits"))
+    unseen, seen = order.tensor_split([len(order) // 6])
+    return Data(lambda: (images[seen], labels[seen]), images[unseen], labels[unseen], source)
+
+
+def grey_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits with c equal channels."""
+    return _in_channels(labelled_digits(knobs, random), knobs["c"])
+
+
+def _in_channels(own: Data, c: int) -> Data:
+    inputs, unseen = (x[:, None].expand(-1, c, -1, -1) for x in (own.inputs, own.unseen))
+    return Data(lambda: (inputs, own.targets), unseen, own.answers, own.source)
+
+
+def batched_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits of y classes with three equal channels, for a system that takes b at once."""
+    own = _in_channels(labelled_digits(knobs, random, "y"), 3)
+    if knobs["b"] > (most := len(own.unseen)):
+        raise SizeError(
+            f"b is {knobs['b']}, but there are {most} digits to test with",
+            cure=f"b = {most}",
+            axis="b",
+            nearest=most,
+        )
+    return own
+
+
+def any_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits (n, x, x) from 0 to 1, to be made again."""
+    own = labelled_digits({**knobs, "k": 10}, random)
+    return Data(lambda: (own.inputs, own.inputs), own.unseen, own.unseen, own.source)
+
+
+def signed_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits (n, o, x, x) from -1 to 1 in o equal colours."""
+    own = any_digits(knobs, random)
+    seen, unseen = (
+        (2 * x - 1)[:, None].expand(-1, knobs["o"], -1, -1) for x in (own.inputs, own.unseen)
+    )
+    return Data(lambda: (seen, seen), unseen, unseen, own.source)
+
+
+def labelled_shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    if knobs["y"] > len(KINDS):
+        raise SizeError(
+            f"y is {knobs['y']}, but there are {len(KINDS)} kinds: {', '.join(KINDS)}",
+            cure=f"y = {len(KINDS)}",
+            axis="y",
+            nearest=len(KINDS),
+        )
+    seen = shapes(SEEN, knobs["x"], knobs["y"], random)
+    unseen, answers = shapes(UNSEEN, knobs["x"], knobs["y"], random)
+    return Data(lambda: seen, unseen, answers, "shapes made up from the seed")
+
+
+def shape_count() -> int:
+    return SEEN + UNSEEN
+
+
+def sequence_data(own: Sequences) -> Callable[[Mapping[str, int], torch.Generator], Data]:
+    def made(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+        t, v = knobs["t"], knobs["v"]
+        unseen = own.make(UNREAD, t, v, generator(random.initial_seed(), "unseen sequences"))
+
+        def train() -> tuple[Tensor, Tensor]:
+            inputs = own.make(READ, t, v, random)
+            return inputs, own.answers(inputs)
+
+        source = "sequences made up from the seed"
+        return Data(train, unseen, own.answers(unseen), source)
+
+    return made
+
+
+def sequence_count() -> int:
+    return READ + UNREAD
+
+
+TRAINING_STEPS = {
+    "reversal": 300,
+    "recall": 600,
+    "induction": 1000,
+    "brackets": 1000,
+    "proofreader": 2500,
+}
+APART, DECAY = {"proofreader": 1.0}, {"proofreader": 0.3}
+LEAST = 1e-12  # smallest probability, so that its logarithm is finite
+
+
+@dataclass(frozen=True)
+class Task:
+    """The training of a system.
+
+    ``data`` is generated from the knobs and a seed, at most ``examples`` of them. ``score`` of
+    outputs and answers is called ``measure``; higher is better. Training takes ``steps`` of
+    ``batch`` examples with Adam at ``rate``. ``deep`` systems without norms start with larger
+    weights: :func:`ncd.systems.training.training_loop.enlarge`. ``apart`` is the weight of
+    :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
+    ``sizes`` are the knobs that the data depends on. ``noise`` makes what the system is given out
+    of examples, with chance in it. ``together`` is the knob of how many examples a run takes, for
+    systems that use statistics of them; others take any number.
+    """
+
+    name: str
+    data: Callable[[Mapping[str, int], torch.Generator], Data]
+    loss: Callable[[Any, Tensor], Tensor]
+    score: Callable[[Tensor, Tensor], float]
+    measure: str
+    steps: int
+    batch: int
+    rate: float
+    examples: Callable[[], int]
+    sizes: tuple[str, ...]
+    deep: bool = False
+    apart: float = 0
+    decay: float = 0
+    noise: Callable[[Tensor, Mapping[str, int], torch.Generator], Given] | None = None
+    together: str = ""
+
+    def in_a_run(self, knobs: Mapping[str, int]) -> int:
+        """Returns the number of examples that a run takes."""
+        return knobs[self.together] if self.together else 1
+
+    def in_a_step(self, knobs: Mapping[str, int]) -> int:
+        """Returns the number of examples of a step: about ``batch``, in whole runs."""
+        own = self.in_a_run(knobs)
+        return max(1, self.batch // own) * own
+
+    def given(
+        self, knobs: Mapping[str, int], examples: Tensor, answers: Tensor, random: torch.Generator
+    ) -> Given:
+        """Returns the inputs of the system for some examples, and what it is to answer."""
+        return self.noise(examples, knobs, random) if self.noise else ((examples,), answers)
+
+
+def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
+    """Returns the cross-entropy of scores (n, t, v), averaged over the answers (n, t) asked for."""
+    total = F.cross_entropy(scores.transpose(1, 2), answers, reduction="sum")
+    return total / (answers != NOT_ASKED).sum().clamp_min(1)
+
+
+def overlap(maps: Tensor) -> Tensor:
+    """Returns how similar the maps (…, h, t, t) of the heads are: their mean cosine.
+
+    Source: Li et al. 2018, "Multi-Head Attention with Disagreement Regularization", section 3.1.
+
+    >>> [round(float(overlap(maps)), 3) for maps in (torch.ones(2, 1, 3), torch.eye(2)[:, None])]
+    [1.0, 0.0]
+    """
+    rows = F.normalize(maps, dim=-1).transpose(-3, -2)  # (…, t, h, t)
+    h = rows.shape[-2]
+    return ((rows @ rows.mT).sum((-1, -2)) - h).mean() / max(1, h * (h - 1))
+
+
+def answer_accuracy(scores: Tensor, answers: Tensor) -> float:
+    """Returns the share of right answers (n, t) among those asked for.
+
+    >>> answer_accuracy(F.one_hot(torch.tensor([[0, 1, 1]]), 2), torch.tensor([[NOT_ASKED, 1, 0]]))
+    0.5
+    """
+    due = answers != NOT_ASKED
+    return float((scores.argmax(-1) == answers)[due].sum() / due.sum().clamp_min(1))
+
+
+def class_loss(chances: Tensor, labels: Tensor) -> Tensor:
+    """Returns the mean of -log of the probability (n, k) of the right class (n)."""
+    return F.nll_loss(chances.clamp_min(LEAST).log(), labels)
+
+
+def accuracy(chances: Tensor, labels: Tensor) -> float:
+    """Returns the share of examples whose most likely class is right."""
+    return float((chances.argmax(1) == labels).float().mean())
+
+
+def iou(scores: Tensor, classes: Tensor) -> float:
+    """Returns intersection over union of pixels (n, y, h, w), averaged over classes but background.
+
+    >>> right = torch.tensor([[[0, 1], [1, 1]]])
+    >>> iou(F.one_hot(right, 2).movedim(-1, 1), right)
+    1.0
+    """
+    found = scores.argmax(1)
+    shares = []
+    for kind in range(1, scores.shape[1]):
+        either = ((found == kind) | (classes == kind)).sum()
+        both = ((found == kind) & (classes == kind)).sum()
+        shares.append(float(both / either) if either else 1.0)
+    return sum(shares) / len(shares)
+
+
+TASKS: Mapping[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            "image-recogniser",
+            labelled_digits,
+            class_loss,
+            accuracy,
+            "accuracy",
+            300,
+            64,
+            1e-3,
+            available,
+            ("x", "k"),
+        ),
+        Task(
+            "lenet",
+            grey_digits,
+            class_loss,
+            accuracy,
+            "accuracy",
+            300,
+            64,
+            2e-3,
+            available,
+            ("x", "c", "k"),
+        ),
+        Task(
+            "identity-resnet",
+            batched_digits,
+            class_loss,
+            accuracy,
+            "accuracy",
+            600,
+            48,
+            2e-3,
+            available,
+            ("b", "x", "y"),
+            together="b",
+        ),
+        Task(
+            "unet",
+            labelled_shapes,
+            F.cross_entropy,
+            iou,
+            "iou",
+            600,
+            16,
+            2e-3,
+            shape_count,
+            ("x", "y"),
+            deep=True,
+        ),
+        Task(
+            "vae",
+            any_digits,
+            evidence_loss,
+            explained,
+            "variance",
+            3000,
+            64,
+            2e-3,
+            available,
+            ("x",),
+            noise=with_point_noise,
+        ),
+        Task(
+            "diffusion-unet",
+            signed_digits,
+            F.mse_loss,
+            explained,
+            "variance",
+            1200,
+            64,
+            2e-3,
+            available,
+            ("x", "o"),
+            noise=made_noisy,
+        ),
+        *(
+            Task(
+                name,
+                sequence_data(own),
+                answer_loss,
+                answer_accuracy,
+                "answers",
+                TRAINING_STEPS[name],
+                64,
+                3e-3,
+                sequence_count,
+                ("t", "v"),
+                apart=APART.get(name, 0),
+                decay=DECAY.get(name, 0),
+            )
+            for name, own in SEQUENCES.items()
+        ),
+    )
+}
+
+
+def task(name: str) -> Task:
+    """Returns the task of a system; raises UnknownNameError for a system without one."""
+    if name not in TASKS:
+        raise unknown("task", name, TASKS)
+    return TASKS[name]
+
+
+def data(task: Task, knobs: Mapping[str, int], seed: int) -> Data:
+    """Returns the data of a task, equal for equal knobs and seed."""
+    return task.data(knobs, generator(seed, f"data of {task.name}"))

@@ -1,0 +1,276 @@
+"""Weights as files, and those that pages open with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Size, Tensor, nn
+
+from ncd.errors import LimitError, MismatchError, ParseError, readable, shown
+from ncd.installation import bundled
+from ncd.language.cached_property import once
+from ncd.run.guard import compile
+from ncd.run.seeding import generator
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.catalogue_entry import Entry
+from ncd.systems.training.head_analysis import attention_shares
+from ncd.systems.training.sequence_data import NUMBER, RELATIONS, sentences
+from ncd.systems.training.tasks import TASKS, task
+
+MOST = 200_000_000  # bytes
+LENGTH = 8  # bytes of the header's length at the start of a file
+NOTE = "__metadata__"
+M = TypeVar("M", bound=nn.Module)
+
+
+def written(module: nn.Module, note: Mapping[str, str]) -> bytes:
+    """Returns the module's numbers as a ``.safetensors`` file with a ``note``.
+
+    Equal numbers and notes give equal bytes.
+    """
+    tensors = {name: x.detach().cpu().contiguous() for name, x in module.state_dict().items()}
+    head, numbers = _parts(save(tensors))
+    text = json.dumps({NOTE: dict(note), **head}, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % LENGTH)  # the numbers begin at a multiple of 8
+    return len(text).to_bytes(LENGTH, "little") + text + numbers
+
+
+def _parts(data: bytes) -> tuple[Any, bytes]:
+    """Returns the header of a file, and its numbers."""
+    end = LENGTH + int.from_bytes(data[:LENGTH], "little")
+    if end > len(data):
+        raise ValueError("it ends before its header does")
+    return json.loads(data[LENGTH:end]), data[end:]
+
+
+def noted(data: bytes) -> Mapping[str, str]:
+    """Returns the note of a file, empty if it has none.
+
+    >>> noted(written(nn.Linear(2, 3), {"seed": "0"}))
+    {'seed': '0'}
+
+    Raises ParseError for what is no such file.
+    """
+    try:
+        head, _ = _parts(data)
+    except (ValueError, RecursionError, OverflowError) as error:
+        raise _no_file(error) from None
+    note = head.get(NOTE, {}) if isinstance(head, dict) else None
+    if not isinstance(note, dict) or not all(isinstance(x, str) for x in note.values()):
+        raise _no_file("its header has no texts as its note")
+    return note
+
+
+def _no_file(error: object) -> ParseError:
+    reason = readable(str(error).partition("\n")[0], 100)
+    return ParseError(f"this is no safetensors file: {reason}", cure="a file kept here")
+
+
+def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
+    """Returns the file in ``assets/weights`` for a system at these settings, or None.
+
+    Its name is the system's, with the knobs that differ from their defaults: ``induction-n1``.
+    How many examples a run takes together changes no weight.
+
+    >>> import ncd
+    >>> entry = ncd.catalogue["reversal"]
+    >>> noted(shipped(entry, entry.settings({})))["seed"], shipped(entry, entry.settings({"t": 7}))
+    ('0', None)
+    """
+    own = {knob.name: knob.default for knob in entry.knobs}
+    if entry.name in TASKS:
+        own.pop(TASKS[entry.name].together, None)
+    turned = (f"{name}{n}" for name, n in settings.items() if n != own.get(name, n))
+    return _read(bundled("assets", "weights", f"{'-'.join((entry.name, *turned))}.safetensors"))
+
+
+@lru_cache
+def _read(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def read_weights(module: M, data: bytes, *, finite: bool = True) -> M:
+    """Puts numbers that :func:`written` gave into a module of the same shapes, and returns it.
+
+    Args:
+        module: The module; an error leaves it as it was.
+        data: The bytes of a ``.safetensors`` file.
+        finite: Whether numbers that are infinite or not a number are refused; a training of one's
+            own may have come to such.
+
+    Raises:
+        ParseError: For what is no such file, or holds no real numbers where the module has some.
+        MismatchError: For the weights of another module.
+
+    >>> one, two = nn.Linear(2, 3), nn.Linear(2, 3)
+    >>> two = read_weights(two, written(one, {}))
+    >>> bool((one.weight == two.weight).all())
+    True
+    """
+    if len(data) > MOST:
+        raise ParseError(f"{len(data):,} bytes are too many", cure=f"at most {MOST:,}")
+    try:
+        found = load(data)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise _no_file(error) from None
+    own = module.state_dict()
+    _match({name: x.shape for name, x in own.items()}, found)
+    for name, x in found.items():
+        _check_numbers(name, own[name], x, finite)
+    module.load_state_dict(found)
+    return module
+
+
+def _check_numbers(name: str, own: Tensor, found: Tensor, finite: bool) -> None:
+    """Raises ParseError for numbers of another kind, or that are not finite in the module."""
+    kind = str(found.dtype).removeprefix("torch.")
+    if found.dtype != own.dtype and not (own.is_floating_point() and found.is_floating_point()):
+        raise ParseError(
+            f"{shown(name)} holds numbers of type {kind}",
+            cure=f"numbers of type {str(own.dtype).removeprefix('torch.')}",
+        )
+    if finite and not found.to(own.dtype).isfinite().all():
+        fact = f"{shown(name)} holds numbers that are infinite or not a number"
+        raise ParseError(fact, cure="weights of a training that did not diverge")
+
+
+def _match(own: Mapping[str, Size], found: Mapping[str, Tensor]) -> None:
+    """Raises MismatchError unless names and shapes are the same."""
+    for name in sorted(own.keys() | found.keys()):
+        here, there = own.get(name), found[name].shape if name in found else None
+        if here != there:
+            words = ("none" if shape is None else str(tuple(shape)) for shape in (here, there))
+            raise MismatchError(
+                "{}: the module has {}, the file {}".format(repr(name)[:60], *words),
+                cure="weights that were trained at these knobs",
+            )
+
+
+OWN = {knob.name: knob.default for knob in CATALOGUE["proofreader"].knobs}
+LONGEST = OWN["t"]  # words that it reads
+TRIED, CLEAR = 64, 0.5  # sequences that are read; the share of weight that names a head
+
+
+def fits(settings: Mapping[str, int]) -> bool:
+    """Returns whether multi-head attention at these settings can have the proofreader's weights.
+
+    >>> fits({"h": 2, "k": 16, "m": 128, "y": 20, "x": 22})
+    True
+    >>> fits({"h": 2, "k": 16, "m": 128, "y": 20, "x": 25})
+    False
+    """
+    same = all(settings[name] == OWN[name] for name in "km")
+    return same and max(settings["y"], settings["x"]) <= LONGEST
+
+
+def word_vectors(words: Sequence[str]) -> Tensor:
+    """Returns a row of features for each word at its position; unknown words get the mean vector.
+
+    >>> word_vectors(["the", "cat"]).shape
+    torch.Size([2, 128])
+    """
+    table, places = _numbers()["E"], _numbers()["P"]
+    rows = [table[NUMBER[word]] if word in NUMBER else table.mean(0) for word in words]
+    return torch.stack(rows) + places[: len(words)]
+
+
+@lru_cache(64)
+def attention_weights(h: int, seed: int) -> bytes:
+    """Returns a weights file for multi-head attention with h heads, the first from the proofreader.
+
+    Heads beyond the proofreader's are drawn from the seed.
+    """
+    module = compile(CATALOGUE["multi-head-attention"].build(h=h, y=1, x=1), seed)
+    k, m, heads = OWN["k"], OWN["m"], min(h, OWN["h"])
+    with torch.no_grad():
+        for name in "QKV":
+            drawn = module.get_parameter(f"{name}.weight").view(k, h, m)
+            drawn[:, :heads] = _numbers()[f"{name}.weight"].view(k, OWN["h"], m)[:, :heads]
+        drawn = module.get_parameter("O.weight").view(m, k, h)
+        drawn[..., :heads] = _numbers()["O.weight"].view(m, k, OWN["h"])[..., :heads]
+    return written(module, noted(_file()))
+
+
+@lru_cache
+def roles() -> tuple[str, ...]:
+    """Returns what each head of the proofreader looks for: kinds of cells with half of its weight.
+
+    There are none where the limits allow no run of it.
+
+    >>> len(roles())
+    4
+    """
+    entry = CATALOGUE["proofreader"]
+    try:
+        module = read_weights(compile(entry.build()), _file())
+    except LimitError:
+        return ()
+    tokens = sentences(TRIED, LONGEST, OWN["v"], generator(0, "roles"))
+    looks, _ = attention_shares(module, task(entry.name), tokens)
+    return tuple(
+        ", ".join(name for name in RELATIONS if found[name] > CLEAR) or "nothing in particular"
+        for found in looks.values()
+    )
+
+
+def _file() -> bytes:
+    """Returns the shipped weights."""
+    found = shipped(CATALOGUE["proofreader"], OWN)
+    assert found is not None, "assets/weights/proofreader.safetensors is missing"
+    return found
+
+
+@lru_cache
+def _numbers() -> Mapping[str, Tensor]:
+    """Returns the shipped weights by name."""
+    return load(_file())
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Trained weights that replace those drawn from the seed; ``said`` describes their training.
+
+    ``ships`` is true for weights that are part of the package.
+    """
+
+    weights: bytes = field(repr=False)
+    said: str
+    ships: bool = False
+
+    @once
+    def key(self) -> str:
+        """A hash of the weights."""
+        return sha256(self.weights).hexdigest()
+
+
+def shipped_weights(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
+    """Returns the weights shipped for a system at these settings, if there are any.
+
+    >>> import ncd
+    >>> shipped_weights(entry := ncd.catalogue["reversal"], entry.settings({})).said
+    'trained for 300 steps from seed 0'
+    """
+    data = shipped(entry, settings)
+    return Learned(data, _trained(data), True) if data is not None else None
+
+
+def proofreading(h: int, seed: int) -> Learned:
+    """Returns the proofreader's heads, as weights of multi-head attention with h heads."""
+    data, own = attention_weights(h, seed), OWN["h"]
+    more = f"; head {own} and later ones are random, from seed {seed}" if h > own else ""
+    return Learned(data, f"{_trained(data)} to correct sentences{more}", True)
+
+
+def _trained(data: bytes) -> str:
+    """Returns a phrase about the training of shipped weights."""
+    note = noted(data)
+    return f"trained for {int(note['steps']):,} steps from seed {note['seed']}"

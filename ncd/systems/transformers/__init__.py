@@ -1,0 +1,1 @@
+"""Attention in its variants, feed-forwards, norms, and whole transformers."""

@@ -1,1 +1,0 @@
-"""The pages: the only part that knows Streamlit."""

@@ -1,1 +1,0 @@
-"""The arithmetic of one number, shown step by step."""

@@ -1,1 +1,0 @@
-"""Arrays shown as numbers, pictures and statistics."""

@@ -1,1 +1,0 @@
-"""The base of the view: HTML panels, cache, knobs and selection."""

@@ -1,1 +1,0 @@
-"""Two settings of one system side by side."""

@@ -1,1 +1,0 @@
-"""The interactive diagram and its legend."""

@@ -1,1 +1,0 @@
-"""The einops page: patterns that a visitor types."""

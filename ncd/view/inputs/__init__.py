@@ -1,1 +1,0 @@
-"""Inputs that visitors choose, type, upload or draw."""

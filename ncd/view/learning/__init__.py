@@ -1,1 +1,0 @@
-"""Displays of what a system has learned."""

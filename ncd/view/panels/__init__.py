@@ -1,1 +1,0 @@
-"""The panels below the diagram, one file each."""

@@ -1,1 +1,0 @@
-"""Panels about attention and sequences."""

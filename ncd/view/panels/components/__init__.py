@@ -1,1 +1,0 @@
-"""Panels about parts of language models: caches, positions, windows, states, low ranks."""

@@ -1,1 +1,0 @@
-"""Panels for networks on graphs."""

@@ -1,1 +1,0 @@
-"""Panels of the networks on pictures: kernels, windows, similarities, steps, planes of pictures."""

@@ -1,1 +1,0 @@
-"""Panels of what an algorithm moves between slow and fast memory."""

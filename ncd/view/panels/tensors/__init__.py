@@ -1,1 +1,0 @@
-"""Panels about indexing, memory order and equations."""

@@ -1,1 +1,0 @@
-"""The quiz about the shapes of arrays."""

@@ -1,1 +1,0 @@
-"""The server: start, network rules, health and endpoints beside the pages."""

@@ -1,1 +1,0 @@
-"""The session: one run of a page, its state, and the URL that holds it."""

@@ -1,0 +1,1 @@
+"""Write: a term as PyTorch source, ONNX, JSON or text."""

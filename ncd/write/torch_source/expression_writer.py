@@ -1,0 +1,462 @@
+"""An op's expressions as Python, with einops or torch alone."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ncd.language import torch_code as ex
+from ncd.language.axes import Axis, Dim
+from ncd.language.torch_code import Group, Lookup, Scattered
+from ncd.write.torch_source.identifiers import Allotted, quoted
+from ncd.write.torch_source.line_breaking import (
+    SIGN,
+    Code,
+    called,
+    infix,
+    method,
+    receiver,
+    signed,
+    tuple_of,
+)
+
+Groups = tuple[Group, ...]
+DimName = Callable[[Dim], str]
+SizeOf = Callable[[Dim], Code]
+
+
+def einops_pattern(
+    before: Groups, after: Groups, name: DimName, batched: bool
+) -> tuple[str, list[Dim]]:
+    """Returns einops' pattern, and the dimensions whose sizes it needs: all but one of a group."""
+    same = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    while same and any(len(group) != 1 for group in before[:same]):
+        same -= 1
+    before, after = before[same:], after[same:]
+    lead = ["..."] if batched or same else []
+    left, right = ([*lead, *(_grouped(group, name) for group in side)] for side in (before, after))
+    sizes = [dim for group in before for dim in group[1:]]
+    return f'"{" ".join(left)} -> {" ".join(right)}"', sizes
+
+
+def _grouped(group: Group, name: DimName) -> str:
+    names = [name(dim) for dim in group]
+    return f"({' '.join(names)})" if len(names) > 1 else names[0] if names else "1"
+
+
+def product_pattern(
+    before: Sequence[Group], after: Group, name: DimName, batched: Sequence[bool], join: str
+) -> str:
+    """Returns the pattern of an einsum; ``join`` separates dimensions."""
+    sides = [
+        join.join([*(["..."] if has else []), *map(name, group)])
+        for group, has in zip((*before, after), (*batched, any(batched)), strict=True)
+    ]
+    comma, arrow = (", ", " -> ") if join else (",", "->")
+    return f'"{comma.join(sides[:-1])}{arrow}{sides[-1]}"'
+
+
+def letters(before: Sequence[Group]) -> DimName:
+    """Returns a letter for each dimension: the first of its name if that is free."""
+    found: dict[tuple[str, int], str] = {}
+    free = dict.fromkeys(string.ascii_lowercase + string.ascii_uppercase)
+    for dim in (dim for group in before for dim in group):
+        if dim.key not in found:
+            first = dim.name[0]
+            found[dim.key] = first if first in free else next(iter(free))
+            del free[found[dim.key]]
+    return lambda dim: found[dim.key]
+
+
+def spread_index(kept: Sequence[bool], batched: bool) -> str:
+    """Returns an index that adds size 1 for missing dimensions: ``[..., None, :]``.
+
+    Missing dimensions before all others matter only with batch axes.
+    """
+    words = [":" if has else "None" for has in kept]
+    if not batched and ":" in words:
+        words = words[words.index(":") :]
+    elif not batched:
+        words = []
+    while words[:1] == [":"]:
+        del words[0]
+    return f"[..., {', '.join(words)}]" if "None" in words else ""
+
+
+# --- on torch alone ------------------------------------------------------------------------------
+
+
+def by_methods(on: Code, before: Groups, after: Groups, size: SizeOf) -> Code:
+    """Returns the rearrangement with ``unflatten``, ``transpose``, ``movedim``, ``flatten``."""
+    on = _parted(on, before, size)
+    start = [dim for group in before for dim in group]
+    end = [dim for group in after for dim in group]
+    on = _moved(on, [start.index(dim) for dim in end])
+    return _merged(on, after)
+
+
+def _parted(on: Code, before: Groups, size: SizeOf) -> Code:
+    for place in reversed(range(len(before))):
+        group = before[place]
+        at = Code(str(-1 - sum(map(len, before[place + 1 :]))))
+        if not group:
+            on = method(on, "squeeze", (at,))
+        elif len(group) > 1:
+            sizes = ", ".join(["-1", *(size(dim).text for dim in group[1:])])
+            on = method(on, "unflatten", (at, Code(f"({sizes})")))
+    return on
+
+
+def _merged(on: Code, after: Groups) -> Code:
+    for done, group in enumerate(reversed(after)):  # so many dimensions are behind this one
+        last = Code(str(-1 - done))
+        if not group:
+            on = method(on, "unsqueeze", (last,))
+        elif len(group) > 1:
+            first = Code(str(-len(group) - done))
+            on = method(on, "flatten", (first, last) if done else (first,))
+    return on
+
+
+def _moved(on: Code, order: list[int]) -> Code:
+    """Returns the last dimensions permuted; ``order`` says where each comes from."""
+    n = len(order)
+    moved = [to - n for to in range(n) if order[to] != to]
+    if not moved:
+        return on
+    if len(moved) == 2:
+        return method(on, "transpose", (Code(str(moved[0])), Code(str(moved[1]))))
+    for to in (moved[0], moved[-1]):
+        source = order[to] - n
+        rest = [i for i in range(n) if i != source + n]
+        rest.insert(to + n, source + n)
+        if rest == order:
+            return method(on, "movedim", (Code(str(source)), Code(str(to))))
+    sources = tuple_of([Code(str(order[to] - n)) for to in moved])
+    return method(on, "movedim", (sources, tuple_of([Code(str(to)) for to in moved])))
+
+
+def looked_up(
+    expr: Lookup, index: Code, table: Code, ranks: tuple[int, int], batched: tuple[bool, bool]
+) -> Code:
+    """Returns the shortest form of a lookup in torch.
+
+    That is an embedding if nothing is shared, an index if only the table has a batch, and otherwise
+    ``take_along_dim``, which needs equally many dimensions on both sides.
+    """
+    rank, rest = ranks[1], expr.rest
+    if rank == 1 + rest and not batched[1]:
+        if rest == 1:
+            return called("F.embedding(", (index, table))
+        return receiver(table).after(f"[{index.text}]")
+    if rank == 1 + rest and not batched[0]:
+        return receiver(table).after(f"[..., {index.text}{', :' * rest}]")
+    places = _places(expr, index)
+    width = ranks[0] - expr.own + 1 + rest  # of the places
+    if batched == (False, True):
+        places = _spread(places, width, table, rank)
+    elif batched == (True, False):
+        table = _spread(table, rank, index, ranks[0])
+    dim = Code(f"dim={-1 - rest}")
+    found = called("torch.take_along_dim(", (table, places, dim))
+    if expr.own == 0:
+        return method(found, "squeeze", (Code(str(-1 - rest)),))
+    if expr.own == 1:
+        return found
+    sizes = f"{receiver(index).text}.shape[-{expr.own}:]"
+    return method(found, "unflatten", (Code(str(-1 - rest)), Code(sizes)))
+
+
+def scattered(
+    expr: Scattered, index: Code, values: Code, ranks: tuple[int, int], batched: tuple[bool, bool]
+) -> Code:
+    """Returns zeros with values added at their places, by ``scatter_add``."""
+    rest, dim = expr.rest, -1 - expr.rest
+    places = _places(expr, index)
+    if expr.own != 1:
+        name, args = (
+            ("unsqueeze", (dim,)) if expr.own == 0 else ("flatten", (dim - expr.own + 1, dim))
+        )
+        values = method(values, name, tuple(Code(str(arg)) for arg in args))
+    if batched == (True, False):
+        width = ranks[0] - expr.own + 1 + rest
+        values = _spread(values, width, index, ranks[0])
+    on = receiver(values).text
+    sizes = [Code(f"*{on}.shape[:{dim}]"), Code(str(expr.size))]
+    sizes += [Code(f"*{on}.shape[{-rest}:]")] if rest else []
+    zeros = method(values, "new_zeros", tuple(sizes))
+    wide = method(places, "expand_as", (values,))
+    return method(zeros, "scatter_add", (Code(str(dim)), wide, values))
+
+
+def _places(expr: Lookup | Scattered, index: Code) -> Code:
+    """Returns the index with one dimension of its own, and size 1 for the others."""
+    if expr.own > 1:
+        index = method(index, "flatten", (Code(str(-expr.own)),))
+    ones = expr.rest + (expr.own == 0)
+    return receiver(index).after(f"[...{', None' * ones}]") if ones else index
+
+
+def _spread(on: Code, rank: int, like: Code, like_rank: int) -> Code:
+    """Returns a tensor with the batch axes of another in front."""
+    lead = Code(f"*{receiver(like).text}.shape[:{-like_rank or ''}]")
+    return method(on, "expand", (lead, *[Code("-1")] * rank))
+
+
+IMPORTS = {
+    "torch": "import torch",
+    "math": "import math",
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+    "einsum": "from einops import einsum",
+    "rearrange": "from einops import rearrange",
+}
+
+
+@dataclass
+class Writer:
+    """Writes expressions with the names of tensors, layers and sizes at their place.
+
+    ``batched`` says which tensors may have batch axes in front. ``like`` is a real tensor (or None)
+    and ``near`` any tensor, which new ones imitate. ``bound`` are parts that have a variable.
+    """
+
+    size: Callable[[Axis], Code]
+    dims: Allotted
+    imports: set[str]
+    einops: bool = True
+    args: tuple[str, ...] = ()
+    batched: tuple[bool, ...] = ()
+    ranks: tuple[int, ...] = ()
+    own: str = ""
+    like: str = ""
+    near: str = ""
+    bound: dict[ex.Expr, str] = field(default_factory=dict)
+
+    def write(self, expr: ex.Expr) -> Code:
+        """Returns the expression as code."""
+        if self.bound and expr in self.bound:
+            return Code(self.bound[expr])
+        return _WRITERS[type(expr)](self, expr)
+
+    def has_batch(self, expr: ex.Expr) -> bool:
+        """Returns whether a tensor may have batch axes in front."""
+        return any(isinstance(part, ex.Arg) and self.batched[part.index] for part in expr.walk())
+
+    def rank(self, expr: ex.Expr) -> int:
+        """Returns the number of dimensions of a tensor without a batch, as far as known."""
+        if isinstance(expr, ex.Arg):
+            return self.ranks[expr.index]
+        if isinstance(expr, ex.Rearrange | ex.Contract | ex.Align):
+            return len(expr.after)
+        return max((self.rank(part) for part in expr.parts()), default=0)
+
+    def dim_size(self, dim: Dim) -> Code:
+        """Returns the size of a dimension as code; a number for a side of a group."""
+        return Code(str(dim.size)) if dim.side else self.size(Axis(dim.name, dim.size))
+
+    def function(self, name: str) -> str:
+        """Returns a dotted name, and imports it."""
+        self.imports.add(IMPORTS[name.partition(".")[0]])
+        return name
+
+
+def _const(writer: Writer, expr: ex.Const) -> Code:
+    value = expr.value
+    if isinstance(value, str):
+        return Code(quoted(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return Code(f'float("{value}")')
+    return Code(repr(value), SIGN) if repr(value).startswith("-") else Code(repr(value))
+
+
+def _size(writer: Writer, expr: ex.Size) -> Code:
+    product: Code | None = None
+    for axis in expr.axes:
+        size = writer.size(axis)
+        product = infix("*", product, size) if product else size
+    return product or Code("1")
+
+
+def _layer(writer: Writer, expr: ex.Layer) -> Code:
+    return called(f"{writer.own}(", map(writer.write, expr.args))
+
+
+def _call(writer: Writer, expr: ex.Call) -> Code:
+    args = [writer.write(part) for part in expr.args]
+    if expr.function == "torch.cat" and isinstance(expr.args[0], ex.Tuple):
+        args[0] = _widened(writer, expr.args[0])
+    named = [writer.write(part).before(f"{name}=") for name, part in expr.kwargs]
+    return called(f"{writer.function(expr.function)}(", (*args, *named))
+
+
+def _widened(writer: Writer, given: ex.Tuple) -> Code:
+    """Returns tensors for ``torch.cat``, expanded to the batch axes of the others."""
+    parts = [writer.write(part) for part in given.items]
+    batched = [writer.has_batch(part) for part in given.items]
+    if all(batched) or not any(batched):
+        return tuple_of(parts)
+    rank = max(map(writer.rank, given.items))
+    lead = Code(f"*{receiver(parts[batched.index(True)]).text}.shape[:-{rank}]")
+    spread = (lead, *[Code("-1")] * rank)
+    found = zip(parts, batched, strict=True)
+    return tuple_of([part if has else method(part, "expand", spread) for part, has in found])
+
+
+def _method(writer: Writer, expr: ex.Method) -> Code:
+    args = map(writer.write, expr.args)
+    named = (writer.write(part).before(f"{name}=") for name, part in expr.kwargs)
+    return method(writer.write(expr.on), expr.name, (*args, *named))
+
+
+def _infix(writer: Writer, expr: ex.Infix) -> Code:
+    if expr.sign == "+" and isinstance(expr.left, ex.Filled) and _plain(expr.right):
+        return _new(writer, expr.left, expr.right)
+    return infix(expr.sign, writer.write(expr.left), writer.write(expr.right))
+
+
+def _plain(expr: ex.Expr) -> bool:
+    """Returns whether an expression is a number, not a tensor."""
+    ends = (part for part in expr.walk() if not isinstance(part, ex.Infix | ex.Prefix))
+    return all(
+        isinstance(part, ex.Const | ex.Size)
+        or (isinstance(part, ex.Call) and part.function[:4] == "math")
+        for part in ends
+    )
+
+
+def _prefix(writer: Writer, expr: ex.Prefix) -> Code:
+    on = expr.on
+    if expr.sign == "-" and isinstance(on, ex.Const) and on.value == math.inf:
+        return _const(writer, ex.Const(-math.inf))
+    return signed(expr.sign, writer.write(on))
+
+
+def _item(writer: Writer, expr: ex.Item) -> Code:
+    return receiver(writer.write(expr.on)).after(f"[{expr.index}]")
+
+
+def _select(writer: Writer, expr: ex.Select) -> Code:
+    index = ", ".join(("...", str(expr.index), *[":"] * (-expr.dim - 1)))
+    return receiver(writer.write(expr.on)).after(f"[{index}]")
+
+
+def _lookup(writer: Writer, expr: ex.Lookup) -> Code:
+    index, table = expr.index, expr.table
+    ranks = writer.rank(index), writer.rank(table)
+    batched = writer.has_batch(index), writer.has_batch(table)
+    found = looked_up(expr, writer.write(index), writer.write(table), ranks, batched)
+    first = found.text.partition(".")[0]
+    writer.imports.update([IMPORTS[first]] if first in IMPORTS else [])
+    return found
+
+
+def _scattered(writer: Writer, expr: ex.Scattered) -> Code:
+    index, values = expr.index, expr.values
+    ranks = writer.rank(index), writer.rank(values)
+    batched = writer.has_batch(index), writer.has_batch(values)
+    return scattered(expr, writer.write(index), writer.write(values), ranks, batched)
+
+
+def _rearrange(writer: Writer, expr: ex.Rearrange) -> Code:
+    on = writer.write(expr.on)
+    if not writer.einops:
+        return by_methods(on, expr.before, expr.after, writer.dim_size)
+    pattern, sizes = einops_pattern(
+        expr.before, expr.after, writer.dims.dim, writer.has_batch(expr.on)
+    )
+    named = (writer.dim_size(dim).before(f"{writer.dims.dim(dim)}=") for dim in sizes)
+    return called(f"{writer.function('rearrange')}(", (on, Code(pattern), *named))
+
+
+def _contract(writer: Writer, expr: ex.Contract) -> Code:
+    args = [writer.write(part) for part in expr.args]
+    batched = [writer.has_batch(part) for part in expr.args]
+    if writer.einops:
+        pattern = product_pattern(expr.before, expr.after, writer.dims.dim, batched, " ")
+        return called(f"{writer.function('einsum')}(", (*args, Code(pattern)))
+    letter = letters(expr.before)
+    pattern = product_pattern(expr.before, expr.after, letter, batched, "")
+    return called(f"{writer.function('torch.einsum')}(", (Code(pattern), *args))
+
+
+def _align(writer: Writer, expr: ex.Align) -> Code:
+    on, batched = writer.write(expr.on), writer.has_batch(expr.on)
+    order = tuple(dim for dim in expr.after if dim in expr.before)
+    if order != expr.before:
+        on = _rearrange(writer, ex.Rearrange(expr.on, _each(expr.before), _each(order)))
+    index = spread_index([dim in expr.before for dim in expr.after], batched)
+    return receiver(on).after(index) if index else on
+
+
+def _each(dims: tuple[Dim, ...]) -> tuple[tuple[Dim, ...], ...]:
+    return tuple((dim,) for dim in dims)
+
+
+def _position(writer: Writer, expr: ex.Position) -> Code:
+    place = [Code(f"device={writer.near}.device")] if writer.near else []
+    made = called(f"{writer.function('torch.arange')}(", (writer.dim_size(expr.dim), *place))
+    behind = len(expr.after) - 1 - expr.after.index(expr.dim)
+    return made.after(f"[:{', None' * behind}]") if behind else made
+
+
+def _filled(writer: Writer, expr: ex.Filled) -> Code:
+    return _new(writer, expr, None)
+
+
+def _new(writer: Writer, filled: ex.Filled, value: ex.Expr | None) -> Code:
+    """Returns a new tensor of zeros, or of one number."""
+    sizes = [writer.dim_size(dim) for dim in filled.dims]
+    shape = tuple_of(sizes) if sizes else Code("()")
+    parts = sizes if sizes and value is None else [shape]
+    what = "zeros" if value is None else "full"
+    if writer.like:
+        number = () if value is None else (writer.write(value),)
+        return called(f"{writer.like}.new_{what}(", (*parts, *number))
+    if value is not None:
+        parts.append(_real(writer, value))
+    place = [Code(f"device={writer.near}.device")] if writer.near else []
+    return called(f"{writer.function(f'torch.{what}')}(", (*parts, *place))
+
+
+def _real(writer: Writer, value: ex.Expr) -> Code:
+    """Returns a number in a form that torch takes for a real one."""
+    if isinstance(value, ex.Const) and isinstance(value.value, int | float):
+        return _const(writer, ex.Const(float(value.value)))
+    return called("float(", (writer.write(value),))
+
+
+def _cast(writer: Writer, expr: ex.Cast) -> Code:
+    on = writer.write(expr.on)
+    if expr.to == "whole":
+        return method(on, "long", ())
+    if not writer.like:
+        return method(on, "float", ())
+    return method(on, "to", (Code(f"{writer.like}.dtype"),))
+
+
+_WRITERS: Mapping[type[ex.Expr], Callable[[Writer, Any], Code]] = {
+    ex.Arg: lambda writer, expr: Code(writer.args[expr.index]),
+    ex.Const: _const,
+    ex.Size: _size,
+    ex.Layer: _layer,
+    ex.Weight: lambda writer, expr: Code(writer.own),
+    ex.Call: _call,
+    ex.Method: _method,
+    ex.Infix: _infix,
+    ex.Prefix: _prefix,
+    ex.Tuple: lambda writer, expr: tuple_of([writer.write(item) for item in expr.items]),
+    ex.Item: _item,
+    ex.Select: _select,
+    ex.Lookup: _lookup,
+    ex.Scattered: _scattered,
+    ex.Rearrange: _rearrange,
+    ex.Contract: _contract,
+    ex.Align: _align,
+    ex.Position: _position,
+    ex.Filled: _filled,
+    ex.Cast: _cast,
+}

@@ -1,0 +1,402 @@
+"""The statements of a method: ops, calls of blocks, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ncd.circuit.circuit import Cell, State, Value
+from ncd.language.axes import Axis
+from ncd.language.torch_code import Arg, Expr, Infix, Position, Weight
+from ncd.write.torch_source.expression_writer import Writer
+from ncd.write.torch_source.identifiers import Allotted, Naming, attribute, plain, variable
+from ncd.write.torch_source.line_breaking import LEVELS, SUM, WIDTH, Code, called, method
+from ncd.write.torch_source.scopes import (
+    Body,
+    Outline,
+    Scope,
+    SourcePart,
+    Steps,
+    common,
+    heavy_parts,
+    used,
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """``target = code``, and the ids of its ops; without a target the code stands alone."""
+
+    target: str
+    code: Code
+    nodes: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    indent: int = 0
+
+    @property
+    def whole(self) -> Code:
+        if not self.target or self.target == "return":
+            return self.code.before("return ") if self.target else self.code
+        return self.code.before(f"{self.target} = ")
+
+
+class Owner(Protocol):
+    """The interface of the class that a method belongs to."""
+
+    outline: Outline
+    scope: Scope
+    einops: bool
+    dims: Allotted
+    imports: set[str]
+
+    def size(self, axis: Axis, fences: Sequence[str], *, stored: bool) -> Code: ...
+    def steps(self, cell: Cell) -> Steps: ...
+    def layer(self, cell: Cell) -> str: ...
+    def method_of(self, body: Body) -> str: ...
+    def weight(self) -> str: ...
+    def like(self) -> str: ...
+    def batched(self, value: Value) -> bool: ...
+
+
+Ids = tuple[str, ...]
+
+
+class Parts:
+    """Writes the parts of one method, one at a time."""
+
+    def __init__(self, owner: Owner, naming: Naming) -> None:
+        self.owner, self.naming = owner, naming
+
+    def statements(self, part: SourcePart, time: int) -> list[Statement]:
+        """Writes the statements of parts."""
+        self.found: list[Statement] = []
+        {"block": self._block, "repeat": self._repeat, "scan": self._scan}[part.kind](part, time)
+        return self.found
+
+    def _say(self, target: str, code: Code, nodes: Ids, indent: int = 0) -> None:
+        self.found.append(Statement(target, code, nodes, (), indent))
+
+    def _held(self, values: State) -> list[str]:
+        return [self.naming.names[value.id] for value in values]
+
+    # one call -------------------------------------------------------------------------------------
+
+    def _block(self, part: SourcePart, time: int) -> None:
+        (body,) = part.bodies
+        self._single(body, part.inputs, part.outputs, time)
+
+    def _single(self, body: Body, inputs: State, outputs: State, time: int, more: str = "") -> None:
+        """Returns one call of a body; ``more`` is the variable for its additional output."""
+        ins, outs = self._held(inputs), list[str]()
+        name = next((n for n in reversed(body.scope.path) if not n.isdecimal()), "out")
+        for place, value in enumerate(outputs):
+            wanted = [*ins[place : place + 1], "x", variable(name)]
+            if more and place >= len(ins):
+                wanted = [more]
+            given = self.naming.given.get(self.naming.root(value))
+            outs.append(self.naming.choose([given] if given else wanted, time, outs))
+        for value, target in zip(outputs, outs, strict=True):
+            self.naming.hold(value, target)
+        self._say(", ".join(outs), _call(self._called(body), ins), _ids(body))
+
+    def _called(self, body: Body, on: str = "") -> str:
+        """Returns the code that is called to run a body: a submodule, or a method of one."""
+        name = self.owner.method_of(body)
+        on = on or access(self.owner.outline, self.owner.scope, body.scope)
+        return on if name == "forward" and on != "self" else f"{on}.{name}"
+
+    # repetitions ----------------------------------------------------------------------------------
+
+    def _repeat(self, part: SourcePart, time: int) -> None:
+        if len(part.bodies) > 1 and self._even(part):
+            self._for(part, time + len(part.bodies) - 1)  # the time of the last body
+            return
+        for i, body in enumerate(part.bodies):
+            self._single(body, body.inputs, body.outputs, time + i, "skip")
+
+    def _even(self, part: SourcePart) -> bool:
+        """Returns whether one loop can run all bodies, as each takes all arrays."""
+        assert part.loop is not None
+        count = len(part.inputs) - part.loop.memory
+        ends = {(len(body.inputs), len(body.outputs)) for body in part.bodies}
+        methods = {self.owner.method_of(body) for body in part.bodies}
+        if len(methods) > 1 or ends != {(len(part.inputs), count)} or len(part.outputs) != count:
+            return False
+        home = self.owner.outline.scopes[part.bodies[0].scope.path[:-1]]
+        return part.loop.shared or (home.listed and len(home.children) == len(part.bodies))
+
+    def _for(self, part: SourcePart, time: int) -> None:
+        loop, nodes, first = part.loop, _ids(*part.bodies), part.bodies[0]
+        assert loop is not None
+        split = len(part.inputs) - loop.memory
+        memory = self._held(part.inputs[split:])
+        targets = self._states(part.inputs[:split], memory, nodes, time)
+        if loop.shared:
+            item, over = "_", f"range({len(part.bodies)})"
+            head = self._called(first)
+        else:
+            single = variable(loop.name.removesuffix("s") or loop.name)
+            item = self.naming.choose([single], time, {*targets, *memory})
+            over = access(self.owner.outline, self.owner.scope, first.scope, up=1)
+            head = self._called(first, item)
+        self._say("", Code(f"for {item} in {over}:"), nodes)
+        self._say(", ".join(targets), _call(head, [*targets, *memory]), nodes, 1)
+        for value, name in zip(part.outputs, targets, strict=True):
+            self.naming.hold(value, name)
+
+    def _states(self, inputs: State, others: Sequence[str], nodes: Ids, time: int) -> list[str]:
+        """Variables that a loop may change: the old ones, or new ones where those are needed."""
+        ins, targets = self._held(inputs), list[str]()
+        for name in ins:
+            new, blocked = name, {*targets, *others}
+            if not name.isidentifier() or not self.naming.free(name, time, blocked):
+                new = self.naming.choose([name], time, {*blocked, *ins})
+                self._say(new, Code(name), nodes)
+            targets.append(new)
+        return targets
+
+    # scans ----------------------------------------------------------------------------------------
+
+    def _scan(self, part: SourcePart, time: int) -> None:
+        loop, nodes, (body,) = part.loop, _ids(*part.bodies), part.bodies
+        assert loop is not None
+        n, along = loop.states, plain(loop.axis) or "t"
+        sequences = self._held(part.inputs[n:])
+        targets = self._states(part.inputs[:n], sequences, nodes, time)
+        block = {*targets, *sequences}
+        items = [f"{'x' if name == along else plain(name)}_{along}" for name in sequences]
+        items = self._new(items, time, block)
+        outs = self._new(["out"] * (len(part.outputs) - n), time, {*block, *items})
+        lists = self._new(["outs"] * len(outs), time, {*block, *items, *outs})
+        for name in lists:
+            self._say(name, Code("[]"), nodes)
+        self._say("", self._along(part, items, sequences), nodes)
+        call = _call(self._called(body), [*targets, *items])
+        self._say(", ".join([*targets, *outs]), call, nodes, 1)
+        for name, out in zip(lists, outs, strict=True):
+            self._say("", Code(f"{name}.append({out})"), nodes, 1)
+        for value, name in zip(part.outputs[:n], targets, strict=True):
+            self.naming.hold(value, name)
+        self._stacked(part, lists, time, nodes)
+
+    def _new(self, wanted: Iterable[str], time: int, block: Collection[str]) -> list[str]:
+        found: list[str] = []
+        for name in wanted:
+            found.append(self.naming.choose([variable(name)], time, {*block, *found}))
+        return found
+
+    def _along(self, part: SourcePart, items: Sequence[str], sequences: Sequence[str]) -> Code:
+        """Returns the first line of the loop over positions."""
+        assert part.loop is not None
+        parts = []
+        given = part.inputs[part.loop.states :]
+        for name, value in zip(sequences, given, strict=True):
+            dims, on = value.array.position(part.loop.axis), Code(name)
+            if len(dims) > 1:
+                on = method(on, "flatten", (Code(str(dims[0])), Code(str(dims[-1]))))
+            parts.append(method(on, "unbind", (Code(str(dims[-1])),)))
+        over = parts[0] if len(parts) == 1 else called("zip(", (*parts, Code("strict=True")))
+        return over.before(f"for {', '.join(items)} in ").after(":")
+
+    def _stacked(self, part: SourcePart, lists: list[str], time: int, nodes: Ids) -> None:
+        """Returns the code that stacks the outputs of all positions."""
+        assert part.loop is not None
+        outputs = part.outputs[part.loop.states :]
+        for i, (name, value) in enumerate(zip(lists, outputs, strict=True)):
+            dims = value.array.position(part.loop.axis)
+            self.owner.imports.add("import torch")
+            code = Code(f"torch.stack({name}, dim={dims[-1]})")
+            if len(dims) > 1:
+                axis = value.array[value.array.names.index(part.loop.axis)]
+                code = method(code, "unflatten", (Code(str(dims[-1])), Code(str(axis.shape))))
+            given = self.naming.given.get(self.naming.root(value), "x")
+            target = self.naming.choose([given, "y"], time, lists[i + 1 :])
+            self.naming.hold(value, target)
+            self._say(target, code, nodes)
+
+
+def access(outline: Outline, here: Scope, scope: Scope, up: int = 0) -> str:
+    """Returns code that reads a submodule from here, or the one ``up`` levels around it."""
+    path = scope.path[: len(scope.path) - up]
+    on, home = "self", here
+    for name in path[len(here.path) :]:
+        on = f"{on}[{name}]" if home.listed else attribute(on, name)
+        home = outline.scopes[(*home.path, name)]
+    return on
+
+
+def _call(head: str, inputs: Sequence[str]) -> Code:
+    return called(f"{head}(", map(Code, inputs))
+
+
+def _ids(*bodies: Body) -> Ids:
+    return tuple(id for body in bodies for id in body.nodes)
+
+
+class Cells:
+    """Writes the cells of one method, one at a time."""
+
+    def __init__(self, owner: Owner, naming: Naming, skip: int) -> None:
+        self.owner, self.naming, self.skip = owner, naming, skip
+
+    def statements(self, cell: Cell, time: int) -> list[Statement]:
+        """Returns a cell's statements; none if all its outputs exist already."""
+        self.found: list[Statement] = []
+        steps, names = self.owner.steps(cell), self.naming.names
+        if steps.stated:
+            writer = self._writer(cell)
+            if steps.together is not None:
+                self._together(cell, steps.together, writer, time)
+            else:
+                self._each(cell, steps, writer, time)
+        for value, source in steps.aliases(cell):
+            names[value.id] = names[source.id]
+        for value, expr in zip(cell.outputs, steps.exprs, strict=False):
+            if isinstance(expr, Weight):
+                names[value.id] = self.owner.layer(cell)
+        return self.found
+
+    def _writer(self, cell: Cell) -> Writer:
+        args = tuple(self.naming.names[value.id] for value in cell.inputs)
+        reals = [n for n, v in zip(args, cell.inputs, strict=True) if v.array.below is None]
+        like = near = ""
+        if self.owner.steps(cell).new:
+            reals += [name for name, real in self.naming.real.items() if real and not args]
+            like = next(iter(reals), "") or self.owner.weight()
+            like = like or next((name for name, real in self.naming.real.items() if real), "")
+            if not like and self.owner.steps(cell).real:
+                like = self.owner.like()
+            near = like or next(iter((*args, *self.naming.real)), "")
+        owner, fences = self.owner, cell.fences[self.skip :]
+        return Writer(
+            lambda axis: owner.size(axis, fences, stored=True),
+            owner.dims,
+            owner.imports,
+            owner.einops,
+            args,
+            tuple(map(owner.batched, cell.inputs)),
+            tuple(len(value.array.dims) for value in cell.inputs),
+            owner.layer(cell),
+            like,
+            near,
+        )
+
+    def _together(self, cell: Cell, expr: Expr, writer: Writer, time: int) -> None:
+        """Writes an assignment of all outputs at once, as a tuple."""
+        names: list[str] = []
+        code = self._short(expr, writer, cell, time, [])
+        for place, value in enumerate(cell.outputs):
+            names.append(self.naming.choose(self.naming.wanted(cell, place), time, names))
+            self.naming.hold(value, names[-1])
+        self.found.append(Statement(", ".join(names), code, (cell.id,)))
+
+    def _each(self, cell: Cell, steps: Steps, writer: Writer, time: int) -> None:
+        waiting = [(i, e) for i, e in enumerate(steps.exprs) if not isinstance(e, Arg | Weight)]
+        every = [expr for _, expr in waiting]
+        for expr in steps.repeated:
+            self._hoist(expr, writer, cell, time, every)
+        while waiting:
+            (place, expr), *waiting = waiting
+            later = [other for _, other in waiting]
+            code = self._short(expr, writer, cell, time, later)
+            block = self._needed(writer, later, steps)
+            value, name = cell.outputs[place], "_"
+            if self.naming.root(value) in self.naming.last:  # else nothing needs it
+                name = self.naming.choose(self.naming.wanted(cell, place), time, block)
+            self.naming.hold(value, name)
+            self.found.append(Statement(name, code, (cell.id,)))
+
+    def _needed(self, writer: Writer, later: Sequence[Expr], steps: Steps) -> set[str]:
+        """Returns the names that later expressions and outputs still need."""
+        names = {writer.args[e.index] for e in steps.exprs if isinstance(e, Arg)}
+        bound = writer.bound
+        for expr in later:
+            args, parts = used(expr, bound)
+            names |= {writer.args[i] for i in args} | {bound[part] for part in parts}
+        if later and writer.near:
+            names |= {writer.like, writer.near}
+        return names
+
+    def _hoist(
+        self, expr: Expr, writer: Writer, cell: Cell, time: int, every: Sequence[Expr]
+    ) -> None:
+        """Gives a part of an expression a line and a variable of its own."""
+        code = self._short(expr, writer, cell, time, every)
+        args, _ = used(expr, {})
+        wanted = [*(writer.args[i] for i in args[:1]), "part"]
+        if isinstance(expr, Infix) and LEVELS[expr.sign] < SUM:
+            wanted = ["mask"]
+        elif isinstance(expr, Position):
+            wanted = [f"{writer.dims.dim(expr.dim)}_pos"]
+        after = {**writer.bound, expr: ""}
+        needed = {name for name in (writer.like, writer.near) if name}
+        for other in every:
+            rest, parts = used(other, after)
+            needed |= {writer.args[i] for i in rest} | {writer.bound.get(p, "") for p in parts}
+        block = needed | self._needed(writer, (), self.owner.steps(cell))
+        name = self.naming.choose(wanted, time, block)
+        writer.bound[expr] = name
+        self.naming.busy[name] = max(self.naming.busy.get(name, -1), time)
+        self.found.append(Statement(name, code, (cell.id,)))
+
+    def _short(
+        self, expr: Expr, writer: Writer, cell: Cell, time: int, later: Sequence[Expr]
+    ) -> Code:
+        """Returns the code; if it is too long, parts of it get lines of their own."""
+        while True:
+            code = writer.write(expr)
+            target = 12 if expr not in writer.bound else 0
+            if len(code.text) + 8 + target <= WIDTH:
+                return code
+            long = _longest(expr, writer)
+            if long is None:
+                return code
+            self._hoist(long, writer, cell, time, (expr, *later))
+
+
+def _longest(expr: Expr, writer: Writer) -> Expr | None:
+    """Returns the part of a long expression that should get a line of its own."""
+    for parts in heavy_parts(expr, writer.bound):
+        sizes = {p: len(writer.write(p).text) for p in parts}
+        if sizes and max(sizes.values()) > 15:
+            return max(sizes, key=lambda part: sizes[part])
+    return None
+
+
+class Forward:
+    """A method: its arguments, and its statements."""
+
+    def __init__(self, owner: Owner, body: Body) -> None:
+        self.owner, self.body = owner, body
+        self.naming = Naming(owner, body)
+        names = self.naming.names
+        self.arguments = tuple(names[value.id] for value in body.inputs)
+        self.statements: list[Statement] = []
+        stated = [unit for unit in body.units if self.naming.stated(unit)]
+        self.opened = set(common(unit.fences[body.skip :] for unit in stated))
+        cells, parts = Cells(owner, self.naming, body.skip), Parts(owner, self.naming)
+        for unit, time in zip(body.units, self.naming.times, strict=True):
+            if isinstance(unit, Cell):
+                found = cells.statements(unit, time)
+            else:
+                found = parts.statements(unit, time)
+            if found:
+                found[0] = replace(found[0], titles=self._titles(unit))
+            self.statements += found
+        self._return()
+
+    def _titles(self, unit: Cell | SourcePart) -> tuple[str, ...]:
+        """Returns the titles of the blocks that begin here, except those around the whole body."""
+        new = [id for id in unit.fences[self.body.skip :] if id not in self.opened]
+        self.opened.update(new)
+        titles = (self.owner.outline.fences[id].title for id in new)
+        return tuple(title for title in titles if title.strip())
+
+    def _return(self) -> None:
+        result = ", ".join(self.naming.names[value.id] for value in self.body.outputs) or "()"
+        last = self.statements[-1] if self.statements else None
+        if last and last.target == result and not last.indent:
+            self.statements[-1] = replace(last, target="return")
+        else:
+            self.statements.append(Statement("return", Code(result)))

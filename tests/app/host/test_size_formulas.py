@@ -1,0 +1,165 @@
+"""How the numbers of a page follow from its knobs: what the browser fills in is what the server
+writes at those sizes, wherever it says that it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import cycle
+from math import prod
+from typing import Any
+
+import pytest
+
+import ncd
+from ncd.app.figure import diagram
+from ncd.app.figure.diagram import axis_chips_html
+from ncd.app.host import live_endpoint
+from ncd.app.host.live_endpoint import followed
+from ncd.app.page.page import cost_line
+from ncd.app.panels.walk import cost_table, shapes
+from ncd.app.scene.scene import Scene
+from ncd.app.state import knobs
+from ncd.language.terms import Term, rewrite
+from ncd.site import markup, source_listing
+from ncd.systems.catalogue_entry import Entry, Knob
+from ncd.systems.inputs.run_inputs import Feed
+from ncd.write.torch_source.source_file import lines
+
+LETTER = re.compile("[\ue000-\uf8fe]")
+
+
+def scene(entry: Entry, **knobs: int) -> Scene:
+    """A page's scene at some knobs, its others at their defaults."""
+    settings = entry.within(entry.settings(knobs))
+    term = entry.build(**settings)
+    return Scene(entry, settings, 0, "cpu", Feed(), False, "both", "", term)
+
+
+def filled(
+    found: Mapping[str, Any], sizes: Mapping[str, int]
+) -> tuple[Callable[[str], str], Callable[[tuple[int, str, bool]], bool]]:
+    """What the browser does: how it writes a text at these sizes, and whether something holds."""
+
+    def total(i: int) -> int:
+        return sum(n * prod(map(atom, product)) for n, *product in found["sums"][i])
+
+    def atom(i: int) -> int:
+        said = found["atoms"][i]
+        if isinstance(said, str):
+            return sizes[said]
+        sign, a, b = said
+        return total(a) // total(b) if sign == "//" else total(a) % total(b)
+
+    def written(letter: str) -> str:
+        i, how = found["letters"][ord(letter) - 0xE000]
+        if how[:1] == "^":
+            return f"{total(i) ** float(how[1:]):.4g}"
+        return markup.amount(total(i), how[1:]) if how[:1] == "~" else format(total(i), how)
+
+    tests = {"<": lambda n: n < 0, "<=": lambda n: n <= 0, "=": lambda n: n == 0}
+    same = all(sizes[name] == value for name, value in found["fixed"].items())
+
+    def holds(fact: tuple[int, str, bool]) -> bool:
+        i, sign, true = fact
+        return same and tests[sign](total(i)) is true
+
+    return lambda text: LETTER.sub(lambda letter: written(letter[0]), text), holds
+
+
+def texts(scene: Scene, panel: str) -> list[str]:
+    """What stands in a panel, text by text."""
+    if panel == "source":
+        html = source_listing.listing_html(lines(scene.term), scene.circuit, scene.dark)
+    else:
+        html = shapes.html(scene) if panel == "shapes" else cost_table.html(scene, None)
+    return live_endpoint.texts(html)
+
+
+def other(knob: Knob) -> int:
+    """Another value of a knob, near to its default."""
+    steps = (2, 1, -1)
+    return next(n for i in steps if knob.min <= (n := knob.default + i * knob.step) <= knob.max)
+
+
+def check(found: Mapping[str, Any], here: Scene, there: Scene, panel: str) -> bool:
+    """Whether it holds there; all that it says must be what the page says."""
+    fill, holds = filled(found, there.settings)
+    if not all(map(holds, found["holds"])):
+        return False
+    slots = {"chips": live_endpoint.texts(axis_chips_html(there.circuit))}
+    every, whole = texts(there, panel), all(map(holds, found["also"]))
+    if whole and len(every) == len(texts(here, panel)):  # else lines of source break elsewhere
+        slots["panel"] = every
+    for slot, own in slots.items():
+        assert [fill(text) for _, text in found[slot]] == [own[i] for i, _ in found[slot]]
+    assert {id: fill(text) for id, text in found["told"].items()} == diagram.words(there.circuit)
+    assert fill(found["cost"]) == cost_line(there, None)
+    return True
+
+
+def plain(term: Term) -> Term:
+    """A term without its sizes: a knob that changes this makes another diagram."""
+    return rewrite(term, lambda axis: replace(axis, size=None, label=""))
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("name", ncd.catalogue)
+def test_what_follows_is_what_the_page_says(name: str) -> None:
+    entry = ncd.catalogue[name]
+    here, panels = scene(entry), cycle(live_endpoint.PANELS)
+    knobs = [knob for knob in entry.knobs if knob.min < knob.max]
+    for knob, panel in zip(knobs, panels, strict=False):
+        found = live_endpoint.follows(here, panel)
+        assert found and found["chips"] and check(found, here, here, panel)
+        there = scene(entry, **{knob.name: other(knob)})
+        held = check(found, here, there, panel)
+        follows = knob.is_size and not knob.below and plain(here.term) == plain(there.term)
+        assert held or not follows, knob.name
+
+
+def test_the_browser_is_told_what_a_knob_can_be() -> None:
+    found = followed("residual-block", "n1=64&scrub=")
+    assert found and found["grips"]["n_b"] == ["n1"]  # a quarter of it
+    assert found["knobs"]["n1"] == {
+        "min": 4, "max": 256, "step": 4, "least": 4, "most": 10**9, "multiple": 4
+    }  # fmt: skip
+    assert "n0" in found["knobs"]
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("nothing", "h=1&scrub="),
+        ("multi-head-attention", "h=1&scrub=values"),
+        ("multi-head-attention", "scrub=" + "c" * 3000),
+        ("unet", "x=20&scrub="),  # an image that does not halve so often
+    ],
+)
+def test_nothing_is_told_of_what_is_no_page(page: str, query: str) -> None:
+    assert followed(page, query) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ({"n1": 71}, 72),
+        ({"n1": -5}, 4),
+        ({"n1": 10**30}, 64),
+        ({"n1": float("inf")}, 64),
+        ({"n1": "96"}, 64),
+        ({"nothing": 3}, 64),
+        ({"function": 1}, 64),
+        ([("n1", 8)], 64),
+        (None, 64),
+    ],
+)
+def test_a_size_that_the_diagram_asks_for_is_one_that_can_be(
+    said: object, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state: dict[str, Any] = {"n1": 64}
+    monkeypatch.setattr(knobs.st, "session_state", state)
+    knobs.scrubbed(ncd.catalogue["residual-block"], said)
+    assert state["n1"] == value
+    assert set(state) <= {"n1", knobs.NOTES, knobs.UNSEEN}

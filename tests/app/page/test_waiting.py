@@ -1,0 +1,80 @@
+"""One visitor does not wait for another, and what nobody needs is given back."""
+
+import gc
+import weakref
+from threading import Event, Thread
+
+import pytest
+import torch
+from cachetools import LRUCache
+
+import ncd
+from ncd.app.host import garbage
+from ncd.app.runtime import torch_threads
+from ncd.app.state.cache import LIMIT, RUN, kept, weigh
+
+
+class Ring:
+    """Garbage that only a collection finds."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture
+def thawed() -> object:
+    """Python's own collection, as it was."""
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_an_idle_moment_frees_what_was_there_at_the_last_one() -> None:
+    ring = Ring()
+    seen = weakref.ref(ring)
+    garbage.tidy()
+    assert seen() is ring
+    assert gc.get_freeze_count() > 0  # not walked again by what collects under load
+    del ring
+    garbage.tidy(every=False)
+    assert seen() is not None
+    garbage.tidy()
+    assert seen() is None
+    lost = weakref.ref(Ring())
+    garbage.tidy(every=False)
+    assert lost() is None
+
+
+def test_a_long_run_leaves_room_for_others() -> None:
+    begun, over = Event(), Event()
+
+    def long() -> bool:
+        begun.set()
+        return over.wait(60)
+
+    first = Thread(target=lambda: torch_threads.run(long, long=True))
+    first.start()
+    assert begun.wait(60)
+    assert torch_threads.run(lambda: 1 + 1) == 2
+    assert not over.is_set()
+    over.set()
+    first.join(60)
+
+
+def test_many_small_runs_are_not_all_kept() -> None:
+    term = ncd.Id("m:3") >> ncd.Linear("m -> n:2", "W")
+    module = ncd.compile(term)
+    trace = ncd.trace(module, torch.zeros(3))
+    assert weigh(module) > RUN and weigh(trace) > RUN
+    shelf = LRUCache(LIMIT, getsizeof=weigh)
+    for i in range(2000):
+        kept(shelf, (i,), lambda: trace)
+    assert len(shelf) < 600
+
+
+def test_a_rest_comes_once_after_a_while_in_which_nothing_is_made(monkeypatch) -> None:
+    counts = iter([0, 0, 900, 900, 910, 900, 905, 905, 905, 905, 5_000, 0])
+    monkeypatch.setattr(garbage, "PERIOD", 0)
+    monkeypatch.setattr(garbage.gc, "get_count", lambda: (next(counts), 0, 0))
+    looks = garbage.resting()
+    assert [next(looks) for _ in range(10)] == [*[False] * 5, True, *[False] * 4]

@@ -1,0 +1,205 @@
+"""What the panels of components say, against the same computed otherwise."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from ncd.app.panels.attention import rotating_pairs
+from ncd.app.panels.attention.cache_size import CacheSize, Way, divisors
+from ncd.app.panels.language_models import gate_map, merged_weights
+from ncd.app.state import knobs
+from ncd.site import markup
+from tests.app.panels.views import bars, scene, shown, tags
+
+# --- caches ---------------------------------------------------------------------------------------
+
+
+def test_a_cache_has_the_bytes_of_its_keys_and_values() -> None:
+    """4 query heads of 16 features: 2 heads of keys and values keep 2 · 2 · 16 numbers a layer."""
+    here = scene("grouped-queries", g=2, q=2, k=16)
+    found = shown(CacheSize(heads=("g", "q")), here, context=10, cached_layers=3)
+    ways = [["multi-head: 4", 128], ["grouped: 2 (here)", 64], ["multi-query: 1", 32]]
+    for row, (title, numbers) in zip(found.rows[1:], ways, strict=True):
+        assert row[0] == title and row[5] == str(numbers)
+        assert row[4] == str(2 * int(numbers))  # bytes in bfloat16
+        assert row[3] == markup.amount(2 * int(numbers) * 1024 * 3, "B")
+        assert row[2] == f"{100 * int(numbers) / 128:.3g} %"
+    assert bars(found.html) == pytest.approx([1, 0.5, 0.25])
+    assert found.sliders["shared"] == (0, 1, 2)
+    assert "One sequence of 1,024 tokens in a model of 3 layers keeps 393 kB here" in found.text
+    assert "and 786 kB with keys and values for each of the 4 query heads" in found.text
+
+
+@pytest.mark.parametrize(
+    ("value", "put"),
+    [("0", {"g": 1, "q": 4}), ("2", {"g": 4, "q": 1}), ("3", None), ("-1", None), ("²", None)],
+)
+def test_the_slider_of_a_cache_sets_both_knobs(
+    value: str, put: dict[str, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shown(CacheSize(heads=("g", "q")), scene("grouped-queries", g=2, q=2))
+    sent: list[object] = []
+    monkeypatch.setattr(knobs, "put", sent.append)
+    assert found.pick is not None
+    found.pick("shared", value)
+    found.pick("else", "0")
+    assert sent == ([put] if put else [])
+
+
+def test_a_way_of_its_own_stands_below_the_shared_ones() -> None:
+    here = scene("latent-attention")
+    panel = CacheSize(heads=("h",), title="latent")
+    ways, h, k = panel.ways(here), here.settings["h"], here.settings["k"]
+    assert ways[0] == Way(f"multi-head: {h}", 2 * h * k, h)
+    assert [way.here for way in ways] == [False] * (len(ways) - 1) + [True]
+    assert "shared" not in shown(panel, here).sliders
+
+
+@pytest.mark.parametrize(
+    ("heads", "here", "found"),
+    [
+        (1, 1, [1]),
+        (24, 2, [24, 12, 8, 6, 4, 3, 2, 1]),  # as many as there is room for
+        (36, 9, [36, 18, 9, 1]),
+        (1024, 0, [1024, 512, 256, 128, 64, 32, 1]),
+        (1025, 5, [1025, 5, 1]),
+        (2048, 1, [2048, 1024, 512, 256, 128, 64, 1]),
+    ],
+)
+def test_of_many_divisors_those_of_halves_are_shown(
+    heads: int, here: int, found: list[int]
+) -> None:
+    assert divisors(heads, here) == found
+
+
+# --- gates ----------------------------------------------------------------------------------------
+
+
+def test_a_gate_times_its_value_is_the_product() -> None:
+    here = scene("swiglu", m=12, d=16)
+    found = gate_map.parts(here)
+    module, x = here.module, here.inputs[0]
+    assert torch.allclose(found["product"], found["gate"] * found["value"])
+    assert found["gate"].shape == (len(x), 16)
+    assert sum(p.numel() for p in module.parameters()) == 3 * 12 * 16
+    told = shown(gate_map, here)
+    shut = (found["gate"].abs() < 0.05).float().mean()
+    assert f"{100 * shut:.0f} % of the gates are nearer to 0 than 0.05" in told.text
+    assert told.rows[1:] == [
+        ["SwiGLU, here", "16", "576"],
+        ["plain, as large", "24", "576"],
+        ["plain, 4 m", "48", "1,152"],
+        ["SwiGLU, 8/3 m", "32", "1,152"],
+    ]
+    for name in ("gate", "value", "product"):
+        map_ = shown(gate_map, here, hidden=name).map
+        assert map_ is not None and map_.ends.low < 0
+        assert np.array_equal(map_.numbers.maps, found[name].numpy())
+
+
+def test_the_curves_of_silu_and_relu_have_their_values() -> None:
+    lines = [
+        [tuple(map(float, point.split(","))) for point in own["points"].split()]
+        for own in tags(gate_map.curve(), "polyline")
+    ]
+    (axes,) = tags(gate_map.curve(), "path")
+    zero, middle = map(float, re.findall(r"M0 ([\d.]+)H260M([\d.]+) 0V120", axes["d"])[0])
+    relu, silu = ([(x - middle, zero - y) for x, y in line] for line in lines)
+    unit = middle / gate_map.ENDS  # pixels of 1 to the right
+    up = relu[-1][1] / gate_map.ENDS  # and upwards
+    assert relu == pytest.approx(np.array([(-middle, 0), (0, 0), (middle, 4 * up)]), abs=0.11)
+    wanted = torch.nn.functional.silu(torch.tensor([x / unit for x, _ in silu]))
+    assert [y / up for _, y in silu] == pytest.approx(wanted.tolist(), abs=0.01)
+    assert (len(silu), silu[0][0], silu[-1][0]) == (81, -middle, middle)
+    assert all(0 <= y <= gate_map.TALL for line in lines for _, y in line)
+
+
+# --- a merged update ------------------------------------------------------------------------------
+
+
+def test_an_update_is_a_product_of_two_thin_maps() -> None:
+    here = scene("lora", m=20, d=7, r=2, a=4)
+    own, found = dict(here.module.named_parameters()), merged_weights.merged(here)
+    update = 2 * own["B.weight"] @ own["A.weight"]
+    assert torch.allclose(found.update, update, atol=1e-6)
+    assert torch.equal(found.map, own["W.weight"])
+    assert found.apart < 1e-5 and found.gradients < 1e-5
+    assert found.flops > found.flops_merged > 0
+    told = shown(merged_weights, here)
+    d, m = found.map.shape
+    ranks = {"1": 1, "2 (here)": 2, "4": 4}
+    rows = [[name, str(r * (m + d))] for name, r in ranks.items()]
+    assert [row[:2] for row in told.rows[1:]] == [*rows, ["all of W", str(m * d)]]
+    counts = [m + d, 2 * (m + d), 4 * (m + d), m * d]
+    assert bars(told.html) == pytest.approx([n / max(counts) for n in counts], abs=0.01)
+    assert told.sliders["r"] == (1, 2, 7)
+    sums = {"W": found.map, "update": found.update, "sum": found.map + found.update}
+    for name, matrix in sums.items():
+        map_ = shown(merged_weights, here, matrix=name).map
+        assert map_ is not None and np.allclose(map_.numbers.maps, matrix.detach().numpy())
+        assert map_.ends.low < 0
+
+
+@pytest.mark.parametrize(
+    ("value", "put"), [("3", 3), ("0", 1), ("999", 999), ("1000", None), ("x", None)]
+)
+def test_the_slider_of_a_rank_sets_its_knob(
+    value: str, put: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[object] = []
+    monkeypatch.setattr(knobs, "put", sent.append)
+    merged_weights._pick("r", value)
+    merged_weights._pick("s", value)
+    assert sent == ([{"r": put}] if put else [])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ends"),
+    [({"m": 2, "d": 1, "r": 1}, (1, 1, 2)), ({"m": 100, "d": 90, "r": 3}, (1, 3, 64))],
+)
+def test_a_rank_is_at_most_the_smaller_side(
+    sizes: dict[str, int], ends: tuple[int, int, int]
+) -> None:
+    assert shown(merged_weights, scene("lora", **sizes)).sliders["r"] == ends
+
+
+# --- pairs that turn ------------------------------------------------------------------------------
+
+
+def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
+    here = scene("rotary", t=9, s=5)
+    found = rotating_pairs.shifted(here)
+    assert found.queries > 0.1 and found.scores < 1e-4 and found.outputs < 1e-4
+    told = shown(rotating_pairs, here, query_at=8, key_at=2)
+    queries, keys = rotating_pairs.turned(here)
+    scores = queries[:, 0] @ keys[:, 0].T / math.sqrt(queries.shape[-1])
+    assert told.map is not None
+    assert np.allclose(told.map.numbers.maps, scores.numpy())
+    assert [(mark.kind, mark.row, mark.column) for mark in told.map.marks] == [("looks", 8, 2)]
+    assert told.map.rows.names == tuple(map(str, range(5, 14)))
+    assert told.sliders == {"query_at": (0, 8, 8), "key_at": (0, 2, 8), "s": (0, 5, 200)}
+    assert "query at position 13" in told.html and "key at position 7" in told.html
+    asks, answers = (values[at, 0].view(2, -1)[:, 0] for values, at in ((queries, 8), (keys, 2)))
+    assert f"adds {markup.digits(round(float(asks @ answers), 2) + 0.0)}</text>" in told.html
+    assert told.html.count("<svg") == min(8, queries.shape[-1] // 2)
+    assert f"pair 0: {math.degrees(6):.3g}°" in told.html
+    assert "begins at position 0, and at position 5." in told.text
+    unmoved = scene("rotary", t=9, s=0)
+    assert "begins at position 0, and at position 100." in shown(rotating_pairs, unmoved).text
+    assert rotating_pairs.shifted(unmoved).queries > 0.1
+
+
+@pytest.mark.parametrize(("value", "put"), [("0", 0), ("99999999", 99_999_999), ("9" * 9, None)])
+def test_the_slider_of_a_shift_sets_its_knob(
+    value: str, put: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[object] = []
+    monkeypatch.setattr(knobs, "put", sent.append)
+    rotating_pairs._pick("s", value)
+    rotating_pairs._pick("t", value)
+    assert sent == ([] if put is None else [{"s": put}])

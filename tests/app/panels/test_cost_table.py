@@ -1,0 +1,107 @@
+"""The Cost panel: its rows, totals and notes say what is counted, what was measured, and how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import ncd
+from ncd.app.panels.walk import cost_table
+from ncd.app.panels.walk.cost_table import Measured
+from ncd.circuit.costs import COUNTED
+from ncd.language.number_formats import Formats
+from ncd.run.run_memory import Peak
+from ncd.site import markup
+from tests.app.panels.views import CELL, inside, scene, tags, text
+
+HERE = scene("multi-head-attention", h=2, k=3, m=4, y=2, x=3)
+IDS = [op.node for op in HERE.cost.ops]
+MEASURED = Measured({id: 1.0 + n for n, id in enumerate(IDS)}, 3, Peak(5000, 7000, "a ruler"))
+
+
+def table(html: str, at: int = 0) -> list[list[str]]:
+    rows = inside(inside(html, "table")[at], "tr")
+    return [[text(inner) for _, inner in CELL.findall(row)] for row in rows]
+
+
+@pytest.mark.parametrize("found", [None, MEASURED])
+def test_a_row_for_each_op_and_the_totals(found: Measured | None) -> None:
+    html = cost_table.html(HERE, found)
+    head, *rows, foot = table(html)
+    assert tuple(head) == cost_table.HEAD
+    seconds = {id: f"{n + 1} s" if found else "–" for n, id in enumerate(IDS)}
+    assert rows == [
+        [
+            op.label,
+            f"{op.parameters:,}",
+            f"{op.flops:,}",
+            markup.amount(op.bytes, "B"),
+            seconds[op.node],
+        ]
+        for op in HERE.cost.ops
+    ]
+    cost, count = HERE.cost, len(IDS)
+    total = markup.amount(count * (count + 1) / 2, "s") if found else "–"
+    amounts = f"{cost.parameters:,}", f"{cost.flops:,}", markup.amount(cost.bytes, "B")
+    assert foot == ["Total", *amounts, total]
+    picks = [own["data-select"] for own in tags(html, "tr") if "data-select" in own]
+    assert picks == IDS
+    notes = text(html.rpartition("</table>")[2])
+    assert COUNTED in notes and ("It was not run" in notes) == (found is None)
+    if found:
+        assert "medians of 3 runs on cpu" in notes and "(a ruler)" in notes
+        assert "5 kB measured forward" in notes and "7 kB measured with the backward" in notes
+
+
+def test_the_formats_stand_before_the_table() -> None:
+    formats = Formats(weights="int8", activations="bfloat16", cache="int8", cached=("K", "V"))
+    short = replace(HERE, formats=formats)
+    rows = table(cost_table.html(short, None))
+    assert [row[:2] for row in rows[1:]] == [
+        ["Weights", "int8"],
+        ["Arrays that ops make", "bfloat16"],
+        ["Cache of a token", "int8"],
+    ]
+    cost, plain = short.cost, ncd.cost(HERE.term, Formats(cached=("K", "V")))
+    amounts = [
+        (cost.weight_bytes, plain.weight_bytes),
+        (cost.bytes, plain.bytes),
+        (cost.cache_bytes, plain.cache_bytes),
+    ]
+    assert [row[2:] for row in rows[1:]] == [
+        [markup.amount(n, "B") for n in own] for own in amounts
+    ]
+    assert all(now < before for now, before in amounts)
+    html = cost_table.html(short, None)
+    assert len(inside(html, "table")) == 2 and table(html, 1)[-1][0] == "Total"
+    uncached = replace(HERE, formats=Formats(weights="int8"))
+    assert len(table(cost_table.html(uncached, None))) == 3
+
+
+def test_outputs_are_compared_with_those_in_float32() -> None:
+    short = replace(HERE, formats=Formats(weights="int8"))
+    (got,), (plain,) = short.trace.outputs, HERE.trace.outputs
+    off, largest = cost_table._off(short)
+    assert off == float((got - plain).abs().max()) > 0
+    assert largest == float(plain.abs().max())
+    assert f"{100 * off / largest:.2g} % of the largest" in cost_table.html(short, None)
+    assert cost_table._off(HERE) == (0, largest)
+
+
+def test_the_chart_has_the_costliest_ops_first() -> None:
+    figure = cost_table.chart(HERE, MEASURED)
+    ops = sorted(HERE.cost.ops, key=lambda op: -op.flops)
+    flops, times = figure.data
+    assert flops.x == pytest.approx([op.flops / HERE.cost.flops for op in ops])
+    whole = sum(MEASURED.seconds.values())
+    assert times.x == pytest.approx([MEASURED.seconds[op.node] / whole for op in ops])
+    assert len(cost_table.chart(HERE, None).data) == 1
+    assert len(cost_table.chart(HERE, replace(MEASURED, seconds=dict.fromkeys(IDS, 0.0))).data) == 1
+
+
+@pytest.mark.parametrize(("dtype", "asks"), [(torch.float32, True), (torch.int64, False)])
+def test_numbers_are_asked_for_gradients(dtype: torch.dtype, asks: bool) -> None:
+    own = torch.zeros(2, dtype=dtype)
+    assert cost_table._asking(own).requires_grad == asks and not own.requires_grad

@@ -1,0 +1,165 @@
+"""The Compare panel: what its buttons pin, and what is told of two settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from unittest.mock import patch
+
+import pytest
+import streamlit as st
+
+import ncd
+from ncd.app.panels.walk import compare
+from ncd.app.scene import pin
+from ncd.app.scene.pin import VIEW, VIEWS, Pin
+from ncd.app.state import knobs
+from ncd.language.number_formats import Formats
+from tests.app.panels.views import scene, tags, text
+
+MHA = ncd.catalogue["multi-head-attention"]
+GROUPED = ncd.catalogue["grouped-queries"]
+NOW = {"h": 2, "k": 8}
+
+
+def picked(button: str, held: Pin | None = None) -> tuple[list[object], dict[str, object]]:
+    """What is pinned and set by a button, on a page at ``NOW`` and seed 5."""
+    done: list[object] = []
+    session: dict[str, object] = {}
+    with (
+        patch.object(st, "session_state", session),
+        patch.object(knobs, "settings", lambda entry: MHA.settings(NOW)),
+        patch.object(knobs, "seed", lambda: 5),
+        patch.object(knobs, "put", lambda said: done.append(said)),
+        patch.object(pin, "put", lambda entry, own: done.append(own)),
+    ):
+        compare._pick(MHA, held, button)
+    return done, session
+
+
+HELD = Pin(MHA.settings({"h": 3}), 7)
+OTHER = Pin(GROUPED.settings({}), 7, GROUPED)
+ALIKE = compare.in_line(MHA, MHA.settings(NOW), GROUPED)
+
+
+@pytest.mark.parametrize(
+    ("button", "held", "done"),
+    [
+        ("pin", None, [Pin(MHA.settings(NOW), 5)]),
+        ("pin", HELD, [Pin(MHA.settings(NOW), 5)]),
+        ("unpin", HELD, [None]),
+        ("system=grouped-queries", None, [Pin(ALIKE, 5, GROUPED)]),
+        ("system=multi-head-attention", None, []),
+        ("system=nothing", None, []),
+        ("preset=nothing", None, []),
+        ("alike", OTHER, [Pin(ALIKE, 7, GROUPED)]),
+        ("alike", HELD, []),
+        ("alike", None, []),
+        ("swap", HELD, [{**MHA.settings({"h": 3}), "seed": 7}, Pin(MHA.settings(NOW), 5)]),
+        ("swap", OTHER, []),
+        ("swap", None, []),
+    ],
+)
+def test_a_button_pins_what_it_says(button: str, held: Pin | None, done: list[object]) -> None:
+    assert picked(button, held)[0] == done
+
+
+def test_views_and_published_settings_are_chosen_by_name() -> None:
+    for view in VIEWS:
+        assert picked(f"view={view}") == ([], {VIEW: view})
+    assert VIEW not in picked("view=nothing")[1]
+    bert = ncd.catalogue["bert"]
+    preset = bert.presets[0]
+    done: list[Pin] = []
+    with (
+        patch.object(knobs, "settings", lambda entry: bert.settings({})),
+        patch.object(knobs, "seed", lambda: 5),
+        patch.object(pin, "put", lambda entry, own: done.append(own)),
+    ):
+        compare._pick(bert, None, f"preset={preset.name}")
+    assert done == [Pin(bert.settings(preset.knobs), 5)]
+
+
+def buttons(held: Pin | None, view: str = "diagrams") -> dict[str, str | None]:
+    with (
+        patch.object(st, "session_state", {VIEW: view}),
+        patch.object(knobs, "settings", lambda entry: MHA.settings(NOW)),
+    ):
+        html = compare._acts(MHA, held)
+    return {own["data-pick"]: own.get("aria-pressed") for own in tags(html, "button")}
+
+
+def test_buttons_are_those_that_make_sense() -> None:
+    assert set(buttons(None)) == {"pin"}
+    views = {f"view={view}" for view in VIEWS}
+    assert set(buttons(HELD)) == {*views, "pin", "swap", "unpin"}
+    assert set(buttons(OTHER)) == {*views, "pin", "alike", "unpin"}
+    assert set(buttons(Pin(ALIKE, 7, GROUPED))) == {*views, "pin", "unpin"}
+    pressed = {pick for pick, on in buttons(HELD, "cost").items() if on == "true"}
+    assert pressed == {"view=cost"}
+    with patch.object(st, "session_state", {VIEW: "nothing"}):
+        assert compare._view() == VIEWS[0]
+    options = [own["value"] for own in tags(compare._others(MHA), "option")]
+    assert "multi-head-attention" not in options and "grouped-queries" in options
+    assert len(options) == len(ncd.catalogue)  # and "Pin another system"
+    assert compare._published(MHA) == "" or MHA.presets
+
+
+def test_settings_that_differ_are_told_and_no_others() -> None:
+    one, two = scene("multi-head-attention", h=2), scene("multi-head-attention", h=3, seed=4)
+    assert {name: text(said) for name, said in compare._settings(one, two).items()} == {
+        "h": "2 → 3",
+        "seed": "0 → 4",
+    }
+    same = scene("multi-head-attention", h=2)
+    assert text(compare._told(one, same)) == "Both are alike. Move a knob, and see what changes."
+    told = compare._told(one, two)
+    assert "2 → 3" in text(told) and "has this page’s sizes" not in told
+    other = scene("grouped-queries")
+    facts = {name: text(said) for name, said in compare._settings(one, other).items()}
+    assert facts["System"] == f"{one.entry.title} → {other.entry.title}"
+    assert all("–" in said or "→" in said for said in facts.values())
+    assert compare._becomes("a<", "a<") == "a&lt;"
+
+
+def test_a_pinned_system_says_which_sizes_it_shares() -> None:
+    page = scene("multi-head-attention", h=2, k=8)
+    alike = compare.in_line(page.entry, page.settings, GROUPED)
+    shared = scene("grouped-queries", **alike)
+    said = text(compare._in_line(shared, page))
+    changed = [k for k in GROUPED.knobs if alike[k.name] != k.default]
+    assert said.startswith(f"{GROUPED.title} has this page’s sizes: ") and "other sizes" not in said
+    for knob in changed:
+        assert (
+            f"= {pin.worded(knob, alike[knob.name])}, not {pin.worded(knob, knob.default)}" in said
+        )
+    apart = scene("grouped-queries", **{**alike, "k": alike["k"] * 2})
+    told = text(compare._in_line(apart, page))
+    assert f"is at other sizes: k = {alike['k'] * 2}, not {alike['k']}." in told
+    assert compare._in_line(page, page) == ""
+
+
+def test_the_cache_of_a_token_is_compared_where_both_keep_one() -> None:
+    one, two = scene("grouped-queries", g=4, q=1), scene("grouped-queries", g=2, q=2)
+    k = one.settings["k"]
+    ((name, said),) = compare._cache(one, two).items()
+    assert name == "Cache of a token, bfloat16"
+    assert text(said).startswith(f"{2 * 4 * k * 2:,} B → {2 * 2 * k * 2:,} B")
+    assert compare._cache(one, one) == {}
+    assert compare._cache(scene("lora"), one) == {}
+    small = replace(two, formats=Formats(cache="int8"))
+    ((name, said),) = compare._cache(one, small).items()
+    assert name == "Cache of a token, int8"
+    assert text(said).startswith(f"{2 * 4 * k:,} B → {2 * 2 * k:,} B")
+
+
+def test_sources_are_compared_line_by_line() -> None:
+    one, two = scene("lora", r=2), scene("lora", r=3)
+    same = compare._source(one, one, None)  # type: ignore[arg-type]
+    assert "the same, letter by letter" in same
+    assert "letter by letter" not in compare._source(one, two, None)  # type: ignore[arg-type]
+
+
+def test_nothing_is_pinned_at_first() -> None:
+    told = text(compare._begin(MHA))
+    first, second = (knobs.label(knob.name) for knob in MHA.knobs[:2])
+    assert f"then move a knob such as {first} or {second}, or go to another page" in told

@@ -1,0 +1,140 @@
+"""Runs take turns: one at a time, in order, and nobody waits for one who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread, get_ident
+
+import pytest
+
+from ncd.app.runtime import scheduler
+from ncd.app.runtime.scheduler import aside, turn
+
+PATIENCE = 10
+
+
+def started(work: Callable[[], None]) -> Thread:
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def queued(work: Callable[[], None]) -> Thread:
+    """Starts it, and returns once it waits for its turn."""
+    before = waiting()
+    thread = started(work)
+    while waiting() == before and thread.is_alive():
+        thread.join(0.001)
+    return thread
+
+
+def waiting() -> int:
+    return sum(map(len, scheduler._lines))
+
+
+def joined(*threads: Thread) -> None:
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def test_they_come_one_after_the_other_in_the_order_in_which_they_asked() -> None:
+    order: list[int] = []
+
+    def work(number: int) -> None:
+        with turn():
+            order.append(number)
+
+    with turn():
+        threads = [queued(lambda n=n: work(n)) for n in range(5)]
+        assert order == []
+    joined(*threads)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_the_rest_of_a_run_waits_for_diagrams_and_delays_none() -> None:
+    order: list[str] = []
+    away, back, begun, end = Event(), Event(), Event(), Event()
+
+    def slow() -> None:
+        with turn():
+            with aside():
+                away.set()
+                back.wait(PATIENCE)
+            order.append("rest")
+            begun.set()
+            end.wait(PATIENCE)
+
+    def diagram(name: str) -> None:
+        with turn():
+            order.append(name)
+
+    first = started(slow)
+    assert away.wait(PATIENCE)
+    joined(started(lambda: diagram("while it is away")))
+    with turn():
+        second = queued(lambda: diagram("before the rest"))
+        before = waiting()
+        back.set()
+        while waiting() == before and first.is_alive():
+            first.join(0.001)
+        assert order == ["while it is away"]
+    assert begun.wait(PATIENCE)
+    joined(second, started(lambda: diagram("while the rest is made")))
+    end.set()
+    joined(first)
+    assert order == ["while it is away", "before the rest", "rest", "while the rest is made"]
+
+
+def test_a_run_whose_visitor_has_moved_on_ends_while_it_waits_and_keeps_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Newer(Exception):
+        """Another run is asked for."""
+
+    moved, order, visitors = Event(), list[str](), list[int]()
+
+    def check() -> None:
+        if moved.is_set() and not order:
+            order.append("moved on")
+            raise Newer
+
+    def stop_check() -> Callable[[], None] | None:
+        return check if get_ident() in visitors else None  # the other has not moved on
+
+    monkeypatch.setattr(scheduler.streamlit_internals, "stop_check", stop_check)
+
+    def visitor() -> None:
+        visitors.append(get_ident())
+        with suppress(Newer), turn():
+            order.append("the older move")
+        with turn():
+            order.append("the newest move")
+
+    def other() -> None:
+        with turn():
+            order.append("who came later")
+
+    with turn():
+        first = queued(visitor)
+        second = queued(other)
+        moved.set()
+        while (not order or waiting() < 2) and first.is_alive():
+            first.join(0.001)
+    joined(first, second)
+    assert order == ["moved on", "the newest move", "who came later"]
+
+
+def test_a_run_that_fails_gives_its_turn_away() -> None:
+    with pytest.raises(ZeroDivisionError), turn(), aside():
+        _ = 1 / 0
+    with turn():
+        pass
+
+
+def test_a_turn_inside_of_a_turn_is_the_same_and_aside_alone_is_nothing() -> None:
+    with aside(), turn(), turn(), aside():
+        assert scheduler._taken == [False, False]
+    assert scheduler._taken == [False, False]
+    assert not waiting()

@@ -1,0 +1,100 @@
+"""The number formats in the session: read, put right, shown and chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from unittest.mock import MagicMock, patch
+
+import pytest
+import streamlit as st
+
+import ncd
+from ncd.app.state.knobs import NOTES
+from ncd.app.state.link_text import Kept
+from ncd.app.state.session_formats import _choose, formats, show, shown
+from ncd.language.number_formats import Formats
+
+ENTRY = ncd.catalogue["multi-head-attention"]
+PLAIN = replace(ENTRY, cached=())
+
+
+@pytest.fixture
+def session() -> Iterator[dict[str, Any]]:
+    state: dict[str, Any] = {}
+    with patch.object(st, "session_state", state):
+        yield state
+
+
+def test_what_cannot_be_read_becomes_float32_with_a_note(session: dict[str, Any]) -> None:
+    assert formats(ENTRY) == Formats(cached=ENTRY.cached) and session == {}
+    session["formats"] = "weights=int8,activations=float32"
+    assert formats(ENTRY).weights == "int8"
+    assert session["formats"] == "weights=int8"
+    session["formats"] = "weights=int3"
+    assert formats(ENTRY).plain
+    assert session["formats"] == "" and "int3" in session[NOTES]["formats"]
+
+
+@pytest.mark.parametrize(("entry", "count"), [(ENTRY, 3), (PLAIN, 2)])
+def test_there_is_a_choice_for_each_kind_of_numbers(
+    entry: ncd.Entry, count: int, session: dict[str, Any]
+) -> None:
+    session["formats"] = "weights=int8,activations=bfloat16"
+    with (
+        patch.object(st, "expander", MagicMock()) as expander,
+        patch.object(st, "selectbox") as box,
+        patch.object(st, "caption") as caption,
+    ):
+        show(entry)
+    assert expander.call_args.args == ("Number formats: weights int8, activations bfloat16",)
+    assert [call.args[0] for call in box.call_args_list] == ["Weights", "Activations", "Cache"][
+        :count
+    ]
+    assert session["format of weights"] == "int8"
+    assert not caption.called
+    assert shown(entry) == {
+        "format of weights": "int8",
+        "format of activations": "bfloat16",
+        "format of cache": "float32",
+    }
+
+
+def test_choices_are_taken_over(session: dict[str, Any]) -> None:
+    session |= {"format of weights": "int4", "format of cache": "float8", NOTES: {"formats": "n"}}
+    _choose()
+    assert session["formats"] == "weights=int4,cache=float8"
+    assert session[NOTES] == {}
+    with (
+        patch.object(st, "expander", MagicMock()) as expander,
+        patch.object(st, "selectbox"),
+        patch.object(st, "caption") as caption,
+    ):
+        session["formats"] = "cache=none"
+        show(ENTRY)
+    assert expander.call_args.args == ("Number formats: float32",)
+    assert caption.called
+
+
+@pytest.mark.parametrize(
+    ("kept", "text", "value"),
+    [
+        (Kept(False), "TRUE", True),
+        (Kept(True), "0", False),
+        (Kept(True), "no", None),
+        (Kept("0"), "7", "7"),
+        (Kept("0"), "9" * 9, "9" * 9),
+        (Kept("0"), "9" * 10, None),
+        (Kept("0"), "x", None),
+        (Kept(4, longest=3), "12345", "123"),
+        (Kept("a", ("a", "b")), "b", "b"),
+        (Kept("a", ("a", "b")), "c", None),
+        (Kept("", longest=3), "abc", "abc"),
+        (Kept("", longest=3), "abcd", None),
+        (Kept("", packed=True), "z.AAAA", None),
+        (Kept("", longest=3, packed=True), "abcd", "abcd"),
+    ],
+)
+def test_a_key_of_the_link_takes_its_own_values(kept: Kept, text: str, value: object) -> None:
+    assert kept.read(text) == value

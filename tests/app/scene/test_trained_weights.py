@@ -1,0 +1,208 @@
+"""The session's training, and the weights that a page has at its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import streamlit as st
+
+import ncd
+from ncd.app.scene import session_weights
+from ncd.app.scene.session_weights import Training, begin, nth, ready, resume, without
+from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.training.trained_weights import Learned
+
+LENET, OTHER = ncd.catalogue["lenet"], ncd.catalogue["lstm"]
+SETTINGS = LENET.settings({})
+
+
+class Run(SimpleNamespace):
+    """A run of the pool, as far as a page looks at it."""
+
+    def __init__(self, **state: Any) -> None:
+        usual = {"over": False, "weights": b"", "failure": "", "stopping": False, "left": False}
+        super().__init__(**{**usual, "looked": 0, "progress": [], "again": 0, "place": 0, **state})
+
+    def look(self) -> None:
+        self.looked += 1
+
+    def leave(self) -> None:
+        self.left = True
+
+
+def going(*runs: Any, seed: int | None = 0) -> Training:
+    run, beside = (*runs, None, None)[:2]
+    return Training("lenet", SETTINGS, seed, run, beside=beside)
+
+
+@pytest.fixture
+def session() -> Iterator[dict[str, Any]]:
+    state: dict[str, Any] = {}
+    with patch.object(st, "session_state", state):
+        yield state
+
+
+def test_a_training_belongs_to_its_system_settings_and_seed(session: dict[str, Any]) -> None:
+    found = going(seed=3)
+    assert found.of(LENET, SETTINGS, 3)
+    assert not found.of(LENET, SETTINGS, 4)
+    assert not found.of(OTHER, SETTINGS, 3)
+    assert not found.of(LENET, {**SETTINGS, "b": 99}, 3)
+    assert going(seed=None).of(LENET, SETTINGS, 4)  # weights from a file
+    assert session_weights.training(LENET, SETTINGS, 3) is None
+    session["training"] = found
+    assert session_weights.training(LENET, SETTINGS, 3) is found
+    assert session_weights.training(LENET, SETTINGS, 4) is None
+
+
+def test_weights_are_taken_over_when_all_runs_have_ended() -> None:
+    assert not going().going and going().runs == ()
+    first, second = Run(weights=b"w", progress=[SimpleNamespace(step=1000)]), Run()
+    found = going(first, second)
+    assert found.runs == (first, second)
+    first.over = True
+    found.look()
+    assert found.going and found.learned is None
+    second.over = True
+    found.look()
+    assert not found.going
+    assert found.learned == Learned(b"w", "trained for 1,000 steps")
+    looked = first.looked
+    found.look()  # once is enough
+    assert first.looked == looked
+    failed = going(Run(over=True))
+    failed.look()
+    assert failed.ended and failed.learned is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "page", "name", "begins", "trained"),
+    [
+        ("1", None, "lenet", True, "1"),
+        ("", None, "lenet", False, ""),
+        ("1", "lenet", "lenet", False, "1"),
+        ("1", "lstm", "lenet", True, "1"),
+        ("1", None, "broadcasting", False, ""),
+    ],
+)
+def test_a_link_resumes_the_run_that_it_names(
+    asked: str, page: str | None, name: str, begins: bool, trained: str, session: dict[str, Any]
+) -> None:
+    entry = ncd.catalogue[name]
+    old = Run()
+    session["trained"] = asked
+    if page:
+        own = ncd.catalogue[page]
+        session["training"] = Training(page, own.settings({}), 0, old)  # type: ignore[arg-type]
+    with patch.object(session_weights, "Run", lambda *_: Run()):
+        resume(entry, entry.settings({}), 0, "cpu")
+    now = session.get("training")
+    assert (now is not None and now.run is not old) == begins
+    assert session["trained"] == trained
+    assert old.left == (begins and page is not None)
+
+
+@pytest.mark.parametrize("state", [{"stopping": True}, {"failure": "of memory"}])
+def test_a_run_that_stops_or_failed_is_not_in_the_link(
+    state: dict[str, Any], session: dict[str, Any]
+) -> None:
+    session["training"] = going(Run(**state))
+    resume(LENET, SETTINGS, 0, "cpu")
+    assert session["trained"] == ""
+    session["training"] = going()  # from a file
+    resume(LENET, SETTINGS, 0, "cpu")
+    assert session["trained"] == ""
+
+
+def test_another_training_stops_the_one_before(session: dict[str, Any]) -> None:
+    first, second = Run(), Run()
+    begin(going(first, second))
+    session["trained"] = "1"
+    begin(going())
+    assert first.left and second.left and session["trained"] == "1"
+    begin(None)
+    assert session["training"] is None and session["trained"] == ""
+
+
+def test_own_training_comes_before_shipped_weights(session: dict[str, Any]) -> None:
+    shipped = session_weights.learned(LENET, SETTINGS, 7, Feed())
+    assert shipped is not None and shipped == ready(LENET, SETTINGS)
+    own = Learned(b"w", "of one's own")
+    session["training"] = Training("lenet", SETTINGS, None, learned=own)
+    assert session_weights.learned(LENET, SETTINGS, 7, Feed()) is own
+    session["training"] = going(Run(over=True, weights=b"v", progress=[SimpleNamespace(step=1)]))
+    found = session_weights.learned(LENET, SETTINGS, 0, Feed())
+    assert found is not None and found.weights == b"v"
+
+
+def test_a_served_modules_weights_fit_where_their_shapes_do() -> None:
+    entry = ncd.catalogue["multi-head-attention"]
+    own = Learned(b"w", "of the module itself")
+    with patch.dict(session_weights.OWN, {entry.name: own}):
+        assert ready(entry, entry.settings({})) is own
+        assert ready(entry, entry.settings({"y": 7})) is own  # positions have no weights
+        assert ready(entry, entry.settings({"h": 7})) is None
+    unet = ncd.catalogue["unet"]
+    with patch.dict(session_weights.OWN, {"unet": own}):
+        assert ready(unet, unet.settings({}) | {"x": 33}) is None  # it cannot be built
+
+
+@pytest.mark.parametrize(
+    ("state", "progress", "told"),
+    [
+        ({}, [], "Getting ready …"),
+        ({}, [1], ""),
+        ({"place": 1}, [], "Waiting for a worker: 1st in the queue."),
+        ({"again": 1}, [], "Its worker was lost, so it begins again. "),
+        (
+            {"again": 1, "place": 2},
+            [],
+            "Its worker was lost, so it begins again. Waiting for a worker: 2nd in the queue.",
+        ),
+        ({"failure": "no memory"}, [1], "It has failed: no memory"),
+        ({"failure": session_weights.QUIET[0]}, [], "Stopped before its first step."),
+    ],
+)
+def test_what_is_told_of_a_run_without_steps(
+    state: dict[str, Any], progress: list[int], told: str
+) -> None:
+    run: Any = Run(**state)
+    assert without(run, progress) == told
+
+
+def test_ordinal_numbers() -> None:
+    told = {1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 10: "10th", 21: "21st"}
+    teens = {11: "11th", 12: "12th", 13: "13th", 14: "14th", 111: "111th", 101: "101st"}
+    assert {n: nth(n) for n in (*told, *teens)} == {**told, **teens}
+
+
+@pytest.mark.parametrize(
+    ("found", "watched"),
+    [
+        (None, False),
+        (Training("lenet", SETTINGS, 0), False),
+        (Training("lenet", SETTINGS, 0, Run()), True),  # type: ignore[arg-type]
+        (Training("lenet", SETTINGS, 0, Run(), ended=True), False),  # type: ignore[arg-type]
+        (Training("lstm", SETTINGS, 0, Run()), False),  # type: ignore[arg-type]
+    ],
+)
+def test_a_page_waits_for_its_own_run_only(
+    found: Training | None, watched: bool, session: dict[str, Any]
+) -> None:
+    session["training"] = found
+    with patch.object(session_weights, "_watch") as watch:
+        session_weights.watch(LENET)
+    assert watch.called == watched
+
+
+def test_weights_are_downloaded_under_the_name_of_their_system() -> None:
+    with patch.object(session_weights.html_panel, "button") as button:
+        session_weights.download(LENET, None)
+        assert not button.called
+        session_weights.download(LENET, Learned(b"w", ""))
+    assert button.call_args.args[1]() == b"w"
+    assert button.call_args.args[2] == "lenet.safetensors"

@@ -1,0 +1,150 @@
+"""What the link of a page chooses, after the panels of all other pages were imported."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from types import ModuleType
+from urllib.parse import parse_qsl
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import ncd
+from ncd.app.page import own_page, page
+from ncd.app.page.page import Panel
+from ncd.app.panels.attention import both_sides
+from ncd.app.panels.images import segmentation, similarity_table
+from ncd.app.scene import own_entry, url
+from ncd.app.state import controls, knobs
+from ncd.app.state.controls import Choice, Control, Place, Range, Switches, Text
+from ncd.installation import bundled
+from ncd.site.entry_page import file
+
+ENTRIES = {entry.name: entry for entry in ncd.catalogue.values()}
+YOURS = own_entry.own_entry(own_entry.SAMPLE)
+TEXTS = ("1", "1.2", "1,2", "all", "some text")  # one of them is valid for any text
+
+
+@cache
+def panels() -> dict[str, tuple[Panel, ...]]:
+    """Returns the panels of every page; all are imported before the first is used."""
+    found: dict[str, tuple[Panel, ...]] = {YOURS.name: (*own_page.PANELS, *page.EVERYWHERE)}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, entry in ENTRIES.items():
+
+            def collect(*, panels: Sequence[Panel], name: str = name, **_: object) -> None:
+                found[name] = (*panels, *page.EVERYWHERE)
+
+            patch.setattr(page, "page", collect)
+            runpy.run_path(str(bundled(file(entry))))
+    return found
+
+
+def opened(name: str, query: str = "") -> AppTest:
+    """A page that reads its link, and shows nothing."""
+
+    def script(name: str) -> None:
+        import streamlit as st
+
+        from ncd.app.scene import url
+        from tests.app.scene import test_url as pages
+
+        entry = pages.ENTRIES.get(name, pages.YOURS)
+        url.take(entry, pages.panels()[name])
+        st.session_state["text of the link"] = url.text()
+        controls = url.controls(pages.panels()[name])
+        st.session_state["values"] = {name: one.value for name, one in controls.items()}
+
+    app = AppTest.from_function(script, args=(name,), default_timeout=60)
+    app.query_params.update(dict(parse_qsl(query)))
+    return app.run()
+
+
+def note(app: AppTest) -> str:
+    return str(app.session_state[knobs.NOTES].get("", ""))
+
+
+def other(control: Control) -> str:
+    """Returns a valid value that is not the default."""
+    every = {
+        Choice: lambda own: own.options,
+        Range: lambda own: map(str, own.numbers),
+        Place: lambda own: "12",
+        Switches: lambda own: ("n1,n2",),
+        Text: lambda own: TEXTS,
+    }[type(control)](control)
+    return next(text for text in every if text != control.default and control.read(text) == text)
+
+
+def modules(name: str) -> Iterator[ModuleType]:
+    """Yields the modules of a page's panels."""
+    for panel in panels()[name]:
+        yield panel if isinstance(panel, ModuleType) else sys.modules[type(panel).__module__]
+
+
+@pytest.mark.parametrize("name", [*ENTRIES, YOURS.name])
+def test_a_link_with_every_key_opens_and_comes_back(name: str) -> None:
+    own = url.controls(panels()[name])
+    asked = {key: other(control) for key, control in own.items()}
+    app = opened(name, "&".join(f"{key}={value}" for key, value in asked.items()))
+    assert not app.exception and not note(app)
+    assert app.session_state["values"] == asked
+    link = dict(parse_qsl(app.session_state["text of the link"].removeprefix("?")))
+    assert link == asked
+
+
+@pytest.mark.parametrize("name", [*ENTRIES, YOURS.name])
+def test_a_page_opens_with_the_defaults_that_its_panels_declare(name: str) -> None:
+    every = [one for panel in panels()[name] for one in getattr(panel, "CONTROLS", ())]
+    assert all(one.read(one.default) == one.default for one in every)
+    app = opened(name)
+    assert app.session_state["text of the link"] == ""
+    assert app.session_state["values"] == {one.name: one.default for one in every}
+
+
+@pytest.mark.parametrize("name", [*ENTRIES, YOURS.name])
+def test_the_keys_of_a_page_are_all_different(name: str) -> None:
+    entry = ENTRIES.get(name, YOURS)
+    own = url.controls(panels()[name])
+    others = url.parameters(entry, ())
+    assert not own.keys() & {*others, *(knob.name for knob in entry.knobs)}
+    for panel in panels()[name]:
+        for control in getattr(panel, "CONTROLS", ()):
+            assert own[control.name] is control  # no other panel of the page says otherwise
+
+
+def test_every_control_that_a_panel_declares_is_listed() -> None:
+    for name in panels():
+        listed = {id(one) for one in url.controls(panels()[name]).values()}
+        for module in modules(name):
+            declared = [one for one in vars(module).values() if isinstance(one, Control)]
+            assert all(id(one) in listed for one in declared), (name, module.__name__)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("multi-head-attention", "warmth=3"), ("lstm", "masked=1"), ("vae", "gate=1")]
+)
+def test_a_page_does_not_know_the_keys_of_others(name: str, key: str) -> None:
+    said = f"The link has {key}, which this page does not know."
+    assert note(opened(name, key)) == said
+
+
+def test_a_knob_may_have_the_name_of_another_pages_control() -> None:
+    app = opened("delta-rule", "gate=true")
+    assert app.session_state["gate"] and not note(app)
+    found = own_entry.own('Id("~y:5 gate:8") >> Linear("gate -> k:3", "W")')
+    assert own_page._checked(found) is found
+
+
+def test_pages_with_one_key_have_defaults_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, object] = {}
+    monkeypatch.setattr(controls.st, "session_state", state)
+    masked, picture = both_sides.MASKED, segmentation.PICKED
+    assert masked.name == picture.name
+    assert masked.among(9, 6) == 6 and picture.among(9) == 0
+    state["masked"] = "0"
+    assert masked.among(9, 6) == 0 and masked.value != masked.default
+    assert similarity_table.SCALES[similarity_table.WARMTH.number] == 14

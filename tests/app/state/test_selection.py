@@ -1,0 +1,115 @@
+"""What is selected on a page: ids, axes and folded blocks that it has, and a width."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from unittest.mock import patch
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+import ncd
+from ncd.app.state import selection
+
+ENTRY = ncd.catalogue["encoder-block"]
+CIRCUIT = ncd.elaborate(ENTRY.build())
+
+
+def test_what_can_be_selected() -> None:
+    known = selection.known(CIRCUIT)
+    assert {cell.id for cell in CIRCUIT.cells} <= known
+    assert {"s" + cell.id[1:] for cell in CIRCUIT.cells} <= known
+    assert {fence.id for fence in CIRCUIT.fences} <= known
+    assert set(CIRCUIT.values) <= known
+    assert not {"n9999", "s9999", "f9999", "v9999", ""} & known
+
+
+def test_folded_blocks_are_those_that_a_circuit_has() -> None:
+    ids = sorted(fence.id for fence in CIRCUIT.fences)[:2]
+    assert selection.folded(CIRCUIT, ",".join(ids)) == frozenset(ids)
+    assert selection.folded(CIRCUIT, f"{ids[0]},f9999") == frozenset(ids[:1])
+    assert selection.folded(CIRCUIT, "none") == frozenset()
+    assert selection.folded(CIRCUIT, "f9999") == selection.folded(CIRCUIT, "auto") == "auto"
+
+
+def test_four_axes_have_colours() -> None:
+    names = list(dict.fromkeys(axis.name for axis in CIRCUIT.axes))[:5]
+    assert len(names) == 5
+    assert selection.known_axes(CIRCUIT, ENTRY, ",".join(names)) == ",".join(names[:4])
+    text = f",{names[0]},,nothing"
+    assert selection.known_axes(CIRCUIT, ENTRY, text) == f",{names[0]}"
+
+
+@pytest.mark.parametrize("width", selection.WIDTHS)
+def test_a_width_is_one_of_those_that_are_drawn(width: int) -> None:
+    assert selection.fitting(str(width)) == width
+    assert selection.fitting(str(width + 1)) == max(selection.WIDTHS)
+
+
+def page() -> None:
+    """Clicks as the session says, and shows what is selected then."""
+    import streamlit as st
+
+    from ncd.app.state import selection
+
+    if (wish := st.session_state.get("wish")) is not None:
+        del st.session_state["wish"]
+        selection.heed(wish)
+    st.text(repr([st.session_state.get(k) for k in ("select", "panel", "axes")]))
+
+
+@pytest.mark.parametrize(
+    ("before", "wish", "after"),
+    [
+        ({}, {"id": "n1"}, ["n1", None, None]),
+        ({"select": "n1"}, {"id": "n1"}, ["", None, None]),
+        ({"select": "n2"}, {"id": "n1"}, ["n1", None, None]),
+        ({}, {"id": "n1", "open": True}, ["n1", "Values", None]),
+        ({"panel": "Cost"}, {"id": "n1", "open": False}, ["n1", "Cost", None]),
+        ({"select": "n1", "panel": "Cost"}, {"id": "n1", "open": True}, ["n1", "Values", None]),
+        ({"select": "n1", "panel": "Values"}, {"id": "n1", "open": True}, ["", "Values", None]),
+        ({"quiz": "1"}, {"id": "n1", "open": True}, ["n1", None, None]),
+        ({}, {"id": "save-v7"}, ["v7", None, None]),
+        ({}, {"id": "load-v7~"}, ["v7", None, None]),
+        ({}, {"axes": "k,h", "id": 3}, [None, None, "k,h"]),
+        ({"axes": "k"}, {"axes": None}, [None, None, "k"]),
+    ],
+)
+def test_a_click_selects_or_clears_and_may_open_the_card(
+    before: dict[str, str], wish: dict[str, object], after: list[str | None]
+) -> None:
+    app = AppTest.from_function(page)
+    for key, value in before.items():
+        app.session_state[key] = value
+    app.session_state["wish"] = wish
+    app.run()
+    assert not app.exception
+    assert app.text[0].value == repr(after)
+
+
+def test_only_an_id_of_the_circuit_is_selected() -> None:
+    for id, found in (("n1", "n1"), ("n9999", ""), ("", "")):
+        with patch.object(st, "session_state", {"select": id}):
+            assert selection.selected(CIRCUIT) == found
+
+
+@pytest.mark.parametrize(
+    ("chosen", "cookie", "width"),
+    [
+        ("620", "340", 620),
+        ("", "340", 340),
+        (None, "340", 340),
+        (None, "", 1280),
+        ("9", "340", 1280),
+    ],
+)
+def test_the_width_is_the_measured_one_and_first_that_of_the_cookie(
+    chosen: str | None, cookie: str, width: int
+) -> None:
+    cookies = {selection.COOKIE: cookie} if cookie else {}
+    with (
+        patch.object(st, "session_state", {selection.WIDE: chosen}),
+        patch.object(st, "context", SimpleNamespace(cookies=cookies)),
+    ):
+        assert selection.width() == width

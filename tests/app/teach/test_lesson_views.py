@@ -1,0 +1,56 @@
+"""Every view of every lesson is an address that its page understands, with questions to answer."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+import pytest
+
+import ncd
+from ncd.app.scene import url
+from ncd.app.state import selection
+from ncd.app.state.link_text import Kept
+from ncd.systems.catalogue_entry import Entry
+from ncd.systems.lessons.computed_questions import question
+from ncd.systems.lessons.lesson import lesson_of, written
+from tests.app.scene.test_url import panels
+
+ENTRIES = list(ncd.catalogue.values())
+TAUGHT = (
+    *("multi-head-attention", "scaled-dot-product-attention", "encoder-block", "batch-norm"),
+    *("decoder-only-block", "unet", "residual-block", "lenet", "broadcasting", "gat", "llama"),
+    *("einsum-attention", "lstm", "mixture-of-experts"),
+)
+
+
+@pytest.mark.catalogue
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_view_of_every_lesson(entry: Entry) -> None:
+    views = lesson_of(entry).views
+    assert 2 <= len(views) <= 10 and views[0].query == ""
+    assert all(view.says for view in views[1:])
+    kept = url.parameters(entry, panels()[entry.name]) | {"with": Kept("", ("panel",))}
+    knobs = {knob.name: knob for knob in entry.knobs}
+    questions = 0
+    for view in views:
+        assert view.page == entry.name
+        said = dict(parse_qsl(view.query, strict_parsing=bool(view.query)))
+        for name, text in said.items():
+            assert name in kept and kept[name].read(text) is not None, (name, text)
+        settings = entry.settings({name: int(said[name]) for name in said if name in knobs})
+        circuit = ncd.elaborate(entry.build(**settings))
+        assert said.get("select", "n0") in selection.known(circuit), view
+        if "ask" in said:
+            found = question(entry, settings, said["ask"])
+            assert found is not None, said["ask"]
+            assert found.answers[found.right] is not None
+            questions += 1
+    assert questions or len(circuit.cells) < 3
+
+
+def test_the_most_taught_systems_have_written_lessons() -> None:
+    assert set(written()) == set(TAUGHT)
+    for lesson in written().values():
+        assert lesson.views[0].says
+        asks = [i for i, view in enumerate(lesson.views) if "ask=" in view.query]
+        assert len(asks) >= 2 and max(asks) < len(lesson.views) - 1  # each is followed by a view

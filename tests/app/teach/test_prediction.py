@@ -1,0 +1,101 @@
+"""A question below the diagram: its answers before and after one is chosen, and what is hidden."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+
+from ncd.app.scene import url
+from ncd.app.state import selection
+from ncd.app.teach.lesson_view import (
+    CHOSEN,
+    SHOW,
+    _choose,
+    _chosen,
+    _html,
+    asked,
+    reveal,
+    with_question,
+)
+from ncd.language.axes import Array, Axis
+from ncd.systems.lessons.computed_questions import Question, question
+from tests.app.panels.views import inside, scene, tags, text
+
+FOUND = Question(
+    "What <is> it?",
+    (Array((Axis("y", 3), Axis("m", 4))), Axis("k", 2), "<b>none</b>"),
+    1,
+    "Because of k & y.",
+)
+
+
+def test_answers_are_buttons_until_one_is_chosen() -> None:
+    html = _html(FOUND, "")
+    buttons = tags(html, "button")
+    assert [own["data-pick"] for own in buttons] == ["0", "1", "2", "show"]
+    labels = [text(own) for own in inside(html, "button")]
+    assert labels == ["A y 3 · m 4", "B k", "C <b>none</b>", "Show the answer"]
+    assert "✓" not in html and "Because" not in html and "right" not in html
+    assert text(inside(html, "p")[0]) == "What <is> it?"
+    room = inside(html, "p")[1]
+    words = text("No: it is B. Because of k & y.")
+    assert len(words) <= len(room.replace("nnnn ", "nnnnn")) <= len(words) + 12
+    assert set(room.split()) == {"nnnn"}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kinds", "said"),
+    [
+        ("1", ["other", "right", "other"], "Right."),
+        ("0", ["wrong", "right", "other"], "No: it is B."),
+        ("show", ["other", "right", "other"], "It is B."),
+    ],
+)
+def test_a_chosen_answer_is_marked_and_the_right_one(
+    chosen: str, kinds: list[str], said: str
+) -> None:
+    html = _html(FOUND, chosen)
+    assert not tags(html, "button")
+    found = [
+        own["class"] for own in tags(html, "span") if own["class"] in ("other", "right", "wrong")
+    ]
+    assert found == kinds
+    marks = {"right": "✓ ", "wrong": "✗ ", "other": ""}
+    for letter, kind in zip("ABC", kinds, strict=True):
+        assert f'<span class="{kind}"><b>{marks[kind]}{letter}</b> ' in html
+    assert text(inside(html, "p")[-1]) == f"{said} Because of k & y."
+
+
+def test_what_is_asked_for_is_selected_and_hidden_until_it_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = scene("multi-head-attention")
+    session: dict[str, object] = {url.STATE: SimpleNamespace(page="here")}
+    monkeypatch.setattr(st, "session_state", session)
+    assert asked(here) is None and with_question(here) is here
+    asks = [
+        ask
+        for value in here.circuit.values.values()
+        for ask in (f"shape:{value.id}",)
+        if question(here.entry, here.settings, ask)
+    ]
+    session[selection.ASK] = asks[0] if asks else "parameters:h=8"
+    found = asked(here)
+    assert found is not None
+    now = with_question(here)
+    if found.about:
+        assert now.selected == now.about == found.about
+        assert (now.veil is not None) == found.hides
+    _choose("2" * 30)
+    assert session[CHOSEN] == (("here", session[selection.ASK]), "2" * 20)
+    reveal()
+    assert _chosen(here) == "2" * 20  # the first answer counts
+    assert with_question(here).veil is None
+    session[selection.QUIZ] = "1"
+    assert asked(here) is None
+    session[selection.ASK] = "other"
+    assert _chosen(here) == ""
+    reveal()
+    assert _chosen(here) == SHOW

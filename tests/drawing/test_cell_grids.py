@@ -1,0 +1,134 @@
+"""Grids of cells beside a diagram: no gaps between cells, rulers of their length, clear labels."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import dist
+
+import pytest
+
+import ncd
+from ncd.drawing.cell_grids import _slots, celled
+from ncd.drawing.elements import style
+from ncd.drawing.elements.primitives import Box, Extra, Outline, Text
+
+CELL, THICK, TICK = style.CELL, style.RULER, style.RULER_TICK
+
+
+def grids(term: ncd.Term) -> list[Extra]:
+    circuit = ncd.elaborate(term)
+    return [extra for extra in celled(ncd.draw(term), circuit).extras if extra.kind == "cells"]
+
+
+def boxes(grid: Extra, cells: bool) -> list[Box]:
+    """The boxes of its cells, or of its rulers and ticks."""
+    kinds = ("touch", "neutral") if cells else ("ink",)
+    items = [i for i in grid.items if isinstance(i, Outline) and i.paint in kinds]
+    return [Box.of(p for curve in item.path for p in curve) for item in items]
+
+
+def approx(*numbers: float) -> object:
+    return pytest.approx(numbers, abs=1e-6)
+
+
+def test_a_matrix_has_its_cells_its_rulers_and_its_labels() -> None:
+    left, *_ = grids(ncd.Id("y:3 m:5"))
+    cells = boxes(left, cells=True)
+    whole = Box.around(cells)
+    assert len(cells) == 15
+    for n, cell in enumerate(cells):
+        r, c = divmod(n, 5)
+        x, y = whole.x0 + c * CELL, whole.y0 + r * CELL
+        assert tuple(cell) == approx(x, y, x + CELL, y + CELL)
+    half, tick = THICK / 2, TICK / 2
+    across, end, down, foot = boxes(left, cells=False)
+    x0, y0, x1, y1 = whole
+    assert tuple(across) == approx(x0 - half, y0 - half, x1 + half, y0 + half)
+    assert tuple(end) == approx(x1 - half, y0 - tick, x1 + half, y0 + tick)
+    assert tuple(down) == approx(x0 - half, y0 - half, x0 + half, y1 + half)
+    assert tuple(foot) == approx(x0 - tick, y1 - half, x0 + tick, y1 + half)
+    m, y = (item for item in left.items if isinstance(item, Text))
+    assert (m.label.words, y.label.words) == ("m", "y")
+    assert (m.box.x0 + m.box.x1) / 2 == pytest.approx((x0 + x1) / 2)
+    assert m.box.y1 == pytest.approx(y0 - tick - style.RULER_TEXT)
+    assert (y.at.y - y.label.ascent / 2) == pytest.approx((y0 + y1) / 2)
+    assert y.at.x + y.label.width == pytest.approx(x0 - half - style.RULER_TEXT)
+
+
+def test_the_label_of_an_output_is_at_its_right() -> None:
+    _, right, _ = grids(ncd.Id("y:3 m:5"))
+    whole = Box.around(boxes(right, cells=True))
+    _, y = (item for item in right.items if isinstance(item, Text))
+    assert y.at.x == pytest.approx(whole.x1 + style.RULER_TEXT)
+
+
+def test_slabs_of_three_axes_lie_behind_each_other() -> None:
+    for size, drawn in ((3, 3), (4, 4), (9, 4)):
+        left, right, _ = grids(ncd.Id(f"h:{size} y:2 m:3"))
+        cells = boxes(left, cells=True)
+        assert len(cells) == drawn * 6
+        step = style.SLAB[0]
+        corners = [(cells[6 * n].x0, cells[6 * n].y0) for n in range(drawn)]
+        front = corners[-1]  # the one in front is painted last
+        assert corners == [
+            approx(front[0] + step * n, front[1] - step * n) for n in reversed(range(drawn))
+        ]
+        shift = step * (drawn - 1)
+        m, y, h = (item for item in left.items if isinstance(item, Text))
+        whole = Box.around(cells[-6:])
+        assert m.box.y1 == pytest.approx(whole.y0 - TICK / 2 - shift - style.RULER_TEXT)
+        assert (h.label.words, h.at.y) == ("h", pytest.approx(whole.y0 - shift / 2))
+        assert h.at.x + h.label.width == pytest.approx(whole.x0 - style.RULER_TEXT)
+        assert y.at.x + y.label.width < whole.x0
+        _, own, _ = (item for item in right.items if isinstance(item, Text))
+        last = Box.around(boxes(right, cells=True)[-6:])
+        assert own.at.x == pytest.approx(last.x1 + shift + style.RULER_TEXT)
+
+
+def test_grids_of_several_arrays_do_not_meet_each_other_or_the_wires() -> None:
+    term = ncd.Id("y:3 m:2") @ ncd.Id("h:4 x:2 k:3") @ ncd.Id("m:7") @ ncd.Id("")
+    drawing = celled(ncd.draw(term), ncd.elaborate(term))
+    found = [extra.box for extra in drawing.extras if extra.kind == "cells"]
+    wires = Box.of(p for wire in drawing.wires for curve in wire.path for p in curve)
+    assert not any(a.meets(b) for a, b in combinations(found, 2))
+    assert not any(box.meets(wires) for box in found)
+    assert all(drawing.box.x0 < b.x0 and b.x1 < drawing.box.x1 for b in found)
+
+
+@pytest.mark.parametrize(
+    ("size", "at", "places"),
+    [
+        (8, None, [*range(8)]),
+        (9, None, [*range(6), None, 8]),
+        (20, 5, [*range(3, 9), None, 19]),
+        (20, 1, [*range(6), None, 19]),
+        (20, 13, [*range(11, 17), None, 19]),
+        (20, 14, [*range(12, 20)]),
+        (20, 18, [*range(12, 20)]),
+    ],
+)
+def test_of_a_long_axis_the_places_around_the_index_and_the_last_are_drawn(
+    size: int, at: int | None, places: list[int | None]
+) -> None:
+    assert _slots(size, at) == places
+
+
+@pytest.mark.parametrize(("size", "at"), [(4, 2), (20, 1), (20, 19), (20, 18)])
+def test_what_an_index_takes_is_blue_and_the_arrow_comes_from_it(size: int, at: int) -> None:
+    term = ncd.Index(f"a:{size} b:3", a=at)
+    left, right, arrow = grids(term)
+    blue = [
+        Box.of(p for c in item.path for p in c)
+        for item in left.items
+        if isinstance(item, Outline) and item.paint == "touch"
+    ]
+    cells = boxes(left, cells=True)
+    row = _slots(size, at).index(at)
+    assert len(blue) == 3
+    assert {round((b.y0 - cells[0].y0) / CELL) for b in blue} == {row}
+    shaft = next(item for item in arrow.items if isinstance(item, Outline))
+    path = [p for curve in shaft.path for p in curve]
+    start = Box.around(cells).x1 + THICK, Box.around(blue).y1
+    assert min(dist(p, start) for p in path) <= style.TOUCH_WAY / 2 + 1e-6
+    assert min(x for x, _ in path) >= start[0] - style.TOUCH_WAY
+    assert max(x for x, _ in path) < Box.around(boxes(right, cells=True)).x0

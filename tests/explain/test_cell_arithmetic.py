@@ -1,0 +1,242 @@
+"""One number at a time: what the arithmetic says it is made of gives what torch gave."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import ncd
+from ncd.explain.attention_row import Row, row
+from ncd.explain.cell_arithmetic import (
+    Chosen,
+    Each,
+    Made,
+    Normed,
+    Products,
+    Same,
+    Share,
+    made,
+    place,
+)
+from ncd.language.axes import Type
+from ncd.language.op import Sample, Site
+from ncd.language.terms import Id, Then
+from ncd.language.torch_code import Arg, Const, Expr, Method, call
+from ncd.ops import CATALOGUE, BatchNorm, Conv, ConvTranspose, Einsum, Elementwise, Group
+from ncd.run.module import CircuitModule, Trace
+from ncd.systems.catalogue_entry import Entry
+
+CLOSE = 1e-6
+SAMPLES = [sample for op in CATALOGUE for sample in op.samples()]
+TOLD = {  # the ops whose arithmetic is told, and as what
+    "Add": Each,
+    "BatchNorm": Normed,
+    "CausalMask": Each,
+    "Conv": Products,
+    "ConvTranspose": Products,
+    "Einsum": Products,
+    "Elementwise": Each,
+    "Inner": Products,
+    "LayerNorm": Normed,
+    "Linear": Products,
+    "Map": Each,
+    "MaxPool": Chosen,
+    "RMSNorm": Normed,
+    "Reduce": Chosen,
+    "Scale": Each,
+    "Softmax": Share,
+}
+HANDED_ON = {"Concat", "Copy", "Cut", "Group", "Index", "Named", "Rename", "Roll", "Split", "Swap"}
+
+
+def traced(term: ncd.Term, seed: int = 1) -> tuple[CircuitModule, Trace]:
+    """A run in 64 bits, with weights that are not as they begin."""
+    module = ncd.compile(term, seed).double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=generator))
+        inputs = ncd.example_inputs(term, seed)
+        real = [x.double() if x.is_floating_point() else x for x in inputs]
+        return module, ncd.trace(module, *real)
+
+
+def some(x: Tensor, most: int = 12) -> list[tuple[int, ...]]:
+    """A few places of a tensor, the first and the last among them."""
+    numbers = {*range(0, x.numel(), max(1, x.numel() // most)), x.numel() - 1}
+    return [tuple(map(int, np.unravel_index(n, x.shape))) for n in sorted(numbers)]
+
+
+def agrees(found: Made) -> bool:
+    """Whether what a number is told to be made of gives the number."""
+    assert found.how is not None
+    value = found.how.value
+    if math.isnan(value):
+        return math.isnan(found.value)
+    return found.value == value or abs(value - found.value) < CLOSE * max(1, abs(value))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: f"{s.op!r} on {s.dom}")
+def test_every_op_says_what_torch_does(sample: Sample) -> None:
+    """Of every output at many places; what only hands numbers on says where they stood."""
+    module, run = traced(Then(Id(Type.parse(sample.dom)), sample.op))
+    (cell,) = [cell for cell in module.circuit.cells if cell.op == sample.op]
+    kind = type(sample.op).__name__
+    for output in cell.outputs:
+        x = run.values[output.id]
+        for index in some(x):
+            found = made(module, run.values, output.id, index)
+            assert found.value == x[index].item() or math.isnan(found.value)
+            if kind in HANDED_ON or str(sample.op.signature) == "i j -> j i":
+                assert found.cell is None and cell in found.through
+                assert float(run.values[found.id][found.index]) == found.value
+            elif kind in TOLD:
+                assert found.cell is cell and isinstance(found.how, TOLD[kind])
+                assert agrees(found)
+            else:
+                assert found.how is None or agrees(found)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Squashed(Elementwise):
+    """An op that calls a function of torch that nothing else here calls."""
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return (call("F.softsign", Method(Arg(0), "clamp_min", (Const(-0.5),))),)
+
+
+def test_a_function_that_is_not_known_is_told_where_an_op_has_no_axes_of_its_own() -> None:
+    module, run = traced(Then(Id(Type.parse("y:3 x:4")), Squashed("abs")))
+    (given,), (out,) = module.circuit.inputs, module.circuit.outputs
+    for index in some(run.values[out.id]):
+        found = made(module, run.values, out.id, index).how
+        assert isinstance(found, Each) and found.numbers == (run.values[given.id][index].item(),)
+        assert found.value == run.values[out.id][index].item()
+
+
+def test_the_terms_of_a_convolution_are_where_its_window_is() -> None:
+    op = Conv("c x -> d:2 x/s", "conv", kernel=3, stride=2)
+    module, run = traced(Then(Id(Type.parse("c:2 x:5x4")), op))
+    (given,), (out,) = module.circuit.inputs, module.circuit.outputs
+    found = made(module, run.values, out.id, (1, 0, 1)).how
+    assert isinstance(found, Products) and found.window == 2
+    assert [list(span.positions) for span in found.spans] == [[0, 1], [-1, 0, 1], [1, 2, 3]]
+    x = run.values[given.id]
+    for i, number in enumerate(found.numbers.tolist()):
+        c, row, column = place(found.spans, i)
+        assert number == (0 if row < 0 else float(x[c, row, column]))
+
+
+def test_the_terms_of_a_transposed_convolution_are_inside_its_input() -> None:
+    """Also at its edges, where the windows of fewer numbers reach."""
+    op = ConvTranspose("c x -> d:1 y", "up", kernel=3, stride=1)
+    module, run = traced(Then(Id(Type.parse("c:1 x:4")), op))
+    (out,) = module.circuit.outputs
+    reached = []
+    for at in range(run.values[out.id].shape[-1]):
+        found = made(module, run.values, out.id, (0, at)).how
+        assert isinstance(found, Products)
+        reached.append(list(found.spans[-1].positions))
+    assert reached == [[0], [0, 1], [0, 1, 2], [1, 2, 3], [2, 3], [3]]
+
+
+def test_batch_norm_after_training_uses_what_it_kept() -> None:
+    module, _ = traced(Then(Id(Type.parse("b:4 c:3")), BatchNorm("b c")))
+    module.eval()
+    module.get_buffer("norm.running_mean").fill_(2.0)
+    with torch.no_grad():
+        run = ncd.trace(module, torch.randn(4, 3, generator=torch.Generator()).double())
+    found = made(module, run.values, module.circuit.outputs[0].id, (1, 2))
+    assert isinstance(found.how, Normed) and found.how.kept and found.how.mean == 2.0
+    assert agrees(found)
+
+
+def test_nothing_is_told_of_more_numbers_than_can_be_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module, run = traced(Then(Id(Type.parse("i:9, i:9")), Einsum("i, i ->")))
+    (out,) = module.circuit.outputs
+    assert isinstance(made(module, run.values, out.id, ()).how, Products)
+    monkeypatch.setattr("ncd.explain.cell_arithmetic.MOST", 8)
+    assert made(module, run.values, out.id, ()).how is None
+
+
+@pytest.mark.few(20)
+@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+def test_every_array_of_every_system(entry: Entry) -> None:
+    """To 1e-6, whichever op has made it, also in loops, scans and both sides of an equation."""
+    module, run = traced(entry.build())
+    for id, x in run.values.items():
+        for index in some(x, 2):
+            found = made(module, run.values, id, index)
+            assert run.values[found.id][found.index].item() == pytest.approx(found.value)
+            if found.how is not None:
+                assert agrees(found), (id, index, found.cell)
+
+
+# --- a row of attention --------------------------------------------------------------------------
+
+
+def rows(name: str, **knobs: int) -> tuple[Trace, list[tuple[Row, tuple[int, ...]]]]:
+    """The row through one place of every softmax of a system."""
+    module, run = traced(ncd.catalogue[name].build(**knobs))
+    cells = [cell for cell in module.circuit.cells if cell.op.role == "softmax"]
+    places = [tuple(min(3, n - 1) for n in run.values[c.outputs[0].id].shape) for c in cells]
+    every = zip(cells, places, strict=True)
+    return run, [(row(module, run.values, cell, at), at) for cell, at in every]
+
+
+ATTENTIONS = [
+    "scaled-dot-product-attention",
+    "multi-head-attention",
+    "recall",
+    "visual-attention",
+    "encoder-block",
+    "decoder-block",
+    "encoder-decoder",
+    "torch-multihead-attention",
+    "merged-qkv",
+    "positional-embedding",
+]
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_a_row_leads_from_query_and_key_to_what_is_mixed(name: str) -> None:
+    run, found = rows(name)
+    assert found
+    for each, at in found:
+        weights = run.values[each.cell.outputs[0].id]
+        assert each.share.value == pytest.approx(float(weights[at]), abs=CLOSE)
+        assert each.score is not None and len(each.score.factors) == 2
+        assert each.score.value == pytest.approx(float(each.steps[0].numbers[each.share.at]))
+        assert torch.equal(each.steps[-1].numbers, each.share.scores)
+        assert len(each.mixed) == 3
+        for mixed in each.mixed:
+            out = run.values[mixed.cell.outputs[0].id]
+            assert torch.isclose(out, torch.tensor(mixed.total.value).double()).any()
+            own = next(f for f in mixed.total.factors if f.source == mixed.weights)
+            powers = each.share.powers
+            assert torch.allclose(own.values, powers / powers.sum())
+
+
+def test_a_mask_is_a_step_and_what_it_hides_gets_nothing() -> None:
+    _, ((found, _),) = rows("torch-multihead-attention", causal=1, pad=1, y=5, x=5)
+    roles = [step.cell.op.role for step in found.steps]
+    assert roles == ["einsum", "scale", "mask", "neutral"]
+    assert found.steps[1].numbers.isfinite().all()
+    hidden = found.share.scores == -math.inf
+    assert hidden.tolist() == [False, False, False, False, True]
+    assert (found.share.powers[hidden] == 0).all()
+
+
+def test_same_is_told_of_places_not_of_numbers() -> None:
+    """Two equal numbers in an array are not taken for one another."""
+    module, run = traced(Then(Id(Type.parse("h:2 k:3")), Group("h k -> d")))
+    run.values[module.circuit.inputs[0].id].fill_(1.0)
+    found = made(module, run.values, module.circuit.outputs[0].id, (4,))
+    assert found.index == (1, 1) and not isinstance(found.how, Same)

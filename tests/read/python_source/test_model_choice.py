@@ -1,0 +1,169 @@
+"""Files that are pasted whole give their model, with usual sizes where they give none."""
+
+from __future__ import annotations
+
+import pytest
+
+import ncd
+from ncd.findings.search import findings
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source.source_reader import read_source
+
+SIZES = """
+class Net(nn.Module):
+    def __init__(self, dim, num_classes, scale=2):
+        super().__init__()
+        self.layer = nn.Linear(dim, num_classes)
+    def forward(self, x):
+        return self.layer(x)
+"""
+SETTINGS = """
+class Net(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.layer = nn.Linear(config.n_embd, config.{})
+    def forward(self, x):
+        return self.layer(x)
+"""
+FIELDS = """
+from dataclasses import dataclass
+@dataclass
+class Args:
+    n_embd: int
+    vocab_size: int = -1  # set later
+"""
+PARTS = """
+from .other import *
+class Part(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layer = nn.Linear(n, 5)
+    def forward(self, x):
+        return self.layer(x)
+class Whole(nn.Module):
+    def __init__(self, one, two):
+        super().__init__()
+        self.one, self.two = one, two
+    def forward(self, src, tgt, src_mask):
+        x = self.one(src) * self.two(tgt)
+        return x if src_mask is None else x.masked_fill(src_mask, 0)
+def make(d_model, n_blocks=2):
+    return Whole(Part(d_model), Part(d_model))
+"""
+TRIAL = """
+def trial():
+    whole = make(8)
+    return whole.two(torch.ones(1, 8))
+trial()
+for i in range(3):
+    pass
+if True:
+    while True: pass
+"""
+ROW = "(torch.randn(1, 64))"
+
+
+@pytest.mark.parametrize(
+    ("source", "drawn", "said"),
+    [
+        (SIZES, "m:64 -> classes:10", f"Net(dim=64, num_classes=10){ROW}"),
+        (
+            SETTINGS.format("vocab_size"),
+            "m:64 -> v:1000",
+            "from types import SimpleNamespace\n"
+            f"Net(config=SimpleNamespace(n_embd=64, vocab_size=1000)){ROW}",
+        ),
+        (
+            FIELDS + SETTINGS.format("vocab_size"),
+            "m:64 -> v:1000",
+            f"Net(config=Args(n_embd=64, vocab_size=1000)){ROW}",
+        ),
+        (
+            PARTS,
+            "m:64 -> classes:5",
+            "make(d_model=64)(torch.randn(1, 64), torch.randn(1, 64), None)",
+        ),
+        (PARTS + TRIAL, "m:8 -> classes:5", ""),
+    ],
+)
+def test_a_model_is_made_with_the_sizes_that_are_usual_for_its_arguments(
+    source: str, drawn: str, said: str
+) -> None:
+    found = read_source(source)
+    assert drawn in repr(found.term)
+    assert found.call.line == said
+    assert (found.note == "") is bool(said)  # a trial stands apart, and is left out
+    if said:
+        again = read_source(f"{source}\n{said}")
+        assert again.term == found.term
+        assert again.call.line == "", "nothing is assumed any more"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            SETTINGS.format("depth_of_it"),
+            "line 5, column 47: config.depth_of_it is not given. "
+            "Try a class with depth_of_it = … for config.",
+        ),
+        (
+            SIZES.replace("nn.Linear(dim", "nn.Linear(dim / 2"),
+            "line 5, column 22: the assumed Net(dim=64, num_classes=10) may not fit: "
+            "TypeError: empty(): argument 'size'",
+        ),
+        (
+            SIZES.replace("dim,", "dim, kind,", 1),
+            "line 2, column 1: Net needs dim, kind, num_classes. "
+            "Try a last line model = Net(dim=64, kind=…, num_classes=10).",
+        ),
+    ],
+)
+def test_what_cannot_be_made_says_what_is_missing(source: str, words: str) -> None:
+    with pytest.raises(TextError) as error:
+        read_source(source)
+    assert str(error.value).startswith(words)
+
+
+TWO = """
+class First(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+    def forward(self, x):
+        return self.layer(x)
+class Second(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 5)
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "parameters"),
+    [("", 25), ("a, b = First(), Second()", 25), ("b, a = Second(), First()", 9)],
+)
+def test_of_several_models_the_last_is_drawn(end: str, parameters: int) -> None:
+    assert ncd.cost(read_source(TWO + end).term).parameters == parameters
+
+
+@pytest.mark.parametrize("last", ["first = net[0]", "loss = nn.CrossEntropyLoss()", "net = net"])
+def test_of_several_modules_the_whole_one_is_drawn_and_no_loss(last: str) -> None:
+    net = "net = nn.Sequential(nn.Linear(8, 4), nn.ReLU())"
+    found = read_source(f"from torch import nn\n{net}\n{last}\n2x8")
+    assert str(found.term).endswith("Elementwise('relu')") and "Linear" in str(found.term)
+
+
+@pytest.mark.parametrize("sizes", ["(8,)", "(8, 1)"])  # a target that fits, and one that does not
+def test_a_model_is_drawn_and_not_its_loss(sizes: str) -> None:
+    text = f"""model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 5))
+criterion = nn.CrossEntropyLoss()
+x = torch.randn(8, 10)
+loss = criterion(model(x), torch.randint(0, 5, {sizes}))
+"""
+    found = read_source(text)
+    assert (found.shapes, found.call.assumed) == (((8, 5),), ())
+    failures = [(each.kind, each.line) for each in findings(text)]
+    assert ("failure", 4) in failures if sizes == "(8, 1)" else "failure" not in dict(failures)

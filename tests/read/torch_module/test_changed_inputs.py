@@ -1,0 +1,61 @@
+"""Modules that change what they are given in place: an import gives their outputs, once."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+from ncd import from_torch
+from tests.read.torch_module.test_from_torch import Called, drawn
+
+
+def added(x: Tensor) -> Tensor:
+    x += 1
+    return x
+
+
+def added_and_scaled(x: Tensor) -> tuple[Tensor, Tensor]:
+    x += 1
+    return x * 2, x
+
+
+CHANGING: dict[str, tuple[nn.Module, int]] = {
+    # a module, and how many outputs it has
+    "a layer": (nn.ReLU(inplace=True), 1),
+    "a function": (Called(lambda x: F.relu(x, inplace=True)), 1),
+    "an assignment": (Called(added), 1),
+    "an assignment among outputs": (Called(added_and_scaled), 2),
+    "one array twice": (Called(lambda x: (x.relu_(), x)), 2),
+    "nothing that is given back": (Called(lambda x: x.add_(1).sum()), 1),
+}
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_an_input_that_is_changed_is_no_output(name: str) -> None:
+    module, count = CHANGING[name]
+    x = drawn(5, 8)
+    before = x.clone()
+    found = from_torch(module, x)
+    assert not found.notes and len(found.term.cod) == count
+    assert found.difference == 0 and torch.equal(x, before)
+    ours, theirs = found.module()(before), module(before.clone())
+    for one, two in zip(tree_leaves(ours), tree_leaves(theirs), strict=True):
+        assert torch.equal(one, two)
+
+
+def test_a_difference_leaves_buffers_as_they_are() -> None:
+    class Counted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("total", torch.zeros(4))
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.total.add_(x.sum(0))
+            return x + self.total
+
+    module = Counted()
+    found = from_torch(module, drawn(2, 4))
+    assert found.difference <= 1e-6 and not module.total.any()

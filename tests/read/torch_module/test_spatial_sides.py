@@ -1,0 +1,100 @@
+"""Calls that take one side of a picture by itself, after a pooling that took both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ncd import from_torch
+from tests.read.torch_module.test_from_torch import drawn
+
+ROWS, COLUMN, KERNEL = drawn(4, 4), drawn(4, 1), drawn(3, 3, 1)
+SIDES: dict[str, Callable[[Tensor], Tensor]] = {
+    "a product over the width": lambda y: y @ ROWS,
+    "a product over the height": lambda y: y.transpose(-1, -2) @ y,
+    "a product in which the height leads": lambda y: y.permute(0, 2, 3, 1) @ y.permute(0, 2, 1, 3),
+    "an einsum over the height": lambda y: torch.einsum("bchw,hk->bckw", y, ROWS),
+    "an einsum in another order": lambda y: torch.einsum("bchw->bhcw", y),
+    "an einsum of each column": lambda y: torch.einsum("bchw,bchk->bwk", y, y),
+    "an einsum over both": lambda y: torch.einsum("bchw,bdhw->bcd", y, y),
+    "a learned map of the width": lambda y: F.linear(y, ROWS, ROWS[0]),
+    "a sum with a column": lambda y: y + COLUMN,
+    "a sum with a mean": lambda y: y - y.mean(-1, keepdim=True),
+    "a sum with both means": lambda y: y.mean(-1)[..., None] * y.mean(-2)[..., None, :] + y,
+    "a sum with its transpose": lambda y: y + y.transpose(-1, -2),
+    "a sum with a learned column": lambda y: y + F.conv1d(y.mean(-1), KERNEL)[..., None],
+    "a norm along the width": lambda y: F.layer_norm(y, (4,)),
+    "a mean square along the width": lambda y: F.rms_norm(y, (4,)),
+    "a softmax along the width": lambda y: y.softmax(-1),
+}
+
+
+class Pooled(nn.Module):
+    """A function of a pooled picture."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(F.max_pool2d(x, 2))
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_one_side_of_a_picture_needs_no_box(name: str) -> None:
+    found = from_torch(Pooled(SIDES[name]), drawn(2, 3, 8, 8))
+    assert not found.boxes and found.difference <= 1e-5
+
+
+def test_a_learned_layer_along_one_side_keeps_its_weights() -> None:
+    found = from_torch(nn.Sequential(nn.MaxPool2d(2), nn.Linear(4, 3)), drawn(2, 3, 8, 8))
+    assert not found.boxes and found.difference <= 1e-6
+    assert [*found.state_dict()] == ["1.weight", "1.bias"]
+
+
+PLACES = (torch.arange(4)[:, None] - torch.arange(4)).abs()
+MEETINGS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "a sum after a product with one side": lambda y, z, w: (
+        z.flatten(2) + torch.einsum("bchw,hc->bchw", y, w).flatten(2)
+    ),
+    "a sum after a sum with one side": lambda y, z, w: (
+        (y + w.T[..., None]).flatten(2) + z.flatten(2)
+    ),
+    "a sum after one side led": lambda y, z, w: (
+        z.flatten(2) + torch.einsum("bchw,hc->bhwc", y, w).flatten(1, 2).transpose(1, 2)
+    ),
+    "a sum with a map of one side": lambda y, z, w: (y @ ROWS).flatten(2) + z.flatten(2),
+    "a list after a sum with one side": lambda y, z, w: torch.cat(
+        ((y + w.T[..., None]).flatten(2), z.flatten(2)), 1
+    ),
+    "a product of both": lambda y, z, w: (
+        torch.einsum("bchw,hc->bchw", y, w).flatten(2) @ z.flatten(2).transpose(1, 2)
+    ),
+    "a sum after distances along one side": lambda y, z, w: (
+        torch.einsum("bchw,hkc->bkhw", y, w[PLACES]).flatten(2) + z.flatten(2)[:, :1]
+    ),
+}
+
+
+class Met(nn.Module):
+    """A function of a picture, of a convolution of it, and of learned rows for its height."""
+
+    def __init__(self, function: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        self.conv = nn.Conv2d(5, 5, 3, padding=1)
+        self.rows = nn.Parameter(drawn(4, 5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x.relu(), self.conv(x), self.rows)
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_positions_in_one_row_meet_those_that_were_used_by_side(name: str) -> None:
+    found = from_torch(Met(MEETINGS[name]), drawn(2, 5, 4, 4))
+    assert not found.boxes and found.difference <= 1e-5
+    assert torch.equal(found.state_dict()["rows"], found.exported.module.rows)

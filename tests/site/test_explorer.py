@@ -1,0 +1,121 @@
+"""The widget's traits: what moves with a size, a selection, a fold."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+import ncd
+from ncd.site.widget import _rows
+
+
+def test_a_size_draws_and_runs_anew() -> None:
+    widget = ncd.explore("multi-head-attention", y=5, x=7)
+    assert (widget.sizes["y"], widget.sizes["h"]) == (5, 4)
+    widget.selected = "n5"  # the softmax, whose first output is shown
+    before = widget.drawing["svg"]
+    module = ncd.run.guard.compile(widget.term)
+    values = ncd.trace(module, *ncd.example_inputs(widget.term)).values
+    weights = values[ncd.elaborate(widget.term).cell("n5").outputs[0].id]
+    want = weights.reshape(-1, *weights.shape[-2:])[0]
+    torch.testing.assert_close(torch.tensor(widget.value["rows"]), want)
+    widget.sizes = widget.sizes | {"y": 6}
+    assert widget.drawing["svg"] != before
+    assert "y 6" in widget.value["title"] and widget.term.dom[0].shape == (6, 128)
+
+
+def test_sizes_that_do_not_fit_leave_the_drawing() -> None:
+    widget = ncd.explore("multi-head-attention")
+    before, term = widget.drawing, widget.term
+    widget.sizes = widget.sizes | {"h": 0}
+    assert widget.told == "h is 0, but it is 1 or more. Try h = 1."
+    assert (widget.drawing, widget.term) == (before, term)
+    widget.sizes = widget.sizes | {"h": 2}
+    assert widget.told == ""
+
+
+def test_blocks_fold_and_unfold() -> None:
+    widget = ncd.explore("multi-head-attention")
+    (id, *_) = (id for id, shut in widget.drawing["folds"].items() if shut == [id])
+    widget.folded = widget.drawing["folds"][id]
+    assert len(widget.drawing["svg"]) < len(ncd.draw(widget.term, "both").svg(fonts=False))
+    assert widget.drawing["folds"][id] == []
+
+
+def test_a_module_is_read_with_its_weights() -> None:
+    net = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+    widget = ncd.explore(net, torch.ones(2, 4))
+    assert widget.title == "Sequential" and set(widget.sizes.values()) == {2, 4, 3}
+    circuit = ncd.elaborate(widget.term)
+    widget.selected = circuit.outputs[0].id
+    found = ncd.example_inputs(widget.term)
+    torch.testing.assert_close(torch.tensor(widget.value["rows"]), net(*found).detach())
+
+
+def test_only_independent_sizes_move() -> None:
+    term = ncd.Axes(k=3, h=2, d="k*h")(ncd.Linear("m:4 -> k h", "Q") >> ncd.Linear("k h -> d", "W"))
+    widget = ncd.explore(term)
+    assert dict(widget.sizes) == {"m": 4, "k": 3, "h": 2, "d": 6}
+    assert [slider["max"] for slider in widget.sliders] == [16, 16, 16, 24]  # four times, or 16
+    (large,) = ncd.explore(ncd.Softmax("x:30")).sliders
+    assert (large["min"], large["value"], large["max"]) == (1, 30, 120)
+    widget.sizes = widget.sizes | {"h": 5}
+    first = ncd.elaborate(widget.term).cells[0].outputs[0].array
+    assert (first.shape, widget.term.cod[0].shape) == ((3, 5), (6,))
+
+
+def test_long_arrays_are_cut() -> None:
+    widget = ncd.explore(ncd.Softmax("x:100"))
+    widget.selected = "v1"
+    assert len(widget.value["rows"][0]) == 64
+    assert widget.value["said"] == "the first 64 rows and columns"
+
+
+def test_without_a_kernel_there_is_a_picture_with_its_description() -> None:
+    widget = ncd.explore("multi-head-attention", h=8)
+    shown = widget._repr_mimebundle_()
+    assert shown and "application/vnd.jupyter.widget-view+json" in shown[0]
+    picture = ncd.draw(widget.term, "both")._repr_mimebundle_()
+    assert shown[0]["text/html"] == picture["text/html"]
+    assert shown[0]["text/plain"] == picture["text/plain"]
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(ncd.UnknownNameError) as error:
+        ncd.explore("multi-head-attention", q=3)
+    assert str(error.value).startswith("explore: there is no size 'q'. Try ")
+    with pytest.raises(ncd.ParseError) as wrong:
+        ncd.explore(3)  # type: ignore[arg-type]
+    assert str(wrong.value) == (
+        'explore: 3 is no name, term or module. Try ncd.explore("multi-head-attention").'
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "shown", "said"),
+    [
+        ((), (1, 1), ""),
+        ((3,), (1, 3), ""),
+        ((2, 3), (2, 3), ""),
+        ((64, 64), (64, 64), ""),
+        ((65, 3), (64, 3), "the first 64 rows and columns"),
+        ((4, 2, 3), (2, 3), "the first of the leading positions"),
+        (
+            (2, 2, 2, 65),
+            (2, 64),
+            "the first of the leading positions; the first 64 rows and columns",
+        ),
+    ],
+)
+def test_an_array_is_told_as_rows(
+    shape: tuple[int, ...], shown: tuple[int, int], said: str
+) -> None:
+    array = torch.arange(float(max(1, math.prod(shape)))).reshape(shape)
+    found = _rows(array)
+    rows = torch.tensor(found["rows"])
+    assert (tuple(rows.shape), found["said"]) == (shown, said)
+    flat = array.reshape(-1, *shape[-2:])[0] if len(shape) > 2 else array.reshape(-1, *shape[-1:])
+    assert rows.equal(flat.reshape(-1, flat.shape[-1])[:64, :64])

@@ -1,0 +1,270 @@
+"""What the sentences of the written lessons claim, computed at the settings of their views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from tests.systems.lessons.facts import Claim, Facts
+
+
+def ones(weights: Tensor, axis: int) -> bool:
+    """Whether the weights are positive and sum to 1 along an axis."""
+    total = weights.sum(axis)
+    return bool((weights >= 0).all()) and torch.allclose(total, torch.ones_like(total))
+
+
+def change(f: Facts, knob: str) -> float:
+    """How many times as large the question makes a size."""
+    return f.then.settings[knob] / f.settings[knob]
+
+
+def softmax_ops(f: Facts) -> int:
+    return len(f.ops("Softmax"))
+
+
+def halved(f: Facts) -> bool:
+    return all(2 * n == m for n, m in zip(f.shape("v_1"), f.shape("u_1"), strict=True))
+
+
+LESSONS: Mapping[str, Mapping[str, Claim]] = {
+    "batch-norm": {
+        "Two norms of one array: the same formula, over other numbers.": lambda f: (
+            len(f.ops()) == 3 and f.ins("batch") == f.ins("layer")
+        ),
+        "The same shape.": lambda f: f.ins("batch") == f.outs("batch") == f.outs("layer"),
+        "Images are now twice as wide and high.": lambda f: change(f, "x") == 2,
+        "Just as many: a scale and a shift belong to a channel, not to a pixel.": lambda f: (
+            f.grows("parameters") == 1
+        ),
+        "And with twice as many channels?": lambda f: change(f, "c") == 2,
+        "Twice as many: two numbers for each channel in each of the norms.": lambda f: (
+            f.grows("parameters") == 2
+            and f.count("parameters", "batch") == f.count("parameters", "layer") == 2 * f.size("c")
+        ),
+    },
+    "broadcasting": {
+        "Map all rows and choose one, or choose one and map it: the numbers are the same.": (
+            lambda f: (
+                torch.equal(f.value("Index"), f.value("Function", 1))
+                or torch.allclose(f.value("Index", 1), f.value("Function", 1))
+            )
+        ),
+    },
+    "decoder-only-block": {
+        "Each query has a row of its own: along which wire do its weights sum to 1?": lambda f: (
+            ones(f.value("Softmax"), 1) and f.answer == "x"
+        ),
+        "After attention each position goes through two linear maps alone.": lambda f: (
+            f.ins("linear1") == ["t m"] and f.outs("linear2") == ["t m"]
+        ),
+        "m features become d, wide enough to tell many cases apart, and m again.": lambda f: (
+            f.size("d") > f.size("m") and f.outs("linear1") == ["t d"]
+        ),
+        "Two layers become four.": lambda f: (f.settings["n"], f.then.settings["n"]) == (2, 4),
+        "Twice as many: every layer has weights of its own, though all are drawn as one.": (
+            lambda f: f.grows("parameters") == 2
+        ),
+    },
+    "einsum-attention": {
+        "Two ways to the same scores: four small steps, or one line of einsum.": lambda f: (
+            [len(f.ops(label)) for label in ("Einsum", "Inner", "Scale")] == [2 + 1, 1, 1 + 1]
+        ),
+        "480 numbers, for a result of 30.": lambda f: (
+            f.lit == ["Einsum"]
+            and f.value("Einsum", 2).numel() == 480
+            and f.value("Inner").numel() == f.value("Einsum", 1).numel() == 30
+        ),
+        "Both sides from the same queries and keys: equal, up to rounding.": lambda f: (
+            torch.allclose(f.value("Inner"), f.value("Einsum", 1), atol=1e-5)
+        ),
+    },
+    "encoder-block": {
+        "Each layer has two parts: attention, where positions exchange something, and a "
+        "feed-forward part, where each works alone.": lambda f: (
+            len(f.ops("norm1")) == len(f.ops("norm2")) == f.settings["n"]
+        ),
+        "Everything else happens at each of them alike.": lambda f: (
+            softmax_ops(f) == f.settings["n"]
+        ),
+        "The same axes as at the beginning, or there would be no sum.": lambda f: (
+            f.lit == ["Add"] and f.ins("Add") == ["t m", "t m"]
+        ),
+        "Which map has the most parameters?": lambda f: f.answer == "Linear linear1",
+        "A map of the feed-forward part, as its inner axis d is wider than m: twice here, four "
+        "times in the paper.": lambda f: (
+            "Linear linear1" in f.lit
+            and f.size("d") == 2 * f.size("m")
+            and f.published("transformer-base", n=1).size("d")
+            == 4 * f.published("transformer-base", n=1).size("m")
+        ),
+        "There this part has two thirds of a layer.": lambda f: (
+            abs(
+                f.published("transformer-base", n=1).share("parameters", "linear1", "linear2") * 3
+                - 2
+            )
+            < 0.01
+        ),
+        "Twice as many words.": lambda f: change(f, "t") == 2,
+        "The linear maps have twice the work, the scores four times.": lambda f: (
+            f.then.grows("flops", "Linear") == 2 and f.then.grows("flops", "scores") == 4
+        ),
+        "A little over twice: at this length the linear maps outweigh the scores.": lambda f: (
+            2 < f.grows("flops") < 2.2 and f.share("flops", "Linear") > 0.9
+        ),
+    },
+    "gat": {
+        "A node n shares the weight 1 among its neighbours u.": lambda f: (
+            ones(f.value("Softmax"), 1) and f.outs("Softmax") == ["n u h"]
+        ),
+        "Where there is no edge the weight is 0: that is the whole difference from attention in a "
+        "text.": lambda f: bool((f.value("Softmax") == 0).any()),
+        "A graph with twice as many nodes.": lambda f: change(f, "n") == 2,
+        "Just as many: the weights know features, not nodes.": lambda f: f.grows("parameters") == 1,
+        "And with twice as many heads?": lambda f: change(f, "h") == 2,
+        "Twice as many: each head has a map and two vectors of its own.": lambda f: (
+            f.grows("parameters") == f.grows("parameters", "W", "a1", "a2") == 2
+        ),
+    },
+    "lenet": {
+        "Two convolutions find small shapes everywhere in a picture.": lambda f: (
+            len(f.ops("Conv")) == 2
+        ),
+        "Two linear maps decide what it shows.": lambda f: len(f.ops("Linear")) == 2,
+        "A window of 5 × 5 slides over 32 × 32 pixels, and never over the edge.": lambda f: (
+            f.shape("x") == (32, 32) and f.count("parameters", "conv1") == 6 * (3 * 5 * 5 + 1)
+        ),
+        "28 places on each side: 32 − 5 + 1.": lambda f: f.shape("u") == (28, 28),
+        "Two convolutions and two poolings later: how many numbers describe the picture?": (
+            lambda f: len(f.ops("Conv")) == len(f.ops("MaxPool")) == 2
+        ),
+        "e·5·5 of them, laid in one row, so that a linear map can read all.": lambda f: (
+            f.lit == ["Group"] and f.size("f") == f.size("e") * 5 * 5
+        ),
+        "Four operations learn.": lambda f: sum(op.parameters > 0 for op in f.cost.ops) == 4,
+        "Which one has the most parameters?": lambda f: f.answer == "Linear linear1",
+        "The first linear map has nearly all of them, and the convolutions do nearly all of the "
+        "work: they reuse their few.": lambda f: (
+            f.lit == ["Linear linear1"]
+            and f.share("parameters", "linear1") > 0.9
+            and f.share("flops", "Conv") > 0.9
+        ),
+    },
+    "llama": {
+        "Twice as many query heads for each head of keys.": lambda f: change(f, "q") == 2,
+        "Far from twice: only the maps of queries and of the result grow.": lambda f: (
+            1 < f.grows("parameters") < 1.3
+            and f.grows("parameters", "q_proj", "o_proj") == 2
+            and f.grows("parameters", "k_proj", "v_proj", "gate_proj") == 1
+        ),
+        "Twice as many words in the vocabulary.": lambda f: change(f, "v") == 2,
+    },
+    "lstm": {
+        "One linear map makes four gates from the word at once.": lambda f: f.answer == "4h",
+        "4h features, cut into four: what to take in, what to keep, what to propose, and what to "
+        "say.": lambda f: f.lit == ["Cut"] and f.outs("Cut") == ["h"] * 4,
+        "The text is twice as long.": lambda f: change(f, "t") == 2,
+        "Just as many: the same weights read every word.": lambda f: f.grows("parameters") == 1,
+        "Where the forget gate is near 1 the memory stays, and near 0 it is erased.": lambda f: (
+            "'$1 * $3 + $2 * $4'" in repr(f.ops("cell")[0].op)
+        ),
+        "The memory is twice as wide.": lambda f: change(f, "h") == 2,
+        "More than twice: the map from memory to memory has twice the features on both of its "
+        "sides.": lambda f: f.grows("parameters") > 2 and 3.5 < f.grows("parameters", "hh") < 4,
+    },
+    "mixture-of-experts": {
+        "The best c are kept, and a softmax shares 1 among them.": lambda f: (
+            f.outs("Top")[0] == "t c" and ones(f.value("Softmax"), 1)
+        ),
+        "Twice as many experts.": lambda f: change(f, "e") == 2,
+        "Twice as many, as each expert has its own.": lambda f: f.then.grows("parameters") == 2,
+        "Hardly more: still c experts compute, and only the router has more to score.": lambda f: (
+            1 < f.grows("flops") < 1.05 and f.grows("flops", "gate") == 2
+        ),
+        "Now four experts for each position instead of two.": lambda f: (
+            (f.settings["c"], f.then.settings["c"]) == (2, 4)
+        ),
+        "Almost twice the work, with not one parameter more.": lambda f: (
+            1.9 < f.grows("flops") < 2 and f.grows("parameters") == 1
+        ),
+    },
+    "multi-head-attention": {
+        "Both bring k and h: which wires are left after the product?": lambda f: (
+            f.ins("scores") == ["y k h", "x k h"] and f.answer == "y x h"
+        ),
+        "h stays on both sides: each head has scores of its own.": lambda f: (
+            f.lit == ["Einsum scores"] and "h" in f.outs("scores")[0]
+        ),
+        "The scores become weights that sum to 1.": lambda f: ones(f.value("Softmax"), 1),
+        "Twice as many heads, each as wide as before.": lambda f: change(f, "h") == 2,
+        "Twice as much.": lambda f: f.grows("parameters") == 2,
+        "A paper keeps k·h equal to m: then more heads are narrower heads, at the same cost.": (
+            lambda f: f.at(h=8, k=8).grows("parameters") == f.at(h=8, k=8).grows("flops", "Q") == 1
+        ),
+    },
+    "residual-block": {
+        "An image takes two ways at once, through three convolutions and through one.": lambda f: (
+            len(f.ops("Conv")) == 4
+        ),
+        "The same axes and sizes that leave the long way: a sum needs both alike.": lambda f: (
+            f.ins("Add") == ["b n_1 x", "b n_1 x"]
+        ),
+        "Now the stride is 2.": lambda f: f.settings["s"] == 2,
+        "Half of each side: both ways take every second place, so that they still fit.": lambda f: (
+            [2 * n for n in f.shape("x/s")] == [*f.shape("x")]
+        ),
+        "Twice as many channels out, and with them a middle that is twice as wide.": lambda f: (
+            f.then.size("n_1") == 2 * f.size("n_1")
+            and f.then.count("parameters", "norm_1") == 2 * f.count("parameters", "norm_1")
+        ),
+        "More than twice: the 3 × 3 convolution in the middle has twice the channels on both of "
+        "its sides.": lambda f: (
+            f.grows("parameters") > 2 and 3.9 < f.grows("parameters", "conv_2") < 4
+        ),
+    },
+    "scaled-dot-product-attention": {
+        "The more two vectors agree along k, the larger their score.": lambda f: (
+            f.ins("scores") == ["y k", "x k"]
+        ),
+        "Softmax turns each row into positive weights with sum 1.": lambda f: (
+            ones(f.value("Softmax"), 1) and bool((f.value("Softmax") > 0).all())
+        ),
+        "Twice as many queries, and twice as many keys.": lambda f: (
+            change(f, "y") == change(f, "x") == 2
+        ),
+        "It is four times the work: this is why long texts are expensive.": lambda f: (
+            f.grows("flops") == 4
+        ),
+        "With a causal mask a query reads no later key, and half of the map is empty.": lambda f: (
+            0.45 < float((f.value("Softmax") == 0).float().mean()) < 0.55
+        ),
+    },
+    "unet": {
+        "Down, the image gets smaller and its channels more.": lambda f: (
+            halved(f) and f.size("q_2") == 2 * f.size("q_1")
+        ),
+        "Pooling keeps the largest of each window of 2 × 2.": lambda f: halved(f),
+        "What is left of 32 × 32?": lambda f: f.shape("u_1") == (32, 32),
+        "Half of each side, so a quarter of the pixels.": lambda f: (
+            f.lit == ["MaxPool"] and halved(f) and 4 * f.size("v_1") == f.size("u_1")
+        ),
+        "On the way up the picture of the same level is joined to what comes from below.": (
+            lambda f: f.ins("Concat")[0] == f.ins("Concat")[1]
+        ),
+        "Which axis grows?": lambda f: f.ins("Concat")[0] != f.outs("Concat")[0] == f.answer,
+        "The channels: 2c of them.": lambda f: (
+            f.lit == ["Concat"] and f.size("t_4") == 2 * f.size("r_4")
+        ),
+        "The next convolution decides what to take from which half.": lambda f: (
+            f.ins("Concat")[0] == f.ins("Concat")[1]
+        ),
+        "Twice as many channels at every level.": lambda f: all(
+            f.then.size(f"q_{i}") == 2 * f.size(f"q_{i}") for i in range(1, 5)
+        ),
+        "Almost four times: twice the channels in, times twice the channels out.": lambda f: (
+            3.9 < f.grows("parameters") < 4
+        ),
+    },
+}

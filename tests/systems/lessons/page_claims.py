@@ -1,0 +1,225 @@
+"""What the numbers in the prose of the pages claim, computed; or who says so, where it is cited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import log
+
+import torch
+
+from ncd.systems.language_models.gemma import GEMMA_2
+from ncd.systems.training.sequence_data import PROOFREADER_WORDS
+from ncd.systems.training.trained_weights import noted, shipped
+from ncd.systems.transformers.position_encoding import BASE
+from tests.systems.lessons.facts import Claim, Facts
+
+# A text beside a piece of a sentence is the source of what cannot be computed here.
+Said = Claim | str
+NOTEBOOK = "the notebook's code, which does not belong to this project"
+
+
+def cache(f: Facts, *maps: str) -> int:
+    """How many numbers the maps of keys and values make of a token in the first layer."""
+    ops = [f.ops(name)[0] for name in maps]
+    return sum(op.outputs[0].array.numel // f.settings["t"] for op in ops)
+
+
+def pairs(patches: int) -> int:
+    """The work of a ViT-B/16's scores for so many patches along a side."""
+    return Facts.of("vit").published("vit-b-16", n=1, x=patches).count("flops", "scores")
+
+
+def shipped_well(f: Facts) -> bool:
+    """`tests/systems/training/test_shipped.py` scores these weights; here are their notes."""
+    file = shipped(f.entry, f.settings)
+    return file is not None and noted(file)["system"] == f.entry.name
+
+
+def experts(f: Facts, *names: str) -> int:
+    """The parameters of all experts."""
+    return sum(f.count("parameters", name) for name in names)
+
+
+PAGES: Mapping[str, Mapping[str, Said]] = {
+    "merged-qkv": {
+        "Of 3*hk* features": lambda f: f.size("3hk") == 3 * f.settings["h"] * f.settings["k"],
+    },
+    "grouped-queries": {
+        "the cache is *q* times smaller": lambda f: (
+            f.settings["q"] * cache(f, "K", "V") == 2 * f.size("g") * f.size("q") * f.size("k")
+        ),
+    },
+    "rotary": {
+        "is turned by its position times an angle": lambda f: "t * " in repr(f.ops("angle")[0].op),
+        "1/3,162 for *k* = 16, and for larger *k* by ever less, down to 1/10,000": lambda f: (
+            round(BASE ** (14 / 16)) == 3162 and BASE ** (1 - 2 / 4096) < BASE == 10_000
+        ),
+    },
+    "latent-attention": {
+        "576 numbers for each token and layer, where its 128 heads would have 32,768": lambda f: (
+            (d := f.published("deepseek-v2", t=1))
+            and cache(d, "DKV", "KR") == 576
+            and d.settings["h"] == 128
+            and cache(d, "UK", "UV") == 32_768
+        ),
+    },
+    "sliding-window": {
+        "twice the text is four times the work": "all pairs of positions: (2t)² = 4t²",
+    },
+    "delta-rule": {
+        "times a strength": lambda f: bool(f.ops("sigmoid")),
+    },
+    "swiglu": {
+        "fewer by a third: 8/3 of the features in place of 4 times as many": lambda f: (
+            f.at(m=12, d=32).count("parameters") == 3 * 12 * 32 == 2 * 12 * 4 * 12
+        ),
+    },
+    "gpt-2": {
+        "38.6 million of the small model's 124.4 million parameters": lambda f: (
+            (small := f.published("gpt-2-small"))
+            and round(small.count("parameters", "wte") / 1e6, 1) == 38.6
+            and round(small.count("parameters") / 1e6, 1) == 124.4
+        ),
+        "the 1,025th": lambda f: f.published("gpt-2-small").size("u") == 1024,
+    },
+    "t5": {
+        "share 32 buckets": lambda f: f.size("z") == 32,
+        "beyond 128 all are one": lambda f: (
+            f"/ 8) / {log(128 / 8):.10f}"[:18] in repr(f.ops("distance")[0].op)
+        ),
+    },
+    "llama": {
+        "in Llama 3 8B, a quarter": lambda f: f.published("llama-3-8b").size("q") == 4,
+    },
+    "gemma": {
+        "50 · tanh(*s* / 50), and the scores of words likewise with 30": lambda f: (
+            (GEMMA_2.heads.cap, GEMMA_2.word_cap) == (50, 30)
+        ),
+    },
+    "mixtral": {
+        "Eight feed-forwards stand ready in every layer, and each word is sent to two": lambda f: (
+            (f.size("e"), f.size("c")) == (8, 2)
+            and (f.published("mixtral-8x7b").size("e"), f.settings["c"]) == (8, 2)
+        ),
+        "stores 46.7 billion parameters, and a word passes through 12.9 billion": lambda f: (
+            (p := f.published("mixtral-8x7b"))
+            and round(p.count("parameters") / 1e9, 1) == 46.7
+            and round((p.count("parameters") - 6 / 8 * experts(p, "w1", "w2", "w3")) / 1e9, 1)
+            == 12.9
+        ),
+    },
+    "deepseek": {
+        "576 numbers for a word and layer, where 16 heads with keys and values of their own would "
+        "need 4,096": lambda f: (
+            (d := f.published("deepseek-v2-lite", n=2, t=1))
+            and cache(d, "kv_a_proj", "k_rope") == 576
+            and d.settings["h"] == 16
+            and cache(d, "k", "v") == 4096
+        ),
+    },
+    "lenet": {
+        "A window of 5 × 5 pixels": lambda f: f.count("parameters", "conv1") == 6 * (3 * 5 * 5 + 1),
+        "the largest of each 2 × 2": lambda f: f.size("u") == 4 * f.size("u/2"),
+    },
+    "residual-block": {
+        "a quarter of the channels for the costly 3 × 3 convolution": lambda f: (
+            4 * (f.count("parameters", "norm_2") // 2) == f.size("n_1")
+            and f.count("parameters", "conv_2") == 16 * (9 * 16 + 1)
+        ),
+        "75,008 for the first block, 74,752 here": lambda f: (
+            f.published("resnet-50-conv2", n0=64).count("parameters") == 74_752
+        ),
+    },
+    "identity-resnet": {
+        "the paper has 333": "He et al. 2016, section 4: ResNet-1001 has 333 residual units",
+        "learned from three digits at a time": lambda f: f.settings["b"] == 3,
+        "read about 98 of 100": shipped_well,
+        "of two images the statistics are poor, and 91 of 100": shipped_well,
+        "99 of 100 are right": shipped_well,
+        "*N* times, so that its weights are shared": NOTEBOOK,
+    },
+    "unet": {
+        "Every level halves the image": lambda f: f.size("u_1") == 4 * f.size("v_1"),
+        "each also doubles the channels": lambda f: (
+            f.size("q_2") == 2 * f.size("q_1") and f.size("q_3") == 2 * f.size("q_2")
+        ),
+        "a level larger than half": NOTEBOOK,
+        "twice the published number": lambda f: (
+            2 * f.published("ronneberger-2015").settings["c"]
+            == f.published("figure-27").settings["c"]
+        ),
+    },
+    "visual-attention": {
+        "3 × 3 and a stride of 3, an image of 16 × 16 comes back as 15 × 15": lambda f: (
+            f.at(w=3, s=3, x=16, y=16).shape("y′") == (15, 15)
+        ),
+        "16 is not a multiple of 3": lambda f: 16 % 3 != 0,
+    },
+    "vit": {
+        "with a million pictures such networks were better, with hundreds of millions": (
+            "Dosovitskiy et al. 2021, section 4.3"
+        ),
+    },
+    "convnext": {
+        "four times wider": lambda f: (
+            f.published("convnext-t").size("d_1") == 4 * f.published("convnext-t").size("c_1")
+        ),
+        "7 × 7": lambda f: f.count("parameters", "dwconv") > 0 and 2 * f.settings["r"] + 1 == 7,
+        "its 3 × 3 convolution": lambda f: (
+            Facts.of("residual-block").count("parameters", "conv_2") == 16 * (9 * 16 + 1)
+        ),
+    },
+    "swin": {
+        "moves the windows by half": lambda f: repr(f.ops("Roll")[0].op).endswith(
+            f", -{f.settings['w'] // 2})"
+        ),
+        "twice the height and width cost sixteen times as much": lambda f: (
+            15.5 < pairs(patches := 28) / pairs(patches // 2) < 16
+        ),
+        "moved by half a window": lambda f: len(f.ops("Roll")) > 0,
+        "four patches become one with twice the features": lambda f: (
+            f.size("x_1") == 4 * f.size("x_2") and 2 * f.size("m_1") == f.size("m_2")
+        ),
+    },
+    "dit": {
+        "eight times smaller along each side": "Peebles and Xie 2023, section 3.1",
+    },
+    "mamba": {
+        "between 0.001 and 0.1": lambda f: (
+            bool((step := torch.nn.functional.softplus(f.value("dt_bias"))).min() >= 0.00099)
+            and bool(step.max() <= 0.101)
+        ),
+    },
+    "induction": {
+        "about a quarter of the answers": shipped_well,  # and test_shipped.py: below 0.4
+    },
+    "proofreader": {
+        "a small grammar with 78 words": lambda f: len(PROOFREADER_WORDS) == 78 == f.size("v"),
+    },
+    "tensors": {
+        "a table of 4 × 2 numbers and a row of 6": lambda f: (
+            (f.size("b"), f.size("c"), f.size("d")) == (4, 2, 6)
+        ),
+    },
+    "einops": {
+        "to pool is to split an axis and end one half": "the axis is split in two",
+    },
+    "matrix-product": {
+        "twice the fast memory does not halve what moves": "Hong and Kung 1981, as 1/√M: by 1/√2",
+    },
+    "streamed-norm": {
+        "read all features twice": "once for the norm and once for the map",
+    },
+}
+
+NUMBER = re.compile(
+    r"\d[\d,.]*\d|[2-9]|\b(twice|half|quarter|a third|thirds|times|doubles?|doubled|halves?|"
+    r"billion|million|sixteen|eight)\b",
+    re.IGNORECASE,
+)
+NO_NUMBER = re.compile(  # formulas, code, years, names of models, and words that count nothing
+    r"\$[^$]*\$|`[^`]*`|et al\. \d+|[A-Z]\w*-[V\d][\w-]*|\(gpt-2\)|Llama \d|\d+x\d+B|\d+B\b|W₂|"
+    r"Conv1d|double-click|(at|all) times?|many times|hundred times|times those|[Bb]ent twice|"
+    r"used twice|comes twice|\btimes ones|[Aa] third map|of 2015"
+)

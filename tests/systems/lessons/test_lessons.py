@@ -1,0 +1,65 @@
+"""Lessons as data: in a link, in a file, and what is wrong with a bad file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ncd.errors import NCDError
+from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.lessons.lesson import LETTERS, LINE, MOST, Lesson, View
+
+LESSON = Lesson((View("unet", "c=16&panel=Cost", "Twice; 100% #sure? “é”"), View("lenet")))
+
+
+def test_a_lesson_comes_back_from_a_link_and_a_file() -> None:
+    assert Lesson.of_link(str(LESSON), CATALOGUE) == LESSON
+    assert Lesson.of_json(LESSON.json(), CATALOGUE) == LESSON
+
+
+def view(**said: object) -> str:
+    return json.dumps({"views": [{"page": "unet", **said}]})
+
+
+SHAPE = 'Try {"views": [{"page": "unet", "query": "c=8", "says": "Twice the channels."}]}.'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", f"the file is not JSON at line 1, column 2: Expecting property name enclosed in "
+         f"double quotes. {SHAPE}"),
+        ("[1]", f'a lesson is an object with a list "views". {SHAPE}'),
+        ('{"views": {}}', f'a lesson is an object with a list "views". {SHAPE}'),
+        ('{"views": []}', "the lesson has 0 views. Try 1 to 40."),
+        ("[" * 30_000, f"the file is nested too deep for a lesson. {SHAPE}"),
+        ("9" * 20_000, f"the file has a number that no lesson has. {SHAPE}"),
+        ("x" * 64_001, "the file has 64,001 letters, at most 64,000 are read. Try fewer views."),
+        ('{"views": [7]}', "view 1: 7 is not a view. Try an object with page, query, says."),
+        (view(page="unnet"), "view 1: there is no page 'unnet'. Try unet."),
+        (view(querry=""), "view 1: there is no field 'querry'. Try query."),
+        (view(says=3), "view 1: says is 3, but it is a text."),
+        (view(query="h=8;unet"), "view 1: query is 'h=8;unet', but it is the part of an address "
+         'after its “?”. Try "h=8&panel=Cost".'),
+        (view(query='"><script>'), "view 1: query is '\"><script>', but it is the part of an "
+         'address after its “?”. Try "h=8&panel=Cost".'),
+        (view(says="a" * 201), "view 1: says has 201 letters, at most 200 are shown. "
+         "Try a shorter line."),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_told_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(NCDError) as error:
+        Lesson.of_json(text, CATALOGUE)
+    assert str(error.value) == said
+
+
+def test_limits() -> None:
+    many = Lesson((View("unet"),) * (MOST + 1))
+    with pytest.raises(NCDError, match="the lesson has 41 views"):
+        Lesson.of_json(many.json(), CATALOGUE)
+    long = Lesson((View("unet", "", "ü" * LINE),) * MOST)  # six letters each in a link
+    with pytest.raises(NCDError, match=f"at most {LETTERS:,} are read"):
+        Lesson.of_json(long.json(), CATALOGUE)
+    assert len(Lesson.of_link(str(many), CATALOGUE).views) == MOST
+    assert Lesson.of_link("nothing;../x?h=1;;%ff#%ff", CATALOGUE).views == ()

@@ -1,0 +1,45 @@
+"""The settings of a system: which values a knob takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ncd
+from ncd.errors import SizeError
+from ncd.systems.catalogue_entry import Knob
+
+SWITCH = Knob("causal", 0, 1, 0, switch=True)
+
+
+def test_a_switch_is_on_or_off() -> None:
+    assert [SWITCH.check(value) for value in (True, False, 1, 0)] == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (2, "causal is 2, but it goes from 0 to 1. Try causal = 1."),
+        ("on", "causal is 'on', but it is a whole number. Try causal = 0."),
+    ],
+)
+def test_a_switch_takes_nothing_else(value: Any, message: str) -> None:
+    with pytest.raises(SizeError) as error:
+        SWITCH.check(value)
+    assert str(error.value) == message
+
+
+def test_a_size_is_not_true_or_false() -> None:
+    with pytest.raises(SizeError) as error:
+        Knob("h", 1, 8, 4).check(True)
+    assert str(error.value) == "h is True, but it is a whole number. Try h = 4."
+
+
+def test_the_catalogue_and_its_entries_are_shown_short() -> None:
+    """As the last line of a cell: no pages of text, and no addresses of functions."""
+    names = ", ".join([*ncd.catalogue][:3])
+    assert repr(ncd.catalogue) == f"<Catalogue of {len(ncd.catalogue)} systems: {names}, …>"
+    for entry in ncd.catalogue.values():
+        assert repr(entry).startswith(f"Entry(name={entry.name!r}, title=")
+        assert " at 0x" not in repr(entry)

@@ -1,0 +1,64 @@
+"""The note of a file of weights, and what is no such file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import ncd
+from ncd.systems.training.trained_weights import noted, read_weights, written
+from tests.support.sampling import count
+
+WHOLE = written(nn.Linear(2, 3), {"seed": "0"})
+
+
+def headed(header: bytes) -> bytes:
+    return len(header).to_bytes(8, "little") + header
+
+
+HOSTILE = {
+    "nothing": b"",
+    "three letters": b"abc",
+    "a length without a header": (2**63).to_bytes(8, "little"),
+    "the largest length": b"\xff" * 8 + b"{}",
+    "no UTF-8": headed(b"\xff\xfe{}"),
+    "no JSON": headed(b"{"),
+    "nested too deep": headed(b"[" * 100_000),
+    "a number of many digits": headed(b"9" * 10_000),
+    "a list": headed(b"[]"),
+    "a number": headed(b"3"),
+    "nothing in JSON": headed(b"null"),
+    "a note that is a list": headed(b'{"__metadata__": []}'),
+    "a note that is null": headed(b'{"__metadata__": null}'),
+    "a note of numbers": headed(b'{"__metadata__": {"seed": 0}}'),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_file_of_weights_says_so(name: str) -> None:
+    for read in (noted, lambda data: read_weights(nn.Linear(2, 3), data)):
+        with pytest.raises(ncd.NCDError) as error:
+            read(HOSTILE[name])
+        assert str(error.value).isprintable() and len(str(error.value)) < 250
+    with pytest.raises(ncd.ParseError, match=r"^this is no safetensors file: "):
+        noted(HOSTILE[name])
+
+
+def test_a_note_comes_back() -> None:
+    assert noted(WHOLE) == {"seed": "0"}
+    assert noted(headed(json.dumps({"a": {}}).encode())) == {}
+
+
+@settings(max_examples=count(100, 5000), deadline=None)
+@given(st.integers(0, len(WHOLE) - 1), st.integers(0, 255))
+def test_one_wrong_byte_is_told_of_or_harmless(place: int, byte: int) -> None:
+    data = WHOLE[:place] + bytes([byte]) + WHOLE[place + 1 :]
+    try:
+        note = noted(data)
+    except ncd.NCDError:
+        return
+    assert all(isinstance(word, str) for pair in note.items() for word in pair)
