@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+# --- Paths of files beside the package: the app, its pages, the fonts, the pictures
+
 _PACKAGE = Path(__file__).resolve().parent
 _BUNDLE = _PACKAGE / "bundle"
 ROOT = _BUNDLE if _BUNDLE.is_dir() else _PACKAGE.parent
@@ -23,6 +25,8 @@ def bundled(*parts: str) -> Path:
     """
     return ROOT.joinpath(*parts)
 
+
+# --- Optional libraries: the extra of the package that installs each, and the error that names it
 
 PACKAGE = "neural-circuit-explorer"
 # The extra of each library that is not installed with the package itself, by its import name.

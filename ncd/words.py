@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterable
 from itertools import islice
 
+# --- Plain text: formulas between dollar signs without their marks, and lists of words
+
 _SCRIPT = re.compile(r"([_^])\{([^{}]*)\}")
 
 
@@ -34,6 +36,8 @@ def _script(found: re.Match[str]) -> str:
     mark, inside = found.groups()
     return f"{mark}{inside}" if inside.isalnum() else f"{mark}({inside})"
 
+
+# --- The known name that was probably meant by an unknown one
 
 LONGEST = 60  # letters of a name that is compared
 LISTED = 12  # names that a message lists; more of them would be a wall

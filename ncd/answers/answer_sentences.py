@@ -21,6 +21,8 @@ from ncd.ops.opaque_call import FOLDED
 from ncd.read.configs.config_fields import Published
 from ncd.words import listed
 
+# --- The sentence about the results of a text: their shapes, with the names of their axes
+
 Shape = tuple[int, ...]
 NAME = re.compile(r"[^\W\d_]+(_[^\W\d_]+)*")  # a word or a letter, without a number behind it
 SIDES = {2: ("height", "width"), 3: ("depth", "height", "width")}  # of a spatial group
@@ -120,6 +122,8 @@ def _dimensions(array: Array) -> Iterator[tuple[str, int]]:
         sides = axis.shape
         yield from zip(SIDES.get(len(sides), (axis.name,) * len(sides)), sides, strict=True)
 
+
+# --- The costs of a text, in sentences: parameters, FLOPs, and a published model's memory
 
 MEMORIES = (24, 80)  # GB of common machines
 GIGA = 10**9

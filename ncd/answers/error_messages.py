@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from math import isqrt, prod
 
+# --- The messages of torch about layers and shapes, each with what it means and what to look for
+
 Messages = dict[str, tuple[str, str]]  # by a pattern: what it means, and what to look for
 _LIST = r"(?:torch\.Size\()?\[(?P<{}>[\d, ]*)\]\)?"
 
@@ -217,6 +219,8 @@ SHAPES: Messages = {
 }
 
 
+# --- The messages of torch about losses, numbers, training and files, and the table of all
+
 LOSSES: Messages = {
     r"index out of range in self|srcIndex < srcSelectDimSize": (
         "An embedding is asked for a row that its table does not have: its indices are 0 to "
@@ -399,6 +403,8 @@ MESSAGES = tuple(  # the first one that is found in a text counts
     for pattern, words in table.items()
 )
 
+
+# --- Explains a pasted traceback or error message of torch: what its numbers are, what to look for
 
 CALLED = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+).*\n\s+(?P<code>\S.*)')
 CELL = re.compile(r"^-+> *(?P<line>\d+) +(?P<code>\S.*)", re.M)  # of a notebook

@@ -17,6 +17,8 @@ from ncd.errors import LimitError, NCDError, ParseError, shown
 from ncd.findings.reading.finding import Cure, Edit, Finding, edited
 from ncd.language.arguments import check_text
 
+# --- A source and the files that its classes come from, as one text
+
 File = str | Path | tuple[str, str]
 
 
@@ -102,6 +104,8 @@ def _moved_cure(cure: Cure, before: int, text: str) -> Cure | None:
     edits = tuple(Edit(e.line - before, e.start, e.end, e.new) for e in cure.edits)
     return replace(cure, edits=edits, text=edited(text, edits))
 
+
+# --- The text of files that somebody opens: sources, notebooks, and zip archives of them, as one
 
 MEMBERS, BYTES = 60, 4_000_000  # files of an archive, and bytes of all of them
 OUTSIDE = re.compile(r"(^|/)(setup|conftest|tests?|__init__|\..*|__macosx)(/|\.py$|_|$)", re.I)

@@ -17,6 +17,8 @@ from ncd.language.terms import Term, axes_in, rewrite
 from ncd.read.configs.config_reader import is_config, read_config
 from ncd.read.recognise import MESSAGE, Reading, is_line, is_source, read
 
+# --- Usual sizes for the axes of a text that gives none
+
 USUAL, LONG = 16, 12  # the default sizes of an axis and of a sequence axis
 UNSIZED = 50  # the greatest number of axes that are given a default size
 SOLVED = 10_000  # ops of a text, times the axes of it that are given one: some seconds
@@ -70,6 +72,8 @@ def _usual(name: str, term: Term) -> Marked:
     sequences = {axis.name for axis in axes_in(term) if axis.sequence}
     return Marked(LONG, True) if name in sequences else Marked(USUAL)
 
+
+# --- The answer to a text as it is read: its kind and the shapes of its results, without findings
 
 KINDS: Mapping[str, Kind] = {"an einsum": "einsum", "a line of einops": "einops"}
 CALL = re.compile(r"\s*(?:\w+\s*=\s*)?(?:einops\.)?(?:rearrange|reduce|repeat)\(")

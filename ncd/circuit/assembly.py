@@ -17,6 +17,8 @@ from ncd.language.terms import Beside, Id, Term, Then
 from ncd.language.torch_code import Expr, Size
 from ncd.language.wire import Wire
 
+# --- Placing a term on arrays, column by column, which builds its circuit
+
 
 @dataclass
 class Strip:
@@ -296,6 +298,9 @@ def _apart(name: str, group: int, state: State) -> str:
     while any(found in value.array.names for value in state):
         found += "_"
     return found
+
+
+# --- Layers that several cells share, in a shared repetition or the sides of an equation
 
 
 def check_shared(circuit: Circuit) -> None:

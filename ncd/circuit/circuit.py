@@ -19,6 +19,8 @@ from ncd.language.op import Glyph, Initial, Op, Site
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg, Call, Expr
 
+# --- The parts of a circuit: arrays, ops at their places, and fences
+
 T = TypeVar("T")
 
 
@@ -174,6 +176,9 @@ class Fence:
         return self.first + len(self.states) - 1
 
 
+# --- The axes of a softmax's output: which holds the queries, the keys, the heads
+
+
 def attention_axes(array: Array, own: Axis) -> tuple[int | None, int, list[int]]:
     """Returns the positions of queries, keys and heads in an array of weights.
 
@@ -189,6 +194,9 @@ def attention_axes(array: Array, own: Axis) -> tuple[int | None, int, list[int]]
 
 def _kind(axis: Axis) -> tuple[bool, bool]:
     return axis.sequence, axis.spatial
+
+
+# --- The circuit of a term: its arrays, cells and fences, in columns
 
 
 @dataclass(frozen=True)
@@ -357,6 +365,9 @@ class Circuit:
         return {value.id: cell for cell in reversed(self.cells) for value in cell.outputs}
 
 
+# --- The number format of every array of a circuit, and where it changes
+
+
 def array_formats(circuit: Circuit, formats: Formats) -> dict[str, str]:
     """Returns the format of every array of real numbers, by its id.
 
@@ -407,6 +418,8 @@ def casts(circuit: Circuit, formats: Formats) -> Mapping[str, str]:
         id: SHORT[name] for id, name in every.items() if id in before and name not in before[id]
     }
 
+
+# --- Names for the arrays of a circuit, to distinguish arrays of the same axes
 
 CHANGED = {"scale": "scaled", "mask": "masked"}  # by the role of the op
 

@@ -35,6 +35,8 @@ from ncd.language.op import Op, Site
 from ncd.language.patterns import Binding
 from ncd.language.terms import Flow, Term, Then, rewrite
 
+# --- Scopes of names: which axis a name means, in a whole term or in a block with local names
+
 Sizes = Mapping[str, Marked]
 
 
@@ -175,6 +177,9 @@ class Local:
 
 
 Scope = Whole | Local
+
+
+# --- The rebuilding of a circuit with other sizes, part by part
 
 
 class Resizer:
@@ -434,6 +439,8 @@ def type_of(state: State) -> Type:
     """Returns the arrays of a state, without their ids."""
     return Type([value.array for value in state])
 
+
+# --- Resizing: the circuit of a term at other sizes, from its circuit without sizes
 
 Given = Mapping[str, int | str | Marked]
 

@@ -13,6 +13,8 @@ from ncd.formulas.traced_sizes import Trace
 from ncd.language.axes import Axis, Size
 from ncd.language.terms import Term, rewrite
 
+# --- A term as a function of its sizes, which can be moved
+
 LARGEST = 10**9
 AXES = 24  # a term with more sizes is not asked which of them follow from others
 
@@ -97,6 +99,9 @@ def _at(term: Term, given: Mapping[str, int | None]) -> Term:
 
     found: Term = rewrite(term, sized)
     return found
+
+
+# --- The circuit of a term at sizes that stay open (:mod:`ncd.lang.formulas.traced_sizes`)
 
 
 def traced_circuit(

@@ -48,6 +48,8 @@ from ncd.systems.catalogue_entry import Entry
 from ncd.write.term_json import from_json, to_json
 from ncd.write.torch_source.source_file import source as write
 
+# --- The checks of a term: each view of it, and their agreement
+
 LABELS: tuple[Labels, ...] = get_args(Labels)
 
 
@@ -263,6 +265,8 @@ RUNNING: tuple[View, ...] = (cost, forward, backward, attention, equation, autog
 SAMPLED: tuple[View, ...] = (texts, cost, autograd)
 
 
+# --- The checks of a system's entry: its knobs, its page, and its picture in ``assets/diagrams``
+
 LONGEST = 60  # lines of a page
 PARTS = ("LEAD", "WHY", "page")  # the names in a page's file
 APART = re.compile(  # the compression of fonts differs by version, and the term is not drawn
@@ -321,6 +325,8 @@ def _entry(case: Case) -> Entry:
 
 STORED: tuple[View, ...] = (knobs, page, picture)
 
+
+# --- The command ``check``: systems at every knob's ends and samples of ops, through every view
 
 Bar = Callable[[int, int, str], None]
 

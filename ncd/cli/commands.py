@@ -36,6 +36,8 @@ from ncd.language.terms import Term
 from ncd.read.configs.config_reader import READERS, read_config
 from ncd.systems.catalogue_entry import Entry
 
+# --- The commands; each prints its result and returns the exit code
+
 
 def list_(args: argparse.Namespace) -> int:
     entries = list(ncd.catalogue.values())
@@ -301,6 +303,8 @@ def _counts(cost: Cost | OpCost) -> tuple[str, str, str]:
 def _shape(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape)) or "()"
 
+
+# --- The command that imports a torch module of one's own, or a published configuration
 
 CONFIG = "hf:"  # before the file of a published configuration
 

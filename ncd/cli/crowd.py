@@ -32,6 +32,8 @@ from typing import Any
 
 from ncd.errors import NCDError
 
+# --- The address of a server: whether it can be used, before anything slow begins
+
 PORTS = 65535
 
 
@@ -67,6 +69,8 @@ def check_address(host: str, port: int) -> None:
             cure = "another port" if used else "--host 0.0.0.0, for every address of this machine"
             raise AddressError(f"{host}:{port}: {reason}", cure=cure) from None
 
+
+# --- Serves the app from several processes behind one address
 
 CADDY = "caddy"
 RULES = Path(__file__).with_name("Caddyfile")

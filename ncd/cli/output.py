@@ -25,6 +25,8 @@ from ncd.systems.catalogue_entry import Entry
 from ncd.write.file_facts import LICENCE, onnx_with_facts, png_with_facts, tex_with_facts
 from ncd.write.term_json import svg_with_term
 
+# --- Data of the commands that print JSON
+
 
 def entry_data(entry: Entry) -> dict[str, Any]:
     """Returns an entry with its knobs and presets."""
@@ -81,6 +83,8 @@ def term_data(term: Term) -> dict[str, Any]:
     types = {"dom": term.dom.spec, "cod": term.cod.spec}
     return {**types, "parameters": total.parameters, "flops": total.flops}
 
+
+# --- Output of the commands: tables, JSON, a progress bar
 
 STDOUT = "-"  # the file that stands for standard output
 
@@ -207,6 +211,8 @@ def discard_output(*streams: TextIO) -> None:
     for stream in streams:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
+
+# --- The writers of `render` and `import`: a term as a picture or page that names its origin
 
 # By file suffix; ``args.facts`` are the facts of the file's origin.
 FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {

@@ -37,6 +37,8 @@ from ncd.errors import UnknownNameError, shown
 from ncd.language.blocks import ROLES
 from ncd.words import near_name, plain_text
 
+# --- The parts of a drawing that callouts point at: their places, colours and highlights
+
 PLACE = re.compile(r"[A-Z]_\S+")  # a name in memory, such as C_λ
 AXIS = re.compile(r"axis (\w+)")
 PALE = {"neutral", "repeat", "module", "model", ""}  # roles whose callouts are yellow
@@ -222,6 +224,8 @@ def _named(circuit: Circuit, part: str) -> Iterator[str]:
             yield cell.id
     yield from (id for id, name in called(circuit).items() if name == part)
 
+
+# --- Callouts: notes in the colour of the part that they point at, placed where there is room
 
 WIRE, COVER = 18.0, 1000.0  # costs: a wire crossed, a sign covered
 WIDER, HIGHER, OVER = 0.3, 1.2, 6.0  # costs of each unit by which the drawing or the page grows

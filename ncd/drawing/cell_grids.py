@@ -35,6 +35,8 @@ from ncd.drawing.placement.axis_labels import axis_label
 from ncd.drawing.placement.fences import rectangle
 from ncd.language.axes import Axis
 
+# --- The cells of the inputs that a slice of the output depends on
+
 Slice = tuple[int | None, ...]  # a position along each axis, or all of them
 
 
@@ -141,6 +143,8 @@ def _both(a: Slice, b: Slice) -> Slice:
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
+# --- The arrow below a diagram, from the cells of one array to those of another
+
 DROPS = (1, 2, 3, 4)  # how far below the diagram it runs, beside the usual way
 # Parts of the way: the flatter the curve, the further along; below 0 it leaves straight down.
 REACHES = (0.2, 0.14, 0.09, 0.05, 0.0, -0.02, -0.04)
@@ -194,6 +198,8 @@ def _head(neck: Point, tip: Point) -> Iterator[Point]:
     yield neck
     yield Point(neck.x - x * 0.3 + y * 0.6, neck.y - y * 0.3 - x * 0.6)
 
+
+# --- Grids of cells: input arrays at the left of a diagram, output arrays at its right
 
 Side = Literal["left", "right"]
 

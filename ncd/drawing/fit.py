@@ -34,6 +34,8 @@ from ncd.language.arguments import Labels
 from ncd.language.axes import Axis
 from ncd.language.op import Glyph
 
+# --- Drawings for paper, where labels keep their size: nothing is shrunk to a width in TeX units
+
 # Points of TeX in each of its units (Knuth 1984, "The TeXbook", chapter 10).
 UNITS = {
     "pt": 1.0,
@@ -81,6 +83,9 @@ def fitted(drawn: Callable[[float], Drawing], most: float) -> Drawing:
             return tried[-1]
         room *= min(STEP, most / wide)
     return min(tried, key=lambda drawing: drawing.box.width)
+
+
+# --- Estimates the width and height of a plan without placing it
 
 
 @dataclass(frozen=True)
@@ -171,6 +176,8 @@ def _heights(plan: Plan) -> Sequence[float]:
         for s, state in enumerate(plan.states)
     ]
 
+
+# --- Row breaks: where a long diagram is split into rows, each a plan of its own
 
 # Costs of a break; the squared relative deviation of a row's length is added.
 WIRE_COST, ARRAY_COST = 0.02, 0.06  # for each wire and each array that it cuts
@@ -300,6 +307,9 @@ def _clipped(frame: Frame, a: int, b: int) -> Frame:
     holds = frame.holds[first - frame.first : last - frame.first + 1]
     over = (frame.first < a, b < frame.last)
     return replace(frame, first=first - a, last=last - a, holds=holds, goes_on=over)
+
+
+# --- Chooses which blocks are expanded: as many as are readable at a width, the outermost first
 
 
 @dataclass(frozen=True)

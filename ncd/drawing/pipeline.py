@@ -44,6 +44,8 @@ from ncd.language.blocks import Equation
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 
+# --- The way from a term to its drawing: collapse, plan, row breaks, placement, overlays
+
 Folded = Literal["auto"] | Collection[str]
 Shut = Literal["auto"] | frozenset[str]
 Hiding = Box | Note  # ops that replace others
@@ -239,6 +241,9 @@ def _laid(rows: list[Plan], options: Options) -> Drawing:
         glyphs = tuple(replace(glyph, cells=hidden.get(glyph.node, ())) for glyph in whole.glyphs)
         whole = replace(whole, glyphs=glyphs)
     return whole
+
+
+# --- Drawings of one block, with the ids that its arrays and ops have in the whole term
 
 
 def draw_part(

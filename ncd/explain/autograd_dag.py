@@ -33,6 +33,8 @@ from ncd.language.cached_property import once
 from ncd.run.module import CircuitModule, check_module
 from ncd.words import plain_text
 
+# --- The autograd graph as plain data, at three levels, and as Graphviz source
+
 Kind = Literal["input", "parameter", "op", "function", "output"]
 LEVELS = ("block", "op", "every function")
 SHAPES = {"input": "box", "output": "box", "parameter": "ellipse", "op": "box", "function": "box"}
@@ -258,6 +260,8 @@ def _line(text: str) -> str:
     return escape(" ".join(plain.split()))
 
 
+# --- The backward rule of each torch function, in one line
+
 _ORDER = "The same numbers with their axes in another order: G, its axes put back."
 _SHAPE = "The same numbers read in another shape: G, read in the shape from before."
 _PICK = "G at the places that were read, summed where one was read twice, and 0 at all others."
@@ -366,6 +370,9 @@ def rule(label: str, own: Mapping[str, str] = RULES) -> str:
     names = (label, plain(label))
     found = (every[name] for every in (own, RULES) for name in names if name in every)
     return next(found, "The chain rule: G times the slope of this function.")
+
+
+# --- The graph of a backward pass, with the circuit's op for each of its functions
 
 
 def autograd(

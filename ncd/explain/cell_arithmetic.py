@@ -23,6 +23,8 @@ from ncd.run.evaluate import Like, code, known
 from ncd.run.module import CircuitModule
 from ncd.run.program import expressions
 
+# --- Kinds of arithmetic behind one number, and the places of its operands
+
 Index = tuple[int | Tensor, ...]  # a place in a tensor, or several at once
 MOST = 4_000_000  # numbers that are looked at for one
 REDUCTIONS = {
@@ -292,6 +294,8 @@ def reduced_dims(expr: Call) -> tuple[Expr, list[int]]:
     return on, dims
 
 
+# --- The arithmetic with which torch's layers make one number
+
 Place = tuple[int, ...]
 
 
@@ -390,6 +394,8 @@ LAYERS: Mapping[str, Callable[..., How | None]] = {
     "RMSNorm": _layer_norm,
 }
 
+
+# --- The arithmetic of one number: the numbers that an op made it from, and the formula
 
 POINTWISE = (
     ex.Arg,

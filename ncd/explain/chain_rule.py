@@ -15,6 +15,8 @@ from ncd.errors import MismatchError
 from ncd.run.module import CircuitModule, check_shapes
 from ncd.run.seeding import generator
 
+# --- A second module with the same weights, whose run does not change the first
+
 M = TypeVar("M", bound=nn.Module)
 
 
@@ -63,6 +65,9 @@ def _twin(module: M, known: dict[int, Any], frozen: frozenset[str], path: str) -
     vars(copy).update({**vars(module), **own, **changed})
     known[id(module)] = copy
     return copy
+
+
+# --- The backward pass op by op: the gradient of every array, by the chain rule
 
 
 def cotangents(outputs: Sequence[Tensor], seed: int) -> list[Tensor]:
@@ -183,6 +188,8 @@ def _own(module: CircuitModule, cell: Cell) -> Iterator[tuple[str, Tensor]]:
         if parameter.requires_grad:
             yield name, parameter
 
+
+# --- A check of gradients by finite differences
 
 NUDGE = 1e-6
 

@@ -30,6 +30,8 @@ from ncd.read.python_source.usual_sizes import PLAIN
 from ncd.read.recognise import unindented
 from ncd.read.torch_module.from_torch import Imported
 
+# --- Reads a source that gives no input: with the one that the reader assumes, or one that fits
+
 TOKENS = "1x16"  # a batch and its length
 TURNS = 3  # sizes that are fitted
 RANK = 3  # of inputs whose sizes are fitted; for a picture the reader tries the usual ones
@@ -113,6 +115,8 @@ def _with(shapes: str, index: int, value: int) -> str:
     return "x".join(numbers) + hash_sign + rows
 
 
+# --- Finds what is wrong with a source, where, why, and the edits that cure it
+
 SECONDS = 9.0  # of computing, for everything; the process has 16
 SYMBOLS = 0.6  # of it for the reading with symbols
 SIZES = 0.3  # of what is left for the sizes that would work
@@ -187,6 +191,9 @@ def _failure(plain: Trace, deadline: float) -> tuple[Failure | None, bool]:
     in_time = time.process_time() < end
     same = symbolic is not None and symbolic.line == found.line
     return symbolic if same else found, in_time
+
+
+# --- Findings in the source of a real module, which is read beside its run
 
 
 def module_findings(found: Imported) -> tuple[Finding, ...]:

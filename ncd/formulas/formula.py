@@ -30,6 +30,8 @@ from ncd.errors import ParseError, shown
 from ncd.formulas.elementwise_functions import ELEMENTWISE
 from ncd.words import nearest_name
 
+# --- Formulas: elementwise maps, derived sizes and initial weights, written as text
+
 LONGEST = 1000  # letters of a formula
 DEEPEST = 40  # nested brackets
 TALLEST = 64  # nested operations; Python itself can walk about four times as many
@@ -270,6 +272,8 @@ def _too_tall() -> ParseError:
     fact = f"the formula has more than {TALLEST} operations in a row"
     return ParseError(fact, cure="a shorter one, or brackets that share them out")
 
+
+# --- The binary operators of formulas and expressions as Python functions
 
 SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

@@ -7,6 +7,8 @@ import re
 from ncd.formulas.elementwise_functions import ELEMENTWISE
 from ncd.formulas.formula import FUNCTIONS, Apply, Formula, Operand
 
+# --- Formulas in LaTeX
+
 _LATEX = {
     "*": r"{} \cdot {}",
     "/": r"\frac{{{}}}{{{}}}",
@@ -54,6 +56,8 @@ def latex(formula: Formula) -> str:
         return rf"\operatorname{{{formula.operation}}}({', '.join(parts)})"
     return f" {formula.operation} ".join(parts)
 
+
+# --- Formulas as marks show them: short, in the mathematics of labels
 
 LONGEST = 24  # letters of a formula in a mark; the description has all of it
 _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "=", "inf": "∞", "pi": "π", "sqrt(": "√("}

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
+# --- Polynomials of sizes with whole coefficients, in a canonical form
+
 Atom = str | tuple[Any, ...]  # a size's name, or ("//", numerator, denominator), or with "%"
 Product = tuple[Atom, ...]
 Counted = dict[Product, int]
@@ -75,6 +77,8 @@ def divided(a: Mapping[Product, int], b: Mapping[Product, int]) -> tuple[Counted
 def _product(atoms: Iterable[Atom]) -> Product:
     return tuple(sorted(atoms, key=repr))
 
+
+# --- Traced sizes: whole numbers that record how they were computed from the sizes of a term
 
 Fact = tuple[Sum, str, bool]
 FIRST, LAST = 0xE000, 0xF8FE  # private letters of Unicode that stand for traced numbers in a text

@@ -24,6 +24,8 @@ from ncd.jobs.pool_jobs import forward, train
 from ncd.jobs.source_job import findings, sizes, source, warm_up
 from ncd.run.device import exact
 
+# --- The work of a worker: one job, and its reports
+
 AFTER = 10  # added niceness of workers, so that pages come first; at most 19
 FIRST = 500  # of 1000: if memory runs out, the kernel kills a worker, not the server
 KINDS: Mapping[str, Callable[..., None]] = {
@@ -66,6 +68,8 @@ def work(text: str, line: Line) -> None:
     except Exception as error:  # reported to the visitor
         line.fail(f"{type(error).__name__}: {error}".partition("\n")[0])
 
+
+# --- The process that workers are forked from; it has imported torch and knows no visitor
 
 LOOK = 0.1  # seconds between checks for workers that have ended
 

@@ -20,6 +20,8 @@ from cachetools import LRUCache
 
 from ncd.jobs.local_workers import LONGEST, Local, Message, question
 
+# --- The interface of workers, which the pool starts and listens to
+
 
 class Worker(Protocol):
     """A worker at one job."""
@@ -36,6 +38,9 @@ class Backend(Protocol):
 
     def prepare(self) -> None: ...
     def start(self, text: str) -> Worker: ...
+
+
+# --- Turns at something that few can have at once, shared out fairly among visitors
 
 
 class Turns:
@@ -110,6 +115,8 @@ class Turns:
         self._last = {visitor: turn for visitor, turn in self._last.items() if visitor in here}
         self._news.notify_all()
 
+
+# --- The pool of workers with its queue; equal questions share one job
 
 ADDRESS = "NCD_RAY"  # the environment variable with the address of a cluster
 GONE = 90.0  # seconds until a ticket expires; a hidden page renews its own each minute

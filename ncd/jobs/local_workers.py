@@ -16,6 +16,8 @@ from threading import Event, Lock
 from time import monotonic
 from typing import Any
 
+# --- The channel between a worker and the pool, as the worker sees it
+
 Message = Mapping[str, Any]
 LONGEST = 300.0  # seconds of one job
 OFTEN = 0.1  # seconds between two messages, as each wakes the waiting threads
@@ -82,6 +84,8 @@ class Line(ABC):
             self.send({"news": self._news})
         self._news, self._sent = [], monotonic()
 
+
+# --- Workers as processes of this machine, forked from one process that has imported torch
 
 ROOT = Path(__file__).parents[2]
 WANT = b"w"  # requests the result so far

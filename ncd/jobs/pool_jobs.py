@@ -36,6 +36,8 @@ from ncd.systems.training.trained_weights import written
 from ncd.systems.training.training_loop import Fit, TrainingLoop
 from ncd.write.term_json import from_json
 
+# --- The limits of a job that runs a system forward, which are above those of a page
+
 BYTES, FLOPS = "NCD_POOL_BYTES", "NCD_POOL_FLOPS"
 MORE = 4  # by default a job may take so much more memory than a page,
 LONGER = 10  # and so many more operations
@@ -61,6 +63,8 @@ def fits(term: Term) -> bool:
         return False
 
 
+# --- The job that trains, reports :class:`ncd.train.Progress`, and returns weights
+
 LOOPS: Mapping[str, type[TrainingLoop]] = {"fit": Fit, "plane": Plane, "way": Way}
 
 
@@ -83,6 +87,8 @@ def train(line: Line, loop: str, **asked: Any) -> None:
         if late:
             return
 
+
+# --- The job that runs a large system forward once, freeing each array after looking at it
 
 MOST = 64  # cells along each side of a picture
 EVERY = 100  # arrays that are summarised, besides the outputs

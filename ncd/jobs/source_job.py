@@ -17,6 +17,8 @@ from ncd.notation.term_reader import TextError
 from ncd.read.python_source.source_reader import read_source
 from ncd.write.term_json import LONGEST_JSON, to_json
 
+# --- Findings as JSON, between the process that finds them and the one that shows them
+
 
 def written(findings: Sequence[Finding]) -> bytes:
     """Returns findings as JSON.
@@ -39,6 +41,8 @@ def _cure(edits: list[dict[str, object]], shapes: list[list[int]], **same: objec
     places = tuple(Edit(**edit) for edit in edits)  # type: ignore[arg-type]
     return Cure(edits=places, shapes=tuple(map(tuple, shapes)), **same)  # type: ignore[arg-type]
 
+
+# --- The job that reads PyTorch source, under time and memory limits of the operating system
 
 BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
 FINDING = 16  # seconds of computing at most for findings; the search itself ends sooner

@@ -11,7 +11,12 @@ from ncd.errors import ParseError, UnknownNameError, shown
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 
+# --- The choices for the labels of wires: their names, their sizes, or both
+
 Labels = Literal["names", "sizes", "both"]
+
+
+# --- Checks of the arguments that users pass to public functions
 
 
 def check_term(value: object, where: str) -> None:

@@ -23,6 +23,8 @@ from math import isfinite, prod
 from ncd.errors import ParseError, SizeError, printable, shown
 from ncd.language.cached_property import once
 
+# --- Axes: the wires of a diagram, each one dimension of a tensor or a spatial group of them
+
 Size = int | tuple[int, ...]
 LARGEST = 10**12  # positions along one dimension; torch counts all numbers of an array to 2**63
 SIDES = 8  # dimensions of a spatial group
@@ -218,6 +220,8 @@ def _is_name(text: str) -> bool:
 def _is_number(value: object) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and isfinite(value))
 
+
+# --- Arrays and types: tuples of axes, tuples of arrays, and how they are written
 
 DIMENSIONS = 64  # of one array; torch has no more
 SHORT = 200  # letters of a text whose parsed value is cached
@@ -471,6 +475,9 @@ def _signature(text: str) -> Signature:
     if not arrow:
         raise ParseError(f"{shown(text)} is not a signature", cure='something like "m -> k h"')
     return Signature(Type.parse(left), Type.parse(right if right.strip() else "()"))
+
+
+# --- Sizes with a kind of axis: a sequence, a spatial group, a plain axis with a label
 
 
 @dataclass(frozen=True)

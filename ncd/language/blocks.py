@@ -24,6 +24,8 @@ from ncd.language.patterns import Binding
 from ncd.language.terms import Id, Origins, Term, Then, check_some
 from ncd.language.wire import Wire
 
+# --- Roles of the parts of a system; a role has the same colour in every view
+
 ROLES = (
     "activate",
     "concat",
@@ -57,6 +59,9 @@ def check_role(role: str, where: str) -> None:
     """Raises UnknownNameError, with the nearest name, for a role that is not in ``ROLES``."""
     if role not in ROLES:
         raise unknown("role", role, ROLES, where)
+
+
+# --- Blocks, which fence a part of a term, and equations between terms
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -17,6 +17,8 @@ from ncd.formulas.formula import Apply, Formula, Name, Number, Operand
 from ncd.formulas.formula import parse as parse_formula
 from ncd.language.axes import Array, Signature, Type, check_once
 
+# --- Spellings: readers and writers of the fields of terms, for Python and JSON alike
+
 Value = TypeVar("Value", covariant=True)
 Given = TypeVar("Given", contravariant=True)
 
@@ -244,6 +246,8 @@ def choice(*names: str) -> Spelling:
 
     return Spelling("text", read)
 
+
+# --- The fields of terms: equality, hashes, pickling and text by their values
 
 T = TypeVar("T")
 CACHED = {"_lifted", "_sites", "_circuit", "_hash"}  # a text's hash differs between processes

@@ -15,6 +15,8 @@ from ncd.language.patterns import Binding, check_form, check_kinds, match, union
 from ncd.language.terms import Origins, Term
 from ncd.language.torch_code import Call, Expr
 
+# --- Glyphs: drawings of ops, as wires that run through and marks on them
+
 Ports = tuple[int, ...]
 
 
@@ -62,6 +64,8 @@ class Glyph:
         return self._hash
 
 
+# --- Attribute names of torch modules: a layer called ``forward`` becomes ``forward_2``
+
 _NAMES = """
     T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda
     double dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter
@@ -76,6 +80,9 @@ _NAMES = """
 MODULE = frozenset(_NAMES.split())
 OWN = frozenset(("circuit", "execute", "term", "keys", "values", "items"))
 RESERVED = MODULE | OWN
+
+
+# --- Sites: an op as it stands in a circuit, with the sizes of all axes around it
 
 
 @dataclass(frozen=True)
@@ -138,6 +145,9 @@ class Initial:
     numbers: tuple[float, ...] = ()
 
 
+# --- The interface on which an op writes itself in simpler ops, and its backward pass
+
+
 @dataclass(frozen=True, eq=False)
 class Slot:
     """An array of a term that is being written: its axes, and which one it is."""
@@ -196,6 +206,9 @@ class StepWriter(Protocol):
         """Adds a sum of numbers into the places of an array."""
 
 
+# --- The gradient of an op: its pullback, or the ops that it is written out in
+
+
 class Differentiable:
     """The base of ops: each has a pullback, or is written out in ops that have one."""
 
@@ -230,6 +243,9 @@ class Differentiable:
             f"{self.label} has no gradient as a term",
             cure="a term without it, or torch.autograd",
         )
+
+
+# --- The rules by which ops work on one tile of an axis after the other
 
 
 @dataclass(frozen=True)
@@ -317,6 +333,9 @@ class Streamable:
                 cure=f"an axis other than {axis}",
             )
         return Streamed()
+
+
+# --- Ops: the generators of the language, and how they are broadcast over arrays
 
 
 @dataclass(frozen=True)

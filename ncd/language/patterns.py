@@ -11,6 +11,8 @@ from ncd.errors import MismatchError, ParseError
 from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
 from ncd.words import near_name
 
+# --- Checks of the patterns of ops: their form, and the kinds of numbers in them
+
 MANY = 99  # axes or arrays
 _Counts = tuple[tuple[int, int], ...]  # the minimum and maximum of axes of each array
 
@@ -66,6 +68,9 @@ def check_kinds(signature: Signature, any_kind: bool) -> None:
                 else f"({array}) holds {array.kind}, which is not what it works on",
                 cure=f'"{Array(array)}"' + ("" if any_kind else ", or Map to make real ones"),
             )
+
+
+# --- Matching patterns of axes against arrays, and binding their names to axes
 
 
 class Binding(dict[str, Axis]):

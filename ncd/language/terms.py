@@ -31,6 +31,8 @@ from ncd.language.fields import (
 )
 from ncd.language.patterns import Binding, match
 
+# --- The call of a term on named arrays, which a definition records
+
 Call = Callable[[Any, tuple[Any, ...]], Any]
 CALLS: ContextVar[Call | None] = ContextVar("CALLS", default=None)
 
@@ -46,6 +48,8 @@ def called(term: Any, arrays: tuple[Any, ...]) -> Any:
         raise MismatchError(fact, where=type(term).__name__, cure="ncd.compile(term)(x)")
     return call(term, arrays)
 
+
+# --- The type of a chain of steps, computed step by step
 
 RETYPED = 200_000  # axes of steps that are typed again because later steps need more; about 0.5 s
 
@@ -156,6 +160,8 @@ def missing_axes(array: Array, pattern: Array) -> tuple[Array, Array] | None:
         return None
     return Array(before), Array(after)
 
+
+# --- Terms: ops joined by ``f >> g`` ("then") and ``f @ g`` ("beside")
 
 DEPTH = 200  # nested terms; Python itself can walk about five times as many
 NODES = 50_000  # ops and structures of one term
@@ -436,6 +442,9 @@ def _parts(term: Term) -> tuple[Term, ...]:
     return term.parts if isinstance(term, Beside) else (term,)
 
 
+# --- Terms rebuilt with changed axes or fields
+
+
 def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:
     """Returns a term, type or array in which every axis is changed."""
     if isinstance(value, Axis):
@@ -487,6 +496,9 @@ def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
     return isinstance(a, tuple) and len(a) == len(b) and all(map(is_, a, b))
+
+
+# --- The arguments of a term as text
 
 
 def arguments(

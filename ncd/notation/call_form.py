@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+# --- Places in a line of source: where its syntax nodes stand, and the arrays that it makes
+
 MAKERS = ("randn", "rand", "zeros", "ones", "empty")  # of arrays, whose arguments are their sizes
 Kind = Literal["value", "shape", "line", "mode"]  # a line is a shape such as 1x16#50257
 
@@ -83,6 +85,8 @@ def arrays_in(node: ast.expr, name: str) -> Iterator[tuple[ast.expr, str]]:
         yield node, name
 
 
+# --- A last line with the shapes of the inputs of a source
+
 SHAPE_LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
 SHAPES = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9})?)*")
 TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
@@ -106,6 +110,8 @@ def shape_line(text: str) -> tuple[str, str]:
         return text, ""
     return rest + "\n", words
 
+
+# --- The last line of a source as a form: the sizes in it, which a page lets its reader change
 
 PART = re.compile(r"[.\[]")  # behind the name of an input that has parts
 BLANK = "..."  # stands for a value that is not known
@@ -332,6 +338,9 @@ def _options(value: str, call: ModuleCall) -> tuple[tuple[str, str], ...]:
         return ("training", value), ("evaluation", ".eval()")
     training = "" if value == ".eval()" else ".train()"
     return (("training", training),) * (not call.refused) + (("evaluation", value),)
+
+
+# --- The line of a source that sets the mode of its module, as a form
 
 
 def mode_form(text: str, call: ModuleCall) -> CallForm | None:

@@ -22,6 +22,8 @@ from ncd.notation.call_form import ModuleCall
 from ncd.words import nearest_name
 from ncd.write.term_json import KINDS
 
+# --- Errors in a text, with their positions
+
 SYNTAX = {  # what Python says, in other words
     "invalid syntax": "the text is no code from here on",
     "invalid decimal literal": "a number and a word stand together here",
@@ -119,6 +121,8 @@ def unknown_at(
         f"{what} {shown(name)}", node, nearest_name(name, sorted(known), otherwise)
     )
 
+
+# --- Reads a definition, a function of named arrays, without running it
 
 HEAD = 'def attention(q: "y k", k: "x k"):'
 LINE = 'scores = Einsum("y k, x k -> y x")(q, k)'
@@ -251,6 +255,8 @@ def _at(node: ast.AST) -> Iterator[None]:
     except TypeError as error:
         raise parse_error_at(str(error), node, "other sizes") from None
 
+
+# --- Reads a term from text in the language's Python notation, without evaluating anything
 
 LONGEST = 30_000  # letters of a text
 NODES = 20_000  # parts of a text, such as names and calls

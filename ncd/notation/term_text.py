@@ -16,6 +16,8 @@ from ncd.language.wire import Wire
 from ncd.notation.term_reader import parse
 from ncd.write.term_json import KINDS
 
+# --- Writes a term as a definition: a line for each op, a name for each array
+
 INPUTS = ("x", "y", "z", "u", "v", "w")
 PAD = "    "
 
@@ -172,6 +174,8 @@ def _free(word: str, own: dict[str, int]) -> str:
     own.setdefault(found, 1)
     return found
 
+
+# --- Writes a term as text over several lines, which :func:`ncd.parse` reads back
 
 WIDTH = 88  # letters of a line
 STEP = "    "

@@ -21,6 +21,8 @@ from ncd.ops.reshape import Group, Split
 from ncd.ops.sliding_window import Fold, Sides, Sliding, Window, side, sides, spread, written
 from ncd.ops.weights import apart, beside, uniform
 
+# --- Convolutions in simpler ops: windows, products with the weights, and sums of windows
+
 
 class Convolution(Protocol):
     """The settings and methods that both convolutions share."""
@@ -117,6 +119,8 @@ def _of(before: Array, after: Array) -> Signature:
     """Returns the type of a map of one array to one."""
     return Signature(Type((before,)), Type((after,)))
 
+
+# --- Convolution, and the base that it shares with the transposed one
 
 DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # of torch
 
@@ -327,6 +331,9 @@ class Conv(Learned):
                 "F.conv2d(a[None], w[0], w[1], (1, 2), (0, 1), (2, 1))[0]",
             ),
         )
+
+
+# --- Transposed convolution
 
 
 @dataclass(frozen=True, repr=False, eq=False)

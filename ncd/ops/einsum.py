@@ -18,6 +18,8 @@ from ncd.language.torch_code import Arg, Cast, Contract, Expr, Infix, Position
 from ncd.ops.axis_places import on_own, over, own_ports, ports, subscript
 from ncd.words import listed
 
+# --- Einsums: inner and outer products, transposes and diagonals by one pattern
+
 LETTERS = 52  # for the dimensions of an einsum in torch, a to z and A to Z
 
 
@@ -200,6 +202,9 @@ def _pair_flops(left: Array, right: Array, out: Array) -> int:
         return 0
     sizes = {a.name: a.numel for a in (*left, *right) if a.name in both or a.name in out.names}
     return 2 * prod(sizes.values())
+
+
+# --- The unit (a cup), which creates two wires, and the inner product (a cap), which joins two
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -39,6 +39,8 @@ from ncd.ops.axis_places import check_plain, on_own, over, ports
 from ncd.ops.formula_lowering import Part, constant, filled, lowered, now
 from ncd.words import nearest_name
 
+# --- The sum of two arrays of one shape
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Add(Op):
@@ -97,6 +99,9 @@ class Add(Op):
         return (Sample(cls(), "m:5, m:5", "a + b"), Sample(cls(), "x:2x3, x:2x3", "a + b"))
 
 
+# --- Dropout, which sets random numbers to 0 in training
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Dropout(Op):
     """Sets each number to 0 with probability p in training, and divides the others by 1 - p.
@@ -150,6 +155,8 @@ class Dropout(Op):
     def samples(cls) -> tuple[Sample, ...]:
         return (Sample(cls(0.0), "m:5", "a"), Sample(cls(0.0, "drop"), "y:2 m:3", "a"))
 
+
+# --- The base of the ops that are defined by a formula, such as ``Map`` and ``Scale``
 
 _VALUES = {"e": math.e, "inf": math.inf, "pi": math.pi}
 
@@ -313,6 +320,9 @@ def check_operands(formula: Formula, arrays: Type) -> None:
             )
 
 
+# --- Elementwise formulas of any number of arrays, broadcast by name
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Map(Mapped):
     """Computes a formula for every position, of any number of arrays, broadcast by name.
@@ -424,6 +434,8 @@ class Map(Mapped):
             ),
         )
 
+
+# --- Elementwise functions, scaling and the causal mask, which have formulas of their own
 
 SCALAR = Signature.parse("() -> ()")
 _POWER = re.compile(r"-?\d(/[1-9])?")

@@ -20,6 +20,8 @@ from ncd.formulas.traced_sizes import traced
 from ncd.language import torch_code as ex
 from ncd.language.axes import Axis
 
+# --- Plain numbers of formulas at traced sizes: an expression follows them, a value does not
+
 
 def now(value: Any) -> Any:
     """Returns a number without its formula.
@@ -49,6 +51,8 @@ def _sizes(expr: ex.Expr) -> Iterator[int]:
         if isinstance(part, ex.Size):
             yield from (axis.numel for axis in part.axes)
 
+
+# --- Translating formulas to expressions, with the casts that the kinds of numbers need
 
 Kind = Literal["truth", "whole", "real"]
 WHOLE = 2**53  # whole numbers up to this are exact as real ones too

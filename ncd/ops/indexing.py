@@ -27,6 +27,8 @@ from ncd.language.torch_code import (
 from ncd.ops.axis_places import check_plain, over, own_ports, ports
 from ncd.words import listed
 
+# --- Indexing: numbers of an array by their positions
+
 Places = tuple[tuple[str, int], ...]  # names of axes with a position
 _TAKEN = ("at", "pattern", "self")  # the parameters of Index
 
@@ -270,6 +272,9 @@ def _is_keyword_argument(name: str) -> bool:
 def _left(array: Array, names: Mapping[str, int]) -> Array:
     """Returns the array without these axes."""
     return array.with_axes(axis for axis in array if axis.name not in names)
+
+
+# --- Sums of numbers into the places of an array
 
 
 @dataclass(frozen=True, repr=False, eq=False)

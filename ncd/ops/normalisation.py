@@ -28,6 +28,8 @@ from ncd.ops.axis_places import at_end, on_own
 from ncd.ops.reshape import Group, Split
 from ncd.ops.weights import apart, filled
 
+# --- The steps that the norms share when they are written out in simpler ops
+
 
 def standardised(
     steps: StepWriter, x: Slot, over: Collection[str], eps: float, centred: bool = True
@@ -90,6 +92,9 @@ def streamed_moments(eps: float, centred: bool, affine: bool, bias: bool) -> Str
     if affine and bias:
         parts.append(Part("bias", "1"))
     return Streamed(states=(Running("t", "sum", "$1"), square), parts=tuple(parts))
+
+
+# --- Group norm
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -187,6 +192,9 @@ class GroupNorm(Op):
             Sample(cls("c x", "g", 1, 1e-3), "c:3 x:2x3", "F.group_norm(a[None], 1, *w, 1e-3)[0]"),
             Sample(cls("c y x", "norm", 3), "c:6 y:2 x:4", "F.group_norm(a[None], 3, *w)[0]"),
         )
+
+
+# --- Batch norm, layer norm and root-mean-square norm
 
 
 class _Norm(Op):

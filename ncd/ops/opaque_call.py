@@ -19,6 +19,8 @@ from ncd.language.patterns import Binding
 from ncd.language.torch_code import Arg, Cast, Const, Expr, Method, Prefix, Tuple
 from ncd.ops.axis_places import own_ports
 
+# --- Reads the arguments of a call as an expression: ``a.flatten(0, 1), [1, 2], dim=0``
+
 LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the arrays that are taken, in order
 METHODS = {"bool", "flatten", "unsqueeze"}
 LONGEST = 4000  # letters of the arguments
@@ -86,6 +88,8 @@ def _value(node: ast.expr, count: int) -> Expr:
                 return Method(_value(on, count), name, more)
     raise _wrong(ast.unparse(node))
 
+
+# --- Functions of torch that the language has no op for, as named boxes
 
 _FUNCTION = re.compile(r"[a-z]\w{0,40}\._?[a-z]\w{0,60}(\.[a-zA-Z]\w{0,40})?")
 

@@ -16,6 +16,8 @@ from ncd.ops.axis_places import at_end, on_own
 from ncd.ops.concat import Cut
 from ncd.ops.reshape import Group, Split
 
+# --- Constant numbers added before and after those of an axis
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Pad(Op):
@@ -158,6 +160,8 @@ def _beside(taken: Collection[str], name: str, size: int) -> Axis:
         name += "_"
     return Axis(name, size)
 
+
+# --- Cyclic shifts along an axis
 
 FARTHEST = 10**6
 

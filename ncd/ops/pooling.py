@@ -16,6 +16,8 @@ from ncd.ops.reshape import Group, Split
 from ncd.ops.sliding_window import Sides, Sliding, Window, sides, spread, written
 from ncd.ops.weights import beside
 
+# --- Average pooling, which is a ``Window`` and a ``Reduce``
+
 
 def mean_of_windows(pattern: Signature, kernel: Sides, stride: Sides, padding: Sides = 0) -> Term:
     """Returns the mean in each window; the zeros of a padding count too.
@@ -30,6 +32,9 @@ def mean_of_windows(pattern: Signature, kernel: Sides, stride: Sides, padding: S
     slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
     mean = Reduce(Signature(Type((window,)), Type((Array(),))), "mean")
     return Window(slid, kernel, stride, padding) >> mean
+
+
+# --- Max pooling
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -21,6 +21,8 @@ from ncd.ops.elementwise import Map
 from ncd.ops.pad_roll import Roll
 from ncd.ops.reshape import Group, Split
 
+# --- Sums and products of all numbers up to each place of an axis
+
 _CUMULATIVE_FUNCTIONS = {"sum": "torch.cumsum", "product": "torch.cumprod"}
 _CUMULATIVE_SIGNS = {"sum": r"\sum", "product": r"\prod"}
 _BOXES = {"sum": "Σ ≤", "product": "Π ≤"}
@@ -128,6 +130,9 @@ def _without(array: Array, axis: Axis) -> Array:
     return Array(other for other in array if other.name != axis.name)
 
 
+# --- The largest numbers along an axis, and their positions
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Top(Op):
     """Returns the k largest numbers along an axis, in order, and their positions (two arrays).
@@ -202,6 +207,8 @@ class Top(Op):
             Sample(cls("e -> k:3"), "e:3", "tuple(a.sort(descending=True))"),
         )
 
+
+# --- Reductions along some axes of an array
 
 _REDUCTION_FUNCTIONS = {
     **{"max": "torch.amax", "mean": "torch.mean", "min": "torch.amin", "sum": "torch.sum"},

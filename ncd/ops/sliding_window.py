@@ -29,6 +29,8 @@ from ncd.language.torch_code import (
 from ncd.ops.axis_places import at_end, over, own_ports, ports
 from ncd.ops.weights import beside
 
+# --- The base of ops with sliding windows: their sizes, and the dimensions that torch takes
+
 MOST_SIDES = 3  # dimensions of a window
 
 Sides = int | tuple[int, ...]  # one number for every dimension, or one for each
@@ -250,6 +252,9 @@ def _layered(own: Array) -> tuple[Group, ...]:
 def _learned(binding: Binding, new: Axis, old: Axis, sizes: tuple[int, ...]) -> None:
     size = sizes if old.spatial else sizes[0]
     binding.meet(new, replace(new, size=size, sequence=old.sequence))
+
+
+# --- Sliding windows as a separate axis
 
 
 @dataclass(frozen=True, repr=False, eq=False)

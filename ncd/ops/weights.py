@@ -36,6 +36,8 @@ from ncd.language.op import (
 from ncd.language.torch_code import Expr, Weight
 from ncd.ops.axis_places import own_ports
 
+# --- Initial values of weights, which are those of torch by default
+
 
 def uniform(fan_in: int) -> Formula:
     """Returns the formula of torch's layers: uniform from -1/√n to 1/√n for n inputs.
@@ -84,6 +86,8 @@ def check_initial(formula: Formula | None, array: Array, where: str) -> None:
                 cure="another name for one of them",
             )
 
+
+# --- Learned arrays without an input
 
 LONG = 8  # letters of a name that is drawn as the mark
 SMALL = parse("0.02 * normal")  # GPT-2, "Language Models are Unsupervised …", section 2.3

@@ -13,6 +13,8 @@ from ncd.notation.term_reader import TextError, parse
 from ncd.read import einops_line, einsum_line
 from ncd.write.term_json import from_json, term_of_file
 
+# --- The term of a text, with what a page says about it
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -45,6 +47,8 @@ class Reading:
     ops: Mapping[int, str] = field(default_factory=dict)
 
 
+# --- Texts that were copied with their indentation, or with the prompts of a session
+
 PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.:?|In \[\d*\]:)(?: |$)")
 FIRST = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before the first line
 
@@ -68,6 +72,8 @@ def unindented(text: str) -> str:
         return text
     return FIRST.sub(r"\1", dedent(text))
 
+
+# --- Reads any text that a visitor pastes, except PyTorch: JSON, an einsum, einops, or a term
 
 SOURCE = re.compile(
     r"^(class\s+\w+\s*[(:]|(import|from)\s+(torch|einops)\b|\w+\s*=\s*(torch\.)?nn\.\w+\("

@@ -20,6 +20,8 @@ from ncd.language.step_wires import Step, alive, wired
 from ncd.language.terms import Beside, Id, Term
 from ncd.ops import Add, Einsum, Index, Map, Param, Rename, Scatter, Split
 
+# --- The parameters of a term as arrays, under the names that its module gives them
+
 Tree: TypeAlias = dict[str, Union[Op, "Tree"]]
 
 
@@ -73,6 +75,9 @@ def _beside(terms: Iterable[Term]) -> Term:
     if not every:
         return Id(Type())
     return every[0] if len(every) == 1 else Beside(*every)
+
+
+# --- Writes the steps of a term one by one, on arrays that are known by what they are
 
 
 class Steps:
@@ -287,6 +292,8 @@ def _renumbered(formula: Formula, numbers: dict[int, int]) -> Formula:
     return formula
 
 
+# --- The forward pass of a circuit step by step, and the backward pass through its records
+
 Env = dict[str, Slot]  # the array of each value of a circuit
 
 
@@ -459,6 +466,9 @@ def _in_front(steps: Steps, slot: Slot, axis: Axis) -> Slot:
     """Returns an array with an axis in front of the others."""
     rest = (other for other in slot.axes if other.name != axis.name)
     return steps.product((slot,), Array((axis, *rest))) if slot.real else slot
+
+
+# --- The gradient of a term, as a term
 
 
 def gradient(term: Term, wrt: Literal["inputs", "parameters"] | Sequence[str] = "inputs") -> Term:

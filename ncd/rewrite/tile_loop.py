@@ -23,6 +23,8 @@ from ncd.run.evaluate import Like, codes
 from ncd.run.formula_values import formula_value
 from ncd.run.module import check_shapes, whole
 
+# --- Tensors with named dimensions, cut into tiles; and formulas of them
+
 Key = tuple[str, int]  # a dimension: the name of its axis, and its side
 Cut = Mapping[str, tuple[int, int]]  # where the tile of each axis begins, and where it ends
 
@@ -123,6 +125,9 @@ JOINS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 STARTS = {"max": -math.inf, "min": math.inf, "product": 1.0, "sum": 0.0}
 
 
+# --- Checks of the tensors and the module that a fused loop is given
+
+
 def checked_inputs(
     plan: Stream, inputs: Sequence[Tensor], module: nn.Module | None
 ) -> list[Tensor]:
@@ -159,6 +164,9 @@ def checked_inputs(
 
 def _shown(x: object) -> str:
     return f"one of shape {tuple(x.shape)}" if isinstance(x, Tensor) else shown(x)
+
+
+# --- Runs one op on tiles
 
 
 class Shared(NamedTuple):
@@ -243,6 +251,8 @@ def updated(state: Running, old: Tensor, found: Tensor, names: Mapping[str, Any]
         return torch.maximum(old, found.detach())
     return old * value(state.rescale, None, names) + found if state.rescale else old + found
 
+
+# --- Runs a fused loop over tiles in torch, and counts what it moves
 
 Watch = Callable[[Cut, Mapping[str, Tensor]], None]
 

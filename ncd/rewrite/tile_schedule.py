@@ -29,6 +29,8 @@ from ncd.language.op import Streamed
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg
 
+# --- Amounts of numbers as formulas in the sizes of axes and of their tiles
+
 Kind = Literal["size", "tile", "tiles"]  # of an axis: its size, a tile of it, how many tiles
 
 
@@ -120,6 +122,9 @@ def _value(factors: tuple[Factor, ...], sizes: Mapping[str, int], tiles: Mapping
         else -(-sizes[axis] // tiles[axis])
         for kind, axis in factors
     )
+
+
+# --- The stages of a fused loop: ops run before the tiles, for each of them, or behind them
 
 
 class Stage(IntEnum):
@@ -380,6 +385,9 @@ def _check_outputs(
             )
 
 
+# --- Checks of what a fused loop is asked for
+
+
 def checked_cuts(
     grouped: object, streamed: object, budget: object, formats: object
 ) -> tuple[str, int]:
@@ -414,6 +422,8 @@ def check_budget(budget: object, where: str) -> None:
 def _wrong(name: str, value: object, form: str, cure: str) -> ParseError:
     return ParseError(f"{name} is {shown(value)}, but it is {form}", where="stream", cure=cure)
 
+
+# --- The arrays in fast memory at each step of a fused loop: the columns of its diagram
 
 Bits = Callable[[str], int]  # the width of the numbers of an array, by its id
 Terms = list[tuple[int, tuple[Factor, ...], int]]
@@ -548,6 +558,8 @@ def _states(
         for state in op.rule.states
     }
 
+
+# --- A fused loop over tiles: the bytes that it moves, and the fast memory that it needs
 
 WHOLE = 64  # bits of a whole number
 NONE: Mapping[str, int] = MappingProxyType({})

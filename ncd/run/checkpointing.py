@@ -26,6 +26,8 @@ from ncd.run.program import units
 from ncd.run.recompute import path, segments
 from ncd.run.run_memory import blank_run, blanks, summed
 
+# --- The arrays that are saved for the backward pass: stated without a run, or measured
+
 
 @dataclass(frozen=True)
 class SavedArray:
@@ -233,6 +235,8 @@ def _matched(shape: tuple[int, ...], axes: list[Axis]) -> str:
         parts.append(min(known) if named else str(size))
     return "·".join(part for part in parts if part != "1") or "1"
 
+
+# --- Choices of layers to save and to calculate again, so that the saved bytes fit a budget
 
 MOST = 300  # the choices for the rest of a chain that are followed; of more, every second or third
 

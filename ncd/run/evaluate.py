@@ -31,6 +31,8 @@ from ncd.language.torch_code import Contract, Group
 # --- what torch does not do with a batch in front ------------------------------------------------
 
 
+# --- Tensor operations of expressions, prepared once from their axes
+
 NARROW = ("F.batch_norm", "F.fold", "F.unfold", "nn.GroupNorm")
 
 
@@ -236,6 +238,9 @@ def aligned(before: Group, after: Group) -> Callable[[Tensor], Tensor]:
         return x if len(whole) == n else x.reshape(x.shape[:lead] + whole)
 
     return align
+
+
+# --- Compiles an op's expressions into one call: read once, run often
 
 
 class Like(NamedTuple):

@@ -23,6 +23,8 @@ from ncd.language.torch_code import Group
 from ncd.run.evaluate import NEW, Code, Known, Like, code, known, permuted, rearranged
 from ncd.run.program import Part, Parts, ends
 
+# --- Attention as one call of ``F.scaled_dot_product_attention``
+
 Move = Callable[[Tensor], Tensor]
 Sorted = tuple[Group, Group, Group]  # the dimensions of heads, queries and keys
 
@@ -165,6 +167,9 @@ def _batch(x: Tensor) -> Tensor:
 def _ready(x: Tensor) -> Tensor:
     x = _batch(x)
     return x if x.stride(-1) == 1 else x.contiguous()
+
+
+# --- Replaces attention by one function of torch where nobody looks at the scores and weights
 
 
 def fused(parts: Parts, circuit: Circuit) -> Parts:

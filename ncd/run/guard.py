@@ -29,6 +29,8 @@ from ncd.run.module import CircuitModule, in_formats, recomputing
 from ncd.run.program import expressions, part
 from ncd.run.run_memory import LIBRARIES, NUMBER, SCALARS, most_kernel_bytes, stated_peak
 
+# --- Checks the calls of torch's functions by their names, before anything is allocated
+
 META = torch.device("meta")
 
 
@@ -89,6 +91,8 @@ def _empty(array: Array) -> torch.Tensor:
     kind = torch.float32 if array.below is None else torch.int64
     return torch.empty(array.shape, dtype=kind, device=META)
 
+
+# --- The guard: counts the memory and FLOPs of a run before anything is allocated
 
 FLOAT32 = Formats()
 STEPS = 50_000  # of one run: a scan takes its body's once for each position
@@ -332,6 +336,9 @@ def _fits(term: Term, name: str, limits: Limits, watched: bool, size: int) -> bo
         return fits(elaborate(rewrite(term, change)), limits, watched=watched)
     except NCDError:
         return False
+
+
+# --- Compiles a term to a module, once the guard has accepted it
 
 
 def compile(

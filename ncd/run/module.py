@@ -24,6 +24,8 @@ from ncd.run.program import Program, Run, Watch, execute, leading, plan
 from ncd.run.recompute import grouped, segments
 from ncd.run.seeding import SeededDropout, begin, generator
 
+# --- Checks of the tensors that a module is given
+
 
 def real(x: object) -> bool:
     """Returns whether a value is a tensor of real or complex numbers."""
@@ -102,6 +104,9 @@ def whole(array: Array, x: Tensor) -> Tensor:
     return x
 
 
+# --- The layers of a circuit as torch's modules, each at its path
+
+
 def submodule(module: nn.Module, scope: tuple[str, ...]) -> nn.Module:
     """Returns the module that holds a scope's layers; numbered ones are in a ``ModuleList``.
 
@@ -142,6 +147,8 @@ def _undrawn(kind: type[nn.Module]) -> type[nn.Module]:
     """Returns a subclass of a layer class that does not initialise its numbers."""
     return type(kind.__name__, (kind,), {"reset_parameters": lambda layer: None})
 
+
+# --- Runs in other number formats: weights, inputs and arrays are rounded, and then float32 again
 
 FLOATS = {
     "bfloat16": torch.bfloat16,
@@ -221,6 +228,9 @@ def _array(x: Tensor, cell: Cell, formats: Formats) -> Tensor:
     x = rounded(x, formats.activations)
     name = formats.made_by(cell.path)
     return x if name == formats.activations else rounded(x, name)
+
+
+# --- The torch module of a term, with submodules named as in the diagram
 
 
 class CircuitModule(nn.Module):

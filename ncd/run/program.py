@@ -16,6 +16,8 @@ from ncd.language.torch_code import Expr
 from ncd.run.evaluate import NEW, Code, Like, code, codes, over_batches
 from ncd.run.seeding import same_draws
 
+# --- Programs: circuits ready to run, with cells in order and values in slots freed in time
+
 # What is shown a step may put other tensors in the place of those that it made.
 Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
 
@@ -291,6 +293,9 @@ def scan(step: ScanStep, given: Sequence[Tensor], run: Run) -> list[Tensor]:
         for column, dims in zip(columns, step.outs, strict=True)
     ]
     return [*states, *whole]
+
+
+# --- A part of a program: the steps that some of its values depend on
 
 
 def leading(program: Program, ids: Collection[str]) -> Program:

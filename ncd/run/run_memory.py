@@ -40,6 +40,8 @@ from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 from ncd.run.module import CircuitModule
 
+# --- The memory that torch's convolutions take for themselves on a CPU
+
 VECTORS = {"AVX512": 16, "AVX2": 8}  # numbers in a vector of the processor
 LANES = VECTORS.get(torch.backends.cpu.get_cpu_capability(), 0)  # 0: none that oneDNN is fast with
 FEW = 4  # channels below which it leaves an input as it is
@@ -173,6 +175,8 @@ def _filled(shape: Sequence[int]) -> int:
     """Returns the bytes of a stack of images whose channels are padded to whole vectors."""
     return prod((shape[0], _lanes(shape[1]), *shape[2:])) * BYTES
 
+
+# --- The memory that torch's CPU kernels take for themselves while they run, from their arguments
 
 aten = torch.ops.aten
 SCALARS = 64  # bytes of the numbers that torch wraps as tensors, about an op
@@ -340,6 +344,8 @@ CPU_RULES: Mapping[Any, Rule] = {
 }
 
 
+# --- The memory that torch takes on a GPU beside the arrays: kernels' own, blocks, libraries
+
 BLOCK = 512  # bytes: every array takes whole blocks
 LARGE = 1 << 20  # bytes of an array from which up to so many more stay unused beside it
 # cuBLAS keeps 32 MiB for each thread that multiplies, on a Hopper GPU, and cuBLASLt 1 MiB: for the
@@ -441,6 +447,8 @@ GPU_RULES: Mapping[Any, Rule] = {
     aten._scaled_dot_product_flash_attention_for_cpu_backward.default: _gpu_attention_backward,
 }
 
+
+# --- The memory of a run: measured while it runs, or stated without running it
 
 MOST = 5_000  # ops at their sizes that torch remembers, at 2 kB each
 NUMBER = 8  # bytes of a number that an op saves for its backward pass

@@ -44,6 +44,8 @@ from ncd.systems.training.trained_weights import (
 )
 from ncd.write.onnx.onnx_model import STRUCTURE, ModelGraph, open_graph, symbol_of
 
+# --- The facts of an op with which a page writes out how one of its numbers came about
+
 
 def terms(cell: Cell) -> dict[str, str]:
     """Returns the kind of an op, and the axes and weights of its products; empty if it has none.
@@ -94,6 +96,8 @@ def renamed(cell: Cell, circuit: Circuit) -> list[dict[str, str]]:
         for value in cell.inputs
     ]
 
+
+# --- The weights and the example that the page of a system opens on
 
 SEED = 0
 
@@ -203,6 +207,8 @@ def _read(graph: ModelGraph, size: Any) -> Iterator[str]:
         yield from graph.trace.read(size.total)
 
 
+# --- The part of a page that runs its system: what goes in, a button, and the steps of the run
+
 WALK = """<div class="walk" hidden><div class="strip" role="group" aria-label="Steps">
 <button type="button" data-by="-1">Previous</button>
 <button type="button" data-by="1">Next</button>
@@ -294,6 +300,8 @@ def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:
     title = f"{markup.role(unit.op.role, None)}{markup.text(unit.op.label)}{path}"
     return f"<h3>{title}</h3><p>{markup.text(words[:1].upper() + words[1:])}.{again}</p>"
 
+
+# --- The inputs and the cost of a run at any sizes, as a text with formulas
 
 MASK = 2**32 - 1
 LETTER = re.compile(f'"([{chr(FIRST)}-{chr(LAST)}])"')
@@ -398,6 +406,8 @@ def _window(cell: Cell) -> dict[str, Any]:
     window = [[_number(side(each, i)) for each in settings] for i in along]
     return {"window": window, "groups": _number(op.groups)}
 
+
+# --- The ONNX model of a system, which its page runs in the visitor's browser
 
 LARGEST = 4_000_000  # bytes of a file
 EXAMPLE, TRAINED = "example.bin", "trained.bin"

@@ -57,6 +57,8 @@ from ncd.site.page_tables import closed_part, key_drawer, parts_that_open
 from ncd.words import plain_text
 from ncd.write.term_json import term_script
 
+# --- The parts of a page around its diagram, which a site adds
+
 
 @dataclass(frozen=True)
 class Around:
@@ -84,6 +86,8 @@ class Around:
     scripts: str = ""
     allowed: str = ""
 
+
+# --- Exports a term as one HTML file: the diagram with hover, collapse, cards, sizes and a quiz
 
 FOLDER = Path(__file__).parent / "static"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'{}; font-src data:"
@@ -331,6 +335,8 @@ def _rows(
             f"{markup.text(plain_text(' '.join(block.name.split())))}</button>"
         )
 
+
+# --- Exports several views as one HTML file, walked with the arrow keys; no server
 
 SLIDES_PAGE = (FOLDER / "slides.html").read_text()
 SLIDES_JS = LIGHT_JS + (FOLDER / "slides.js").read_text()

@@ -26,6 +26,8 @@ from ncd.systems.lessons.computed_questions import Question, question
 from ncd.systems.lessons.lesson import View, lesson_of
 from ncd.systems.search_topics import topics
 
+# --- The prose of the pages, read from their files, as plain text and as HTML
+
 MATH = re.compile(r"\$(\S(?:[^$]*\S)?)\$")
 CODE = re.compile(r"`([^`]+)`")
 SIGNS = (
@@ -132,6 +134,9 @@ def address(link: str, root: str) -> str:
     return markup.text(f"{root}{page}/{mark}{rest}" if page else f"{root}{mark}{rest}")
 
 
+# --- The settings of a system of the catalogue, for a page on which they can be moved
+
+
 def of_entry(entry: Entry, settings: Mapping[str, int]) -> SizedSystem:
     """Returns a system as a function of its settings.
 
@@ -161,6 +166,9 @@ def _range(knob: Knob) -> SizeRange:
         switch=knob.switch,
         names=knob.names,
     )
+
+
+# --- The parts around the diagram of a system: links, published sizes, prose, and its lesson
 
 
 def top(before: Entry | None, after: Entry | None) -> str:
@@ -249,6 +257,8 @@ def _answer(answer: Array | Axis | str) -> str:
         return markup.sized(answer)
     return markup.axis(answer) if isinstance(answer, Axis) else markup.text(answer)
 
+
+# --- The cards of the gallery: what a system is found by
 
 FOLDER = Path(__file__).parent / "static"
 GALLERY_CSS, GALLERY_JS = ((FOLDER / f"gallery.{end}").read_text() for end in ("css", "js"))

@@ -31,6 +31,8 @@ from ncd.site.quiz_facts import AxisFacts, axis_facts, computed_axes, taken_axes
 from ncd.site.quiz_facts import plain as without_sizes
 from ncd.words import plain_text
 
+# --- Texts whose numbers follow from sizes: letters in place of numbers, with a formula for each
+
 Table = dict[str, Any]
 NUMBER = re.compile(f"[0-9]+|[{chr(FIRST)}-{chr(LAST)}]{FILL}*")
 
@@ -208,6 +210,8 @@ class FormulaTable:
             self.parts.append(part)
         return self.atoms[atom]
 
+
+# --- The parts of a page whose numbers follow from sizes, as data for the script of the page
 
 TESTS: Mapping[str, Callable[[int], bool]] = {
     "<": lambda n: n < 0,

@@ -23,6 +23,8 @@ from ncd.formulas.prefixed_amounts import flops as flops
 from ncd.language.axes import Array, Axis, Type
 from ncd.write.torch_source.identifiers import Allotted
 
+# --- HTML of the panels. Text from outside is escaped here
+
 METER = 6.0  # em
 SEPARATOR = '<span class="muted">,</span> '
 
@@ -168,11 +170,15 @@ def counted(number: int, one: str) -> str:
     return f"{number:,} {one if number == 1 else one + 's'}"
 
 
+# --- Colours of heat maps, in the app and on pages without a server: hex stops from low to high
+
 POSITIVE = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
 SIGNED = "053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 67001f"
 SIGNED_DARK = "d1e5f0 92c5de 4393c3 2166ac 1c4570 1b2128 5f2328 a81c2c d6604d f4a582 fddbc7"
 GREY = "000000 ffffff"
 
+
+# --- Styles and scripts that the app and the exported file share
 
 FOLDER = Path(__file__).parent / "static"
 THEME_CSS = (FOLDER / "theme.css").read_text()
@@ -183,6 +189,8 @@ LEGEND_CSS = (FOLDER / "legend.css").read_text()
 POLYNOMIALS_JS = (FOLDER / "polynomials.js").read_text()
 GRADING_JS = (FOLDER / "grading.js").read_text()
 
+
+# --- LaTeX formulas as MathML that is safe in a page, whatever text they were made from
 
 LONGEST = 2000  # characters; a longer formula is shown as text
 ELEMENT = re.compile(

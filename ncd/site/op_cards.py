@@ -20,6 +20,8 @@ from ncd.site.source_listing import Listing, coloured_lines, excerpt
 from ncd.words import plain_text
 from ncd.write.torch_source.source_file import lines
 
+# --- The facts of an op or a block as HTML: arrays, parameters, FLOPs, bytes
+
 Facts = dict[str, str]
 
 
@@ -74,6 +76,8 @@ def _costs(cost: Cost | None, nodes: Collection[str]) -> Facts:
         "Makes": markup.amount(sum(op.bytes for op in costs), "B"),
     }
 
+
+# --- The cards of a page: the facts, formula and source of each op and block
 
 LINES = 60  # lines of source on a card
 Pieces = dict[str, Callable[[], str]]  # the contents of a card by name, made when needed

@@ -21,6 +21,8 @@ from ncd.site.live_texts import LiveTexts
 from ncd.site.op_cards import Cards, Content
 from ncd.site.source_listing import excerpt
 
+# --- Rows of the key to a diagram as HTML: the picture of each sign, its name and its meaning
+
 KINDS: tuple[Kind, ...] = ("node", "array", "axis", "fence", "part")
 SCALE = 0.9  # scale of the pictures
 # Interactive parts of a drawing, which the pictures of signs must not have.
@@ -90,6 +92,8 @@ def rules(signs: Iterable[Sign], dark: bool | None) -> str:
 def _svg(sign: Sign, dark: bool | None) -> str:
     return svg(sign.picture(False)) if dark is None else sign.picture(dark).svg(fonts=False)
 
+
+# --- Parts below a diagram: its steps with shapes and cost, its source, and the key to its signs
 
 HEAD = ("Step", "Arrays", "Sizes", "Parameters", "FLOPs", "Bytes made")
 STEPS = 400  # rows of the table

@@ -15,6 +15,8 @@ from ncd.language.cached_property import once
 from ncd.site import markup
 from ncd.write.torch_source.source_file import SourceLine
 
+# --- PyTorch source as coloured HTML; lines are highlighted with their ops, names with their axes
+
 NAME = re.compile(r"[^\W\d]\w*")
 STYLES = {tokenize.COMMENT: "comment", tokenize.NUMBER: "number-literal"}
 Names = Mapping[str, str]  # the axis that each name in the source stands for
@@ -184,6 +186,8 @@ def _quoted(text: str, axes: Names) -> str:
 def _axis(token: str, axes: Names) -> str:
     return f'<span class="axis" data-axis="{markup.text(axes[token])}">{markup.text(token)}</span>'
 
+
+# --- The differences of two texts, with some lines of context, as HTML
 
 WORD = re.compile(r"\w+|\s+|.")
 AROUND = 3  # unchanged lines before and after a change

@@ -12,6 +12,8 @@ from ncd.language.blocks import check_stated
 from ncd.language.terms import Term
 from ncd.systems.search_topics import TOPICS
 
+# --- Catalogue entries: a system's name, its knobs, and the function from knobs to its term
+
 
 @dataclass(frozen=True)
 class Knob:
@@ -299,6 +301,8 @@ class Catalogue(dict[str, Entry]):
             found[entry.section] = (*found.get(entry.section, ()), entry)
         return found
 
+
+# --- Sources of today's blocks: sections of papers, and published code at a pinned commit
 
 _ARXIV, _GITHUB = "https://arxiv.org/abs/", "https://github.com/huggingface/transformers/blob/"
 _FILES = {  # the commit at which each file was looked at

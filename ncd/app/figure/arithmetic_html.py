@@ -46,6 +46,8 @@ from ncd.language.torch_code import (
 )
 from ncd.site import markup
 
+# --- A table of the terms of a sum: a column for each large term, and one for the others
+
 MOST_SUMMANDS = 8  # terms shown in full
 SIDES = ("", "height", "width")
 
@@ -176,6 +178,8 @@ def places(spans: Spans, shown: Sequence[int]) -> list[str]:
     return [", ".join(map(str, place(spans, i))) or "here" for i in shown]
 
 
+# --- The window of a convolution over its picture: the pixels in each channel, and the weights
+
 MOST_CHANNELS = 3  # channels shown as pictures
 
 
@@ -264,6 +268,8 @@ def _weighed(weights: Tensor, every: Tensor, total: float) -> str:
     number = number_text(total)
     return f'<b>×</b><img class="near" alt="the weights" src="{near}"><b>→ {number}</b>'
 
+
+# --- Formulas with numbers in place of arrays, in usual notation
 
 SIGNS = {
     "*": "×",
@@ -354,6 +360,8 @@ def _call(name: str, args: Sequence[Expr], kwargs: Sequence[tuple[str, Expr]], h
     name = {"maximum": "max", "minimum": "min"}.get(name, name)
     return f"{name}({', '.join([*given, *(f'{key} = {text}' for key, text in options.items())])})"
 
+
+# --- Kinds of arithmetic as HTML: sums of products, norms, maxima, formulas
 
 Place = tuple[int, ...]
 
@@ -497,6 +505,8 @@ def enclosed(number: float) -> str:
     text = number_text(number)
     return f"({text})" if text.startswith("−") else text
 
+
+# --- A row of attention as HTML: each key's path from score to weight, and the mixed values
 
 KEYS = 7  # keys shown in full
 LARGEST = "The largest of the scores: without it the powers could grow beyond all numbers."

@@ -18,6 +18,8 @@ from ncd.rewrite.gradient import gradient
 from ncd.run.checkpointing import SavedArray, saved
 from ncd.site import markup
 
+# --- The backward pass of the whole system below its forward pass; what was saved is in notes
+
 MIRROR = Choice("mirror", ("", "1"), "")  # whether the diagram is shown
 MOST, WIDEST = 60, 12  # boxes, notes and wirings in all; arrays side by side
 LONG = 12  # the most letters of a name in a note
@@ -95,6 +97,9 @@ def _alike(cell: Cell | None, one: SavedArray) -> Value | None:
 
 def _unlike(one: Sequence[int], other: Sequence[int]) -> int:
     return 0 if one == other else 1 if sorted(one) == sorted(other) else 2
+
+
+# --- The backward pass of one op as a diagram: its gradient is a term of its own
 
 
 def told(scene: Scene, cell: Cell) -> str:

@@ -41,6 +41,8 @@ from ncd.site import markup
 from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, POLYNOMIALS_JS, mathml
 from ncd.site.op_cards import title
 
+# --- The axes of a diagram as chips: buttons that lock their highlight, and sizes to drag
+
 
 def axis_chips_html(circuit: Circuit) -> str:
     """Returns the axes as buttons that lock their highlight, then the products of grouped axes.
@@ -99,6 +101,8 @@ def _product(array: Array) -> str:
     return f'<span class="product">{names} = {prod(axis.numel for axis in array):,}</span>'
 
 
+# --- The callouts as a list below the diagram, for a phone: they have no room beside it
+
 SEEN = re.compile(r"(?<![_^])\{([^{}]*)\}")  # braces that a drawing shows; others group an index
 
 
@@ -121,6 +125,8 @@ def spelled(note: str) -> str:
         mathml(SEEN.sub(r"\\{\1\\}", part)) if at % 2 else markup.text(part) for at, part in parts
     )
 
+
+# --- The diagram on the page: the drawing with its axis chips, its label switch and its legend
 
 CHOICES = "".join(
     f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
@@ -345,6 +351,8 @@ def fold_button(scene: Scene, id: str) -> str:
     word = "Unfold" if id in found.boxes else "Fold"
     return f'<p><button class="plain" data-fold="{id}">{word} in the diagram</button></p>'
 
+
+# --- Drawings of other terms side by side, as the two sides of an equation
 
 WIDTH = 1280  # pixels, where the column is not known; wider drawings continue below
 

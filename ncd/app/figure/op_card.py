@@ -15,6 +15,8 @@ from ncd.systems.catalogue_entry import REFERENCES
 from ncd.words import listed
 from ncd.write.torch_source.source_file import lines
 
+# --- The card of an op or a block: its place, meaning, cost, inside and source
+
 
 def show(scene: Scene) -> bool:
     """Shows the card of the selection; returns False if it is neither an op nor a block."""
@@ -129,6 +131,8 @@ def _source(scene: Scene, nodes: frozenset[str]) -> str:
 def _inside(title: str, drawn: str) -> str:
     return f'<p class="muted">{title}</p>{drawn}' if drawn else ""
 
+
+# --- One sentence for each kind of op on what it is for, shown at its step
 
 BY_OP = {
     "Linear": (

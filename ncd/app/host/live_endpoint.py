@@ -45,6 +45,8 @@ from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.inputs.run_inputs import Feed
 from ncd.write.torch_source.source_file import lines
 
+# --- Formulas for all numbers on a page in terms of its knobs, for dragging a size in the browser
+
 Open = dict[str, Any]
 PANELS = ("shapes", "source", "cost")  # depend on the sizes alone; the others show a run
 
@@ -126,6 +128,8 @@ def _knob(knob: Knob) -> dict[str, Any]:
         "multiple": knob.multiple,
     }
 
+
+# --- The endpoint that draws while a slider is still being moved, without a run of the page
 
 PATH = "_ncd"  # the first part of the address, before the name of the page
 LONGEST = 2000 + link_text.LINK  # letters of a query

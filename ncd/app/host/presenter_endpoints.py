@@ -46,6 +46,8 @@ from ncd.systems.lessons.lesson import Lesson, lesson_of
 from ncd.systems.training.trained_weights import proofreading
 from ncd.write.torch_source.source_file import lines
 
+# --- Lessons and codes for phones, which the presenter asks for beside the page's runs
+
 LESSON_FILE, CODE = "lesson.json", "qr.svg"
 ADDRESS = 1000  # letters of an address: a code of more is too fine for a phone at a distance
 NO_LESSON = "There is no such page, or nothing that is asked for."
@@ -153,6 +155,8 @@ def svg(address: str) -> bytes:
     made.save(written, kind="svg", omitsize=True, light="#fff", xmldecl=False, nl=False)
     return written.getvalue()
 
+
+# --- The endpoint that writes a presentation as one file, each view drawn from its address
 
 SLIDES_FILE = "presentation.html"
 HEADS = 16

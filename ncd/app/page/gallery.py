@@ -28,6 +28,8 @@ from ncd.systems.inputs.text_inputs import PAGE, doubt, known_words
 from ncd.systems.training.sequence_data import ARE, IS, PROOFREADER_WORDS
 from ncd.systems.training.trained_weights import LONGEST, proofreading, roles
 
+# --- The live diagram of the first page: trained attention that reads a visitor's sentence
+
 SENTENCE, HEADS, ASKS = "first sentence", "first heads", "first word"  # session keys
 SAMPLE = "Anna Hill said , “ the keys by the door are old ” ."
 USUAL, MOST = 4, 8  # heads
@@ -150,6 +152,8 @@ def _shaded(row: Grid, words: list[str]) -> str:
         for share, word in zip(row.tolist(), words, strict=True)
     )
 
+
+# --- The first page: a gallery of all systems that can be searched by name, op and axis
 
 LEAD = """
 Deep learning systems drawn as circuits, and run: every wire is an axis of an array, every shape is

@@ -17,6 +17,8 @@ from ncd.app.scene.own_entry import SERVED
 from ncd.site.entry_page import file
 from ncd.systems.catalogue import CATALOGUE
 
+# --- The navigation: a page for each system of the catalogue, under its section
+
 TITLE = "Neural circuits"
 
 
@@ -52,6 +54,8 @@ def heading(title: str) -> str:
     """
     return title if title == TITLE else f"{title} · {TITLE}"
 
+
+# --- The page for an unknown address; it links to the nearest known ones
 
 NOT_FOUND_TITLE = "No such page"
 WORDS = "No page has this address. The nearest ones are named here."

@@ -25,6 +25,8 @@ from ncd.notation.term_text import spell
 from ncd.read.recognise import has_calls, is_file, unindented
 from ncd.write.term_json import term_of_file
 
+# --- Example texts on the page Yours
+
 DELTA_RULE = """@define(h=2, v=8, k=8)
 def step(S: "h v k", k: "h k", v: "h v", a: "h", b: "h", q: "h k"):
     S = Map("h v k, h -> h v k", "$1 * $2", "decay")(S, a)
@@ -116,6 +118,8 @@ EXAMPLES = {
 )""",
 }
 
+
+# --- The page of a visitor's own system: a text, and every view of its term
 
 TITLE = "Yours"
 LEAD = """

@@ -19,6 +19,8 @@ from ncd.site.markup import GREY as GREY
 from ncd.site.markup import POSITIVE as POSITIVE
 from ncd.site.markup import SIGNED, SIGNED_DARK
 
+# --- Heat maps of arrays: pooled to screen size, in colours that suit colour-blind readers
+
 Grid = NDArray[np.float32]
 LARGE, SMALL = 256, 84  # the cells along a side of the large map and of a small picture
 FEW, RARE = 3, 2000  # outliers ignored: at least 3, or one in 2000
@@ -192,6 +194,8 @@ def shown(count: int, at: int, most: int) -> range:
     start = at // most * most
     return range(start, min(count, start + most))
 
+
+# --- Arrays of any shape as pictures: two axes as rows and columns, the others side by side
 
 WIDE, TALL = 960, 640  # pixels of a picture
 LEAST = 48  # pixels to which a picture with few rows or columns is stretched

@@ -13,6 +13,8 @@ from ncd.app.state import selection
 from ncd.app.state.controls import Control, pick
 from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 
+# --- Style sheets, scripts and markup of the pages, read from the folders of ``ncd/view``
+
 VIEW = Path(__file__).parents[1]
 
 
@@ -37,6 +39,9 @@ class File(NamedTuple):
         return cls(f"ncd-{sha256(text.encode()).hexdigest()[:12]}.{end}", kind, text)
 
 
+# --- Buttons that download a file, which is made only when the button is pressed
+
+
 def button(
     label: str,
     make: Callable[[], str | bytes],
@@ -50,6 +55,8 @@ def button(
     """Shows a button that downloads what ``make`` returns, as a file of this name and type."""
     st.download_button(label, make, name, kind, key=key, help=help, on_click="ignore", width=width)
 
+
+# --- A component that shows a panel's HTML and highlights the selection in it
 
 OPENS = "<i data-opens></i>"  # ends what its panel shows: all that follows has its place now
 

@@ -14,6 +14,8 @@ from ncd.site import markup
 from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.picture_inputs import MOST, PEN, Picture, UnreadableError, valid
 
+# --- A canvas to draw on with the mouse, a finger or a pen
+
 KEY, DRAWING = "canvas", "drawing"
 
 _canvas = st.components.v2.component(
@@ -45,6 +47,8 @@ def drawn() -> str:
 def _take_strokes() -> None:
     st.session_state[DRAWING] = valid(asked(KEY, "drawn"))
 
+
+# --- The choice of pictures: its session state and its widgets
 
 SAMPLE, UPLOAD, DRAWN = "a sample", "upload", "drawing"
 CHOICES = (SAMPLE, UPLOAD, DRAWN)

@@ -19,6 +19,8 @@ from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE, SymbolInput, doubt, 
 from ncd.systems.training import trained_weights
 from ncd.systems.training.sequence_data import PROOFREADER_WORDS, SEQUENCES
 
+# --- Symbol sequences that visitors type, or examples of the task from the seed
+
 MOST = 256  # symbols of a sequence
 SEQUENCE, TURN = Text("sequence", longest=2 * MOST), Place("example", None)  # the example's number
 
@@ -29,6 +31,8 @@ def read(name: str, settings: Mapping[str, int], seed: int) -> SymbolInput | Non
         return None
     return parse(name, settings["t"], settings["v"], seed, TURN.value, SEQUENCE.value)
 
+
+# --- The field for the sentence that multi-head attention reads with trained weights
 
 KEY = "proofread"  # the session key of the sentence
 
@@ -70,6 +74,8 @@ def _told(words: Sequence[str], settings: Mapping[str, int]) -> str:
     y, x = (min(settings[name], len(words)) for name in "yx")
     return doubt(words) or f"{len(words)} words: y asks with {y} of them, x answers with {x}."
 
+
+# --- The inputs of a run: random arrays from the seed, sentences of the visitor, or pictures
 
 INPUT, WORDS, TRAINED = "input", "sentences", "a trained model"
 SAMPLE = "The cat sat on the mat because it was tired."

@@ -22,6 +22,8 @@ from ncd.notation.call_form import CallForm
 from ncd.notation.term_reader import NAMES, TextError
 from ncd.read.python_source.torch_names import FUNCTION_NAMES, FUNCTIONS, LAYER_NAMES
 
+# --- The names that the text editor completes: ops of the language, and names of torch
+
 
 class Completion(TypedDict):
     """A name to complete, its arguments, and its meaning in a sentence."""
@@ -72,6 +74,8 @@ def _arguments(make: Callable[..., Any]) -> Iterable[str]:
 def _bare(names: str) -> list[Completion]:
     return [{"label": name, "detail": "", "info": ""} for name in sorted(set(names.split()))]
 
+
+# --- A text editor with highlighting, completion and underlined errors, based on CodeMirror 6
 
 SCRIPT = File.of(
     "js",

@@ -24,6 +24,8 @@ from streamlit.file_util import get_static_dir
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+# --- Every private name of Streamlit that the app reads; patches are in ``streamlit_patches``
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 LOG = logging.getLogger("ncd.streamlit")
 CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
@@ -258,6 +260,8 @@ def restart_with(key: str) -> NoReturn:
         )
     )
 
+
+# --- The functions of Streamlit that the app replaces; a patch is skipped if a name is missing
 
 STAY = 30.0  # seconds between two removals of unused files
 

@@ -23,6 +23,8 @@ from ncd.jobs.source_reading import reader
 from ncd.notation.call_form import ModuleCall, call_form, mode_form
 from ncd.notation.term_reader import TextError
 
+# --- The answer of the page Yours to a text: what comes out, what is wrong, buttons that cure it
+
 STOPS = (
     "This module stops with an error. The diagram goes up to the call that fails, if that shows "
     "before it runs."
@@ -228,6 +230,8 @@ def _beside(shapes: Sequence[tuple[int, ...]]) -> str:
         return f"{first}, …"
     return ", ".join("×".join(map(str, shape)) or "one number" for shape in shapes)
 
+
+# --- Findings in a pasted source, which are searched aside while its page shows all else
 
 KEPT = 200  # texts
 

@@ -35,6 +35,8 @@ from ncd.systems.tensors.einops_patterns import EINOPS, line_entry
 from ncd.systems.training.trained_weights import MOST as MOST_BYTES
 from ncd.systems.training.trained_weights import Learned, written
 
+# --- PyTorch that a visitor pastes: read in another process, while other visitors go on
+
 
 def prepare() -> None:
     """Starts the process that reads sources, as a visitor comes who may paste one."""
@@ -58,6 +60,8 @@ def _pasted(text: str) -> Reading:
     with scheduler.aside():
         return reader().read(text, streamlit_internals.session_id())
 
+
+# --- The system that a visitor has written: an entry made from a text, with a knob for each size
 
 NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
 SAMPLE = """Axes(t=seq(12), m=64, d=256)(

@@ -7,6 +7,8 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from urllib.parse import quote
 
+# --- Text inside a link: as it is, or compressed where that is shorter
+
 MARK = "z."  # the prefix of compressed text
 LINK = 6000  # the greatest number of letters in a link
 LONGEST = 120_000  # the greatest number of letters in a text
@@ -42,6 +44,8 @@ def unpacked(said: str) -> str | None:
         return None
     return text if opened.eof and len(text) <= LONGEST else None
 
+
+# --- Describes a session key that the link of a page stores
 
 Value = str | int | bool
 

@@ -30,6 +30,8 @@ from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import Answer, Question, question
 
+# --- The presenter view and its buttons: one component at the head of a page
+
 # Hides the menu before the first paint.
 EARLY = """<script>
 const presented = new URLSearchParams(location.search);
@@ -80,6 +82,8 @@ def _titles() -> dict[str, str]:
     """Returns the titles of all pages, by their names."""
     return {name: entry.title for name, entry in (CATALOGUE | SERVED).items()} | {NAME: "Yours"}
 
+
+# --- A question of a lesson below the diagram: several answers, one of them right
 
 KEY = "prediction"
 CHOSEN = "predicted"  # a session key: the question that was answered, and with what

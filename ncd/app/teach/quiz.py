@@ -29,6 +29,8 @@ from ncd.site.markup import DIAGRAM_CSS, GRADING_JS, LIGHT_JS, PANEL_CSS
 from ncd.site.quiz_facts import axis_facts, computed_axes, plain, taken_axes
 from ncd.write.torch_source.source_file import lines
 
+# --- The questions of a quiz: which arrays it can ask for
+
 
 def askable(circuit: Circuit) -> tuple[str, ...]:
     """Returns the ids of arrays with known sizes, in the order in which they are made."""
@@ -76,6 +78,9 @@ def is_given(circuit: Circuit, value: Value) -> bool:
 def _passes(cell: Cell) -> bool:
     calls = cell.torch
     return all(isinstance(own, Arg) for own in (calls if isinstance(calls, tuple) else (calls,)))
+
+
+# --- Panels during a quiz: source and shapes without sizes; the others are locked
 
 
 @dataclass
@@ -141,6 +146,8 @@ def _known(value: Value, scene: Scene, hiding: Veil) -> str:
         return hide_sizes.ASKED
     return markup.sized(value.array)
 
+
+# --- The quiz of every page asks for the shapes of arrays
 
 KEY, ROUND = "question", "quiz round"
 RIGHT, LATER, SHOWN = "right", "later", "shown"  # solved at once, solved later, or given up

@@ -27,6 +27,8 @@ from ncd.drawing.elements.primitives import (
 )
 from ncd.language.blocks import ROLES
 
+# --- The primitives of a drawing in painting order, from back to front
+
 Item = Outline | Dot | Text
 Ends = frozenset[tuple[int, int]]
 
@@ -158,6 +160,8 @@ def _item(item: Item, soft: bool = False) -> Stroke | Dot | Text:
         return Stroke(item.path, item.paint, width=item.stroke, closed=item.closed, soft=soft)
     return item
 
+
+# --- Paths and numbers in SVG syntax, as short as possible
 
 PLACES = 100  # coordinates are whole hundredths, so that relative steps add up exactly
 _AFTER = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # the decimals

@@ -23,6 +23,8 @@ from ncd.drawing.elements.primitives import Dot, Picture, Text
 from ncd.errors import LimitError, ParseError, SizeError, shown
 from ncd.language.arguments import positive
 
+# --- Writes a drawing as PDF: vectors, with the used characters of our fonts embedded
+
 POINTS = 0.75  # PDF points in a drawing unit, which is a CSS pixel
 SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # strokes: width in drawing units, opacity
 # The metadata of a file; ncd/write/file_facts.py reads them.
@@ -159,6 +161,8 @@ class _Page:
             return self.shapes.color_from_hex_string("#000000")
         return self.shapes.color_from_hex_string(style.paint(name, self.drawing.dark))
 
+
+# --- Writes a drawing as PNG, within a limit of pixels
 
 LARGEST = 100e6  # pixels, four bytes each
 SHADED = 25e6  # pixels times fences; a soft shadow costs a third of a second for each million

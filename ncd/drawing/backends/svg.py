@@ -43,6 +43,8 @@ from ncd.drawing.elements.primitives import (
     changed,
 )
 
+# --- The style rules of drawings as SVG, and the soft shadow of coloured shapes
+
 PLAIN = Face(ROMAN, "italic")  # the default face, as most names are in italics
 FACES = {
     Face(ROMAN): "r",
@@ -89,6 +91,8 @@ def shadow(dark: bool) -> str:
     )
 
 
+# --- The accessible names of the parts of a drawing: what stands there, and what it is
+
 WORD = re.compile(r"[^\W_]+")
 
 
@@ -114,6 +118,8 @@ def named(shown: str, words: str) -> str:
     same = re.match(r"[\W_]*".join(["", *map(re.escape, spoken)]) + r"(?![^\W_])[)\]]*", words)
     return shown + (words[same.end() :] if same else f": {words}")
 
+
+# --- Writes a drawing as SVG, from primitives only; ids are copied from them
 
 BUTTON = 'tabindex="0" role="button"'
 BRIEF = 60  # the longest text that is cached, in letters
@@ -353,6 +359,8 @@ def _op(glyph: DrawnGlyph) -> str:
         return f'data-node="{text(glyph.node)}"'
     return f'data-fence="{text(glyph.node)}" data-node="{text(" ".join(glyph.cells))}"'
 
+
+# --- Templates: a drawing and its SVG with gaps for words, which may state other sizes
 
 GAP = re.compile("⦃([0-9]+)⦄")
 Place = tuple[int, int]  # the number of an array on the way through a circuit, and of its axis

@@ -16,6 +16,8 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Atom, Label, lead, parse
 from ncd.drawing.elements.primitives import Box, Dot, Path, Picture, Text
 
+# --- Labels in LaTeX: ``math("n_b")`` is ``$n_{b}$``, in whatever font a document has
+
 SIGNS = {
     "−": "-", "–": "-", "—": "-", "∗": "*", "×": r"\times", "⋆": r"\star", "★": r"\bigstar",
     "±": r"\pm", "·": r"\cdot", "∘": r"\circ", "⊗": r"\otimes", "⊕": r"\oplus", "⊙": r"\odot",
@@ -147,6 +149,8 @@ def _name(text: str, bold: bool) -> str:
         return rf"\boldsymbol{{{inside}}}" if bold else f"{{{inside}}}"
     return rf"\text{{\itshape {prose(text)}}}"
 
+
+# --- Writes a drawing as TikZ: lines, fills and shapes with coordinates, and labels as LaTeX text
 
 UNIT = 0.5  # points for a drawing unit, so that names are 8 points high
 EM = 10.0  # points of the text that a node scales

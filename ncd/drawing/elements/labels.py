@@ -19,6 +19,8 @@ from typing import NamedTuple
 from ncd.drawing.elements.fonts import MATH, ROMAN, SANS, Face, knows, measure, union
 from ncd.language.cached_property import once
 
+# --- The mathematics of labels: parses typed text into atoms, and reads atoms aloud
+
 # Space on both sides of a sign on the base line; an operation has it between two operands only.
 OPERATIONS: Mapping[str, float] = {**dict.fromkeys("+−×∗⋆±·∘⊗⊕⊙", 0.18), "/": 0.04}
 RELATIONS: Mapping[str, float] = dict.fromkeys("=≠≈≡<>≤≥∈→←↦⊂⊃≔≝", 0.28)
@@ -119,6 +121,8 @@ def _say_atom(atom: Atom) -> Iterator[str]:
         label = atom.sup[0].kind == "name" and atom.sup[0].text[0].isupper()
         yield POWERS.get(power) or (f"superscript {power}" if label else f"to the {power}")
 
+
+# --- Labels: text with its exact size in the fonts of `assets/fonts`
 
 # A letter is set in the first face of its chain that has it.
 UPRIGHT = (Face(ROMAN), Face(MATH))

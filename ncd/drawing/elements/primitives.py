@@ -13,6 +13,8 @@ from fontTools.misc.bezierTools import calcCubicBounds, cubicPointAtT
 from ncd.drawing.elements.labels import Label
 from ncd.drawing.elements.plan_columns import PlanItem
 
+# --- The primitives of a drawing as data: shapes with coordinates and the ids of their parts
+
 _new = tuple.__new__  # makes named tuples in half the time of their constructors
 
 
@@ -300,6 +302,9 @@ class Picture:
         return [*self.labels, *titles, *marks]
 
 
+# --- The outline of a broad line along a path
+
+
 def ribbon(path: Path, half: float) -> Path:
     """Returns the closed outline at a distance of ``half`` on both sides of a path.
 
@@ -328,6 +333,8 @@ def _beside(curve: Curve, way: float) -> Curve:
         points.append(Point(p.x + y / length * way, p.y - x / length * way))
     return Curve(*points)
 
+
+# --- Moves and combines finished drawings
 
 P = TypeVar("P", bound=Picture)
 T = TypeVar("T")

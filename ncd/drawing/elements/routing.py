@@ -43,6 +43,8 @@ from ncd.drawing.elements.primitives import (
 )
 from ncd.language.op import Glyph, Ports
 
+# --- The points where the wires of a contraction meet
+
 
 def fall_width(bend: float) -> float:
     """Returns the width that a wire needs to go down behind a contraction."""
@@ -157,6 +159,8 @@ def _span(rows: Sequence[float], ports: Sequence[int]) -> float:
 def _within(rows: Sequence[float], port: int, ports: Sequence[int]) -> bool:
     return min([rows[i] for i in ports]) < rows[port] < max([rows[i] for i in ports])
 
+
+# --- Cuts lines where something stands in their way
 
 CELL = 128.0  # the width of the columns that index obstacles
 STEP = 4.0  # the distance of the points at which a bending line is checked
@@ -299,6 +303,8 @@ def _length(piece: Sequence[Curve]) -> float:
     return piece[-1].d.x - piece[0].a.x
 
 
+# --- Routes wires that change their order so that they cross in pairs, never three in one point
+
 Wires = tuple[tuple[float, float], ...]  # the y at which each begins and ends
 
 
@@ -426,6 +432,8 @@ def drop(a: Point, b: Point, radius: float) -> Path:
     return (line(a, corner.a), corner, line(corner.d, b))
 
 
+# --- The canvas on which one op is drawn
+
 Side = Literal["", "before", "behind"]
 
 
@@ -533,6 +541,9 @@ class Canvas:
     def rows(self, ins: Sequence[int], outs: Sequence[int]) -> list[float]:
         """Returns the rows of these ports, or that of the op if there are none."""
         return [self.ins[i] for i in ins] + [self.outs[o] for o in outs] or [self.row]
+
+
+# --- Draws how wires meet, split and bend inside an op
 
 
 def bend_width(bend: float) -> float:

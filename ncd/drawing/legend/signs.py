@@ -51,6 +51,8 @@ from ncd.ops import (
     Window,
 )
 
+# --- A sign of the notation: its name, its explanation and its picture
+
 NEAR = 34.0  # length of wire shown on both sides of a mark
 
 
@@ -87,6 +89,8 @@ def _around(hit: Box, unit: PlanItem) -> Box:
     x0, y0, x1, y1 = hit
     return Box(x0 - NEAR * bool(unit.ins), y0, x1 + NEAR * bool(unit.outs), y1)
 
+
+# --- Signs of axes and arrays, and of how arrays are copied, dropped and reordered
 
 SIZES = Axes(y=seq(4), x=seq(4), m=3, k=2, h=2, d=4, v=9, b=2, c=3, p=space(4, 4), a=3, n=3)
 CUT = Axes(y=seq(4), m=3, k=2, n=5)
@@ -264,6 +268,8 @@ WAYS = (
 )
 
 
+# --- Signs of learned and fixed maps
+
 LEARNED = (
     Sign(
         "linear",
@@ -383,6 +389,8 @@ FIXED = (
 )
 
 
+# --- Signs of products and sums, of norms and of weights
+
 PRODUCTS = (
     Sign(
         "cap",
@@ -494,6 +502,9 @@ WEIGHTS = (
         lambda: SIZES(Id("y m") >> RMSNorm("m")),
     ),
 )
+
+
+# --- Signs of structure: blocks, repetitions, memory, rows, equations, callouts and grids
 
 
 def _layer() -> Term:

@@ -20,6 +20,8 @@ from ncd.drawing.lint.flat_drawing import (
     piercing,
 )
 
+# --- Lint rules for the size of a drawing, compared with the sum of its contents
+
 COLUMNS = 256  # x at which the needed height is computed
 TALLER, SPARE = 1.6, 60.0  # a height may be so many times the needed one, plus so much
 EMPTY = 60.0  # the greatest length of a stretch with nothing but horizontal wires
@@ -109,6 +111,8 @@ def empty(flat: Flat) -> list[tuple[float, float]]:
     gaps = np.flatnonzero(starts > reached)
     return [(float(reached[n]), float(starts[n])) for n in gaps]
 
+
+# --- Lint rules for labels and for the ink of marks: no overlaps, nothing cut off
 
 LEAST_TEXT = 11.0  # pixels
 EDGE = 1.0  # units by which marks may overlap a border

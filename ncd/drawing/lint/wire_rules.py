@@ -27,6 +27,8 @@ from ncd.drawing.lint.flat_drawing import (
 from ncd.drawing.marks.marks import in_marks
 from ncd.words import listed
 
+# --- The least crossings that an op needs to route its wires
+
 _End = tuple[str, int]
 _Star = list[tuple[int, str]]
 
@@ -84,6 +86,8 @@ def _passed(star: _Star, a: int, b: int) -> int:
     plain = [way for way in ways if len({side for _, side in way}) < 2]
     return min(len(way) for way in plain or ways)
 
+
+# --- Lint rules for wires: continuous, on nothing foreign, and apart from each other
 
 NEAR_MARK = 9.0  # units between the end of a wire and its mark
 ALONG, ONTO = 6.0, 40.0  # units that wires may run along each other; near a dot
@@ -332,6 +336,8 @@ def apart(a: Point, b: Point) -> bool:
     return abs(a.x - b.x) > 0.05 or abs(a.y - b.y) > 0.05
 
 
+# --- Lint rules for crossings: none between wires of different ops, and no more than an op needs
+
 END = 0.4  # units from a wire's end within which wires meet instead of crossing
 TRIPLE = 1.5  # units within which two crossings look like one
 SAME = 1.0  # units within which two crossings of the same wires count once
@@ -459,6 +465,8 @@ def crossed(a: Numbers, b: Numbers, c: Numbers, d: Numbers) -> tuple[Indices, Nu
     met = slanted & (t >= 0) & (t <= 1) & (u >= 0) & (u <= 1)
     return np.flatnonzero(met), a + one * t[:, None]
 
+
+# --- Lint rules for separators: they run through nothing and cross no wire
 
 BORDER = 2.0  # units from a border within which a separator looks like a part of it
 SPRING = 16.0  # units from a separator's end within which it may touch a wire

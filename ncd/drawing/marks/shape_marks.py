@@ -25,6 +25,8 @@ from ncd.drawing.marks.text_marks import written
 from ncd.drawing.marks.window_marks import star
 from ncd.language.op import Mark
 
+# --- The box of a collapsed block
+
 
 class Folded(MarkKind):
     """A box in three dimensions with a title, which may have several lines.
@@ -77,6 +79,9 @@ class Folded(MarkKind):
         ends(canvas, mark, left, right + depth / 2)
         for o in mark.outs:  # from the slanted side, which ends above the bottom
             canvas.head(o, right + depth if canvas.outs[o] < bottom - depth else right)
+
+
+# --- Marks of norms: rings and pills on the normalised wires
 
 
 class Circle(MarkKind):
@@ -159,6 +164,9 @@ def _rounded(box: Box, radius: float) -> Path:
     return tuple(path)
 
 
+# --- Memory notes, where arrays are saved or loaded
+
+
 class Save(MarkKind):
     """A yellow note ``→ C_λ`` at which the wires of an array end."""
 
@@ -194,6 +202,9 @@ class Load(Save):
 
     def label(self, mark: Mark) -> Label:
         return math(f"{mark.text} →", style.BIG)
+
+
+# --- Marks with an outline on the wires
 
 
 class Triangle(MarkKind):

@@ -30,6 +30,8 @@ from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.wire_order import Gaps
 from ncd.drawing.placement.x_coordinates import Columns
 
+# --- The dashed separators between arrays
+
 _Pair = tuple[str, str]
 _Level = tuple[float, float]  # the least and the greatest y
 
@@ -151,6 +153,9 @@ def _around(plan: Plan, rows: Sequence[Rows], s: int, value: Value) -> list[floa
     return found
 
 
+# --- Bands: pink columns behind arrays and blue ones behind ops, as in section 2.3 of the paper
+
+
 def bands(
     plan: Plan,
     rows: Sequence[Rows],
@@ -206,6 +211,9 @@ def rectangle(box: Box) -> Path:
     """Returns the outline of a box."""
     x0, y0, x1, y1 = box
     return polygon([Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1)])
+
+
+# --- Fences behind their blocks, with titles, and the brackets of loops
 
 
 def titles(plan: Plan, at: Columns | None) -> Mapping[str, float]:

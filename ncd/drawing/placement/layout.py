@@ -46,6 +46,8 @@ from ncd.language.arguments import Labels
 from ncd.language.axes import Array, Axis
 from ncd.language.cached_property import once
 
+# --- Draws every op on its canvas, and records where wires begin and end at it
+
 
 class Steps:
     """The drawn steps of a plan.
@@ -184,6 +186,9 @@ def _glyph(unit: PlanItem, cell: Cell, canvas: Canvas) -> DrawnGlyph:
     )
 
 
+# --- Stacks the rows of a diagram and connects them by arrows
+
+
 def joined(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
     """Returns the drawings of rows as one drawing."""
     if len(rows) == 1:
@@ -271,6 +276,8 @@ def _arrow(wire: DrawnWire, bend: Curve, words: str) -> Extra:
         items[:1] = [Outline(path, "none", style.WIRE, False) for path in (upper, lower)]
     return Extra("arrow", tuple(items), f"{wire.axis} {words}", wire.array)
 
+
+# --- Lays out a plan: y coordinates, then x coordinates, then wires, marks, separators and fences
 
 TRIES = 4
 OPEN = {  # by whether a wire begins, and ends, without a mark

@@ -19,6 +19,8 @@ from ncd.drawing.marks.marks import footroom, headroom, wants_neighbours
 from ncd.language.cached_property import once
 from ncd.language.op import Glyph, Ports
 
+# --- Makes the wires of a mark adjacent, by crossings before and after it
+
 _Block = tuple[Ports, Ports]  # inputs that stay adjacent, and the outputs that they become
 _Slots = tuple[tuple[int, int], ...]
 MOST = 4  # wires between the arrays of a cap that are tried both above and below it
@@ -193,6 +195,8 @@ def _tangle(glyph: Glyph, above: Ports, order: Sequence[int]) -> int:
         count += sum((x < at[i] < y) and not x < target[o] < y for x, y in spans)
     return count
 
+
+# --- The minimum distances between the wires of a state, given what stands between them
 
 SIDES = ("top", "bottom")
 Border = tuple[str, str]  # a frame's id, and "top" or "bottom": its first or last wire

@@ -34,6 +34,8 @@ from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.wire_order import at_marks
 from ncd.language.cached_property import once
 
+# --- The width of an op, and its canvas
+
 
 class Stretch:
     """The routing of an op's wires between their rows before and after it."""
@@ -179,6 +181,8 @@ def late(unit: PlanItem) -> frozenset[int]:
     ids = {id for id, n in then.items() if n < first[id] or (tangled and not n)}
     return frozenset(i for i, _ in glyph.splits if unit.ins[i][0] in ids)
 
+
+# --- The x coordinates of states and steps, wide enough for labels, marks, bends and fences
 
 _Zone = tuple[float, float, float]
 

@@ -27,6 +27,8 @@ from ncd.drawing.marks.marks import kind
 from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.wire_order import Border, Gaps, Item, Room, gathered
 
+# --- Solves for the levels at which wires bend least, as a linear program
+
 DIGITS = 6  # decimals of the results
 MOST = 5_000  # bends and gaps that are solved; the largest system of the catalogue has 850
 COLUMNS, LEAST = int(MatrixFormat.kColwise), int(ObjSense.kMinimize)
@@ -103,6 +105,8 @@ def _solver() -> _Highs:
     solver.setOptionValue("threads", 1)
     return solver
 
+
+# --- The y coordinate of every wire in every state
 
 # Costs of a bend by one drawing unit.
 PASSES = 4.0  # of a wire beside the ops

@@ -18,6 +18,8 @@ from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem
 from ncd.language.op import Glyph
 from ncd.words import plain_text
 
+# --- Delays inputs: one that is not taken for long begins shortly before it is needed
+
 WAITS = 4  # steps that an input may pass before it is delayed
 
 
@@ -62,6 +64,9 @@ def _without(frame: Frame, starts: Mapping[str, int]) -> Frame:
         for s, ids in enumerate(frame.holds, start=frame.first)
     )
     return replace(frame, holds=holds)
+
+
+# --- The fences of a circuit, in the columns of its plan
 
 
 @dataclass
@@ -169,6 +174,9 @@ class Fences:
         return ids_of(fence.states[s - fence.first])
 
 
+# --- Chooses which of the wires that join at a dot continues; the others bend onto it
+
+
 @lru_cache(maxsize=2048)
 def settled(glyph: Glyph, ins: tuple[int, ...], outs: tuple[int, ...], upward: bool) -> Glyph:
     """Returns the glyph in which, at each join, the wire with the fewest crossings continues.
@@ -209,6 +217,10 @@ def _places(arrays: Sequence[int], upward: bool) -> list[int]:
         own = range(start, start + count)
         found += reversed(own) if upward else own
     return found
+
+
+# --- Builds the plan of a circuit: its columns, with the first body of each loop in place of the
+#     loop
 
 
 def plan(circuit: Circuit) -> Plan:

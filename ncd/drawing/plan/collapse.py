@@ -15,6 +15,8 @@ from ncd.language.cached_property import once
 from ncd.language.op import Glyph, Mark, Op, Site
 from ncd.words import plain_text
 
+# --- Replaces a part of a circuit by one unit, and removes the columns that become empty
+
 Unit = Cell | Loop
 
 
@@ -123,6 +125,8 @@ def closed_up(
         own_fences=tuple(moved),
     )
 
+
+# --- Collapsed blocks: a circuit with a box in place of each block that is not shown
 
 TIMES = "×"
 LEAST = 3  # the fewest ops of a block that may collapse

@@ -17,6 +17,8 @@ from ncd.language.axes import Type
 from ncd.language.op import Glyph, Mark, Op, Site
 from ncd.words import plain_text
 
+# --- The arrays that a repetition saves for another one, and their names in memory
+
 LETTERS = "CDEFGHJK"
 
 _Saved = Mapping[str, tuple[str, int, int]]  # for each array its letter, its number, of how many
@@ -92,6 +94,8 @@ def _called(loaded: Sequence[tuple[str, int, int]]) -> str:
         return f"{letter}_{{λ+{shift}}}" if shift else f"{letter}_λ"
     return ""
 
+
+# --- Memory notes: arrays that one repetition leaves for another are saved and loaded, not routed
 
 AGAIN = "~"
 

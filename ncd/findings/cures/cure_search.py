@@ -26,6 +26,8 @@ from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.reading.finding import Cure, Edit, edited
 from ncd.findings.reading.source_trace import Trace
 
+# --- All edits that may cure a failure, and the reading that shows whether they do
+
 SECONDS = 5.0  # of one reading
 SEARCHES = (
     *(argument_edits, swap_edits, parameter_edits, switch_edits, direction_edits, axis_edits),
@@ -62,6 +64,8 @@ def works(after: Trace, before: Trace, edits: tuple[Edit, ...]) -> bool:
     changed = {edit.line for edit in edits} & set(after.left_out)
     return not changed and len(after.left_out) <= len(before.left_out)
 
+
+# --- Cures of several edits, each of which is found after the one before brought the reading on
 
 FIRST = 4  # edits with which a chain begins
 NEXT = 10  # edits that are tried behind one
@@ -209,6 +213,8 @@ def _shifted(first: Candidate, second: Candidate) -> Candidate | None:
         moved.append(Edit(edit.line, start, end, edit.new))
     return Candidate(tuple(moved), second.cost, second.kind, second.changes)
 
+
+# --- Tries edits by reading the edited source again, and keeps those that work
 
 MOST = 3  # cures of a failure
 TRIES = 45  # readings for them

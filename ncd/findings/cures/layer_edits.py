@@ -19,6 +19,8 @@ from ncd.findings.failures.failure import TAKES, Failure, equation, flattened
 from ncd.findings.reading.finding import further_argument
 from ncd.read.python_source.interpreter import SETTINGS, Interpreted
 
+# --- Cures that change an argument of the layer or of the call that failed
+
 GIVES = ("out_features", "out_channels", "hidden_size")
 LONGEST = 60  # letters of a product that may stand in several places
 TWINS = 8  # equal products that are changed together
@@ -188,6 +190,9 @@ def direction_edits(failure: Failure) -> Iterator[Candidate]:
                 yield Candidate((edit,), 1.0, "switch")
 
 
+# --- Cures that add a layer, or choose evaluation: a shortcut for a sum, and ``eval()``
+
+
 def shortcut_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields a 1 × 1 convolution, or a linear map, for the branch of a sum that does not fit."""
     call, layers = failure.call, failure.trace.recorder.layers
@@ -315,6 +320,8 @@ def mode_edits(failure: Failure) -> Iterator[Candidate]:
             edit = inserted(text, made.lineno, made.end_col_offset or 0, ".eval()")
             yield Candidate((edit,), 6.0, "mode", "meaning")
 
+
+# --- Cures that give convolutions another padding, so that the sizes of two arrays meet
 
 MEETING = (*PAIRS, *JOINED, *LOSSES, "stack")
 MOST = 4  # transposed convolutions whose combinations are tried

@@ -17,6 +17,8 @@ from ncd.findings.failures.call_reasons import CLASSES, LOSSES, PAIRS, is_view
 from ncd.findings.failures.failure import Failure, equation
 from ncd.findings.reading.finding import Edit, further_argument
 
+# --- Cures at the call itself: axes moved, memory copied, sizes left open, letters of an einsum
+
 
 def axis_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields operands with two axes exchanged, and pictures with their channels second."""
@@ -146,6 +148,8 @@ def _whole_inputs(failure: Failure) -> Iterator[Candidate]:
             if edit := replaced(failure.trace.text, node, new):
                 yield Candidate((edit,), 0.5, "kind", "input")
 
+
+# --- Cures that give an array the axes that are wanted: flattened, one more, one less, resized
 
 JOINED = ("cat", "concat", "concatenate", "add", "__add__", "__radd__", "__iadd__")
 

@@ -16,6 +16,8 @@ from ncd.findings.reading.source_trace import Call, Trace, makes_layer
 from ncd.findings.reading.traced_numbers import Place
 from ncd.read.python_source.interpreter import Interpreted
 
+# --- The failure of a reading: its place, its layer, its arrays, and the test that came out wrong
+
 SAME = ("relu", "dropout", "gelu", "silu", "tanh", "sigmoid", "contiguous", "relu_", "leaky_relu")
 TAKES = ("in_features", "in_channels", "input_size", "num_features")  # of layers
 INEQUALITIES = ("StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan")
@@ -171,6 +173,8 @@ def history(failure: Failure, array: Tensor, axis: int, most: int = 12) -> list[
             found.insert(0, size)
     return found[-most:]
 
+
+# --- Sizes in words, with the places in the text that they come from
 
 FRONT = Place(0, 0, 0, 0)  # before all others
 AXES = {

@@ -20,6 +20,8 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from ncd.findings.reading.traced_numbers import Place, Whole, expression, whole
 
+# --- The symbols of one reading: what each stands for, and every test that torch made on them
+
 LONG = 20_000  # tests that are kept
 
 
@@ -184,6 +186,8 @@ class SizeTable(ShapeEnv):
 def _done(value: Any) -> Any:
     return value.doit() if hasattr(value, "doit") else value
 
+
+# --- Ranges of whole numbers in arrays, as far as the source says them: tokens, positions, classes
 
 KEEPING = (  # whose numbers are among those that they are given
     *("unsqueeze", "squeeze", "expand", "expand_as", "repeat", "long", "to", "view", "reshape"),

@@ -54,6 +54,8 @@ from ncd.read.python_source.structured_inputs import by_name
 from ncd.read.python_source.torch_layers import lazy_parts, settle
 from ncd.read.torch_module.torch_export import quiet
 
+# --- The results of torch's recurrent kernels, whose loops over the steps no reading needs
+
 KERNELS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
@@ -74,6 +76,8 @@ def kernel(name: str, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
     width = every[0].shape[-1] * (2 if two else 1)
     return (x.new_empty((*x.shape[:-1], width)), *(one.new_empty(one.shape) for one in every))
 
+
+# --- Records each call of torch with its place in the source, its layer, and the arrays around it
 
 MOST = 20_000  # calls that are kept
 SIZES = ("__get__", "size", "stride", "numel", "nelement", "dim", "__len__", "storage_offset")
@@ -299,6 +303,8 @@ class Recorder(TorchFunctionMode):
                 hook.remove()
 
 
+# --- Lets the interpreter keep the origins of numbers, and count einops' functions as calls
+
 LARGEST = 2**40  # of the numbers that may be sizes
 
 
@@ -354,6 +360,8 @@ def record_einops(machine: Machine, recorder: Recorder) -> None:
     machine.names = {**machine.names, **own, "einops": library}
     machine.libraries = {**machine.libraries, "einops": library}
 
+
+# --- One reading of a source: its calls, and the failure with which it stops
 
 RUNS = 12  # of modules outside of others; a loop of training goes on with unknown results
 UNSURE = ("DataDependent", "DynamicOutput", "GuardOnData", "UnsupportedOperator", "Metadata")

@@ -14,6 +14,8 @@ import sympy
 from torch import nn
 from torch.utils._sympy.functions import FloorDiv, Mod
 
+# --- Numbers of a source that remember how they were computed from those in its text
+
 OPS = 400  # parts of an expression; longer ones become plain numbers
 
 
@@ -199,6 +201,8 @@ _binary("mod", lambda a, b: Mod(a, b))
 _binary("pow", _power)
 
 
+# --- Names of the whole numbers in a text: of a variable, a default, or an argument of a layer
+
 Spot = tuple[int, int]  # line and letters before it
 
 
@@ -276,6 +280,8 @@ def _parameters(name: str, classes: dict[str, ast.ClassDef]) -> list[str]:
         return ["input_size", "hidden_size", "num_layers"]
     return [*inspect.signature(kind).parameters]
 
+
+# --- Places in a text of the sizes of its input
 
 MAKERS = ("randn", "rand", "zeros", "ones", "empty", "full", "randint")
 AXES = {

@@ -12,6 +12,8 @@ from ncd.findings.failures.call_reasons import DISTANCES
 from ncd.findings.reading.source_trace import Call
 from ncd.findings.silent.model_runs import Attempt, Fault, Run, Shape, Source, line_of, shapes
 
+# --- A column against a row: (N, 1) and (N) that become N × N
+
 DIFFERENCES = ("sub", "rsub", "__sub__", "__rsub__", "sub_", "subtract")
 MEANT = ("unsqueeze", "arange", "view", "reshape", "expand", "transpose", "t")
 
@@ -89,6 +91,8 @@ def _operands(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
+# --- Letters of an einsum that were mistyped: two axes are summed where one is meant
+
 ARROW = re.compile(r"\s*->\s*")
 
 
@@ -149,6 +153,8 @@ def _letter_cures(
     written = source.source.letters(place).replace(pattern, new)
     return (Attempt(source.source.replaced(place, written)),)
 
+
+# --- Views that deal numbers out in another order, where a transposition is meant
 
 VIEWS = ("view", "reshape", "view_as", "reshape_as")
 SHIFTED = ("pad", "cat", "concat", "constant_pad_nd")  # a view after them shifts rows on purpose

@@ -23,6 +23,8 @@ from ncd.findings.silent.model_runs import (
 )
 from ncd.findings.silent.source_text import SourceText, called_name
 
+# --- The signs in a source of which axis of its input is the batch
+
 SURE = r"(?:batch(?:[ _]?size)?|bsz?|B|b|nbatches|num_batch\w*|n_batch\w*)"
 BATCH = rf"(?:{SURE}|N|n)"
 STEPS = (
@@ -151,6 +153,8 @@ def _taken(name: str, index: object) -> Iterator[bool]:
     elif name == "flatten" and index == 1:
         yield True
 
+
+# --- Attention, softmax and means that run over the batch, so that samples mix
 
 WHOLE = (nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer)
 SOFTMAXES = ("softmax", "log_softmax")

@@ -21,6 +21,8 @@ from ncd.read.python_source.interpreter import Interpreted
 from ncd.read.python_source.source_tree import deep
 from ncd.read.torch_module.torch_export import quiet
 
+# --- Runs of a model on arrays without numbers: its calls, its layers, and what comes out
+
 Shape = tuple[int, ...]
 
 
@@ -150,6 +152,8 @@ def same_calls(a: Run, b: Run) -> bool:
 def _ranks(arrays: tuple[Tensor, ...]) -> list[int]:
     return [x.dim() for x in arrays]
 
+
+# --- A source that is read for its silent faults: its model, its inputs, and its runs
 
 RUN_SECONDS = 20.0  # of one reading
 

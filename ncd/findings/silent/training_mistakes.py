@@ -12,6 +12,8 @@ from ncd.findings.reading.source_trace import Call
 from ncd.findings.silent.model_runs import Attempt, Fault, Run, Source, argument, layer_of, line_of
 from ncd.findings.silent.source_text import SourceText, called_name
 
+# --- A softmax, or its like, before a loss that has one of its own; and twice in a row
+
 MOVES = (
     *("view", "reshape", "flatten", "unflatten", "permute", "transpose", "squeeze", "unsqueeze"),
     *("contiguous", "movedim", "float", "to", "clone"),
@@ -199,6 +201,8 @@ def _is_model(source: Source, value: ast.Call) -> bool:
     return words.rpartition(".")[2] in MODELS
 
 
+# --- Loops that train a model which is in evaluation: its dropout and batch norms are silent
+
 SILENCED = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
 
 
@@ -259,6 +263,8 @@ def _begun(text: SourceText, loop: ast.For | ast.While, name: str) -> Attempt:
     blank = text.lines[line - 1][:start]
     return Attempt((Edit(line, start, start, f"{name}.train()\n{blank}"),))
 
+
+# --- Dropout and layers that evaluation does not reach
 
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 HOMES = ("F", "nn.functional", "torch.nn.functional")

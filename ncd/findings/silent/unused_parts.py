@@ -16,6 +16,8 @@ from ncd.findings.silent.source_text import SourceText, called_name
 from ncd.read.python_source.interpreter import Interpreted, own_names
 from ncd.words import near_name
 
+# --- Layers in a plain list, tuple or dictionary, and plain arrays, which no optimiser sees
+
 DEEP = 3  # lists inside of each other
 CONTAINERS = {list: "ModuleList", tuple: "ModuleList", dict: "ModuleDict"}
 
@@ -125,6 +127,8 @@ def _made_here(text: SourceText, place: ast.stmt, name: str) -> bool:
     return any(called_name(call)[:1].isupper() or called_name(call) == "append" for call in calls)
 
 
+# --- Results that no line takes: ``x.relu()`` as a line of its own changes nothing
+
 SHOWN = ("print", "info", "append", "extend", "backward", "add_", "update")
 CHANGING = (nn.modules.batchnorm._NormBase,)  # they keep statistics
 
@@ -172,6 +176,8 @@ def _lost_result_fault(source: Source, node: ast.Call, name: str, path: str) -> 
 
 HOMES = ("F", "torch", "self", "nn")
 
+
+# --- Layers and parameters that no line reads, and arguments that are swallowed
 
 BY_NAME = ("getattr", "__dict__", "_modules", "_parameters", "vars")
 GONE_THROUGH = ("children", "named_children", "parameters", "named_parameters")
@@ -310,6 +316,8 @@ def _swallowed(text: SourceText, kind: str, names: list[str], rest: str) -> Iter
                 )
                 yield Fault(word.lineno, "", says, attempt)
 
+
+# --- One layer in several places, by accident
 
 MEANT = re.compile(
     r"(?i)(?<![a-z])(shar|ti(e|es|ed|ing)\b|tied?_|_tied|recur|siames|twin|reus|loop)"

@@ -19,6 +19,8 @@ from ncd.findings.silent.model_runs import arrays_of, model_among
 from ncd.findings.sizes.size_probe import Edits, Outcome, Probe, Shapes
 from ncd.words import listed
 
+# --- The numbers of a source as symbols: those that are parameters, and those that must be equal
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -144,6 +146,8 @@ def _called(node: ast.Call) -> str:
     return getattr(node.func, "id", "")
 
 
+# --- Edits that put one name of a source in the place of another, where both are sizes
+
 TRIES = 14  # edits that are tried
 
 
@@ -229,6 +233,8 @@ def _name(node: ast.AST) -> str:
     return getattr(node, "id", "") or getattr(node, "attr", "")
 
 
+# --- The parameters of a model that are free, and those that others have to divide
+
 MOST_PARAMETERS = 10  # parameters that are tried
 
 
@@ -307,6 +313,8 @@ class ParameterSizes:
                 return self._runs({by: max(new, step), one: now + least}) is False
         return False
 
+
+# --- Numbers of a source that are equal, and must be: two of its parameters, or one and a literal
 
 MOST_NUMBERS = 8  # parameters that are tried
 

@@ -20,6 +20,8 @@ from ncd.findings.silent.model_runs import Run, Shape, arrays_of, model_among, r
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.interpreter import Interpreted, Raised
 
+# --- Reads a source with other numbers, and runs its model on inputs of other sizes
+
 SECONDS = 2.0  # of one reading
 READINGS = 12  # of edited texts that are kept, for runs on other inputs
 
@@ -145,6 +147,8 @@ def _stop(trace: Trace) -> Outcome:
     line = getattr(trace.node, "lineno", 0)
     return Outcome(False, line, "", line)
 
+
+# --- The sizes that work, found by trying: their step, the least, and the largest
 
 Works = Callable[[int], bool | None]
 
@@ -277,6 +281,8 @@ def _highest(at: Works, place: int, hints: list[int]) -> int | None:
     best = _edge(at, good, failing)
     return best if at(best + 1) is False else None
 
+
+# --- Sentences about sizes that work
 
 FREE = ""
 

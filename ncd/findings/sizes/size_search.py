@@ -39,6 +39,8 @@ from ncd.findings.sizes.size_probe import (
 from ncd.read.python_source.interpreter import Interpreted
 from ncd.words import listed
 
+# --- The axes of a model's inputs: their names, and the sizes of each that work
+
 PICTURE = ("batch", "channels", "height", "width")
 NAMES = {  # by the number of axes, and by the first call that takes the input
     (2, "linear"): ("batch", "features"),
@@ -152,6 +154,8 @@ def _names(model: nn.Module, run: Run, index: int, rank: int) -> tuple[str, ...]
     return ()
 
 
+# --- The sizes of inputs that work: of each axis alone, or of those that must be equal
+
 MOST = 12  # axes that are tried
 
 
@@ -225,6 +229,9 @@ def _failure(probe: Probe, axes: tuple[InputAxis, ...], found: Range) -> Outcome
             if outcome.works is False:
                 return outcome
     return Outcome(True)
+
+
+# --- Findings about the sizes of a model's inputs: their rules, and the parameters that set them
 
 
 class InputRules:
@@ -361,6 +368,8 @@ def _function(tree: ast.AST, line: int) -> ast.FunctionDef | None:
     ]
     return found[-1] if found else None
 
+
+# --- The sizes for which a source works: of its inputs, and of its model's parameters
 
 SECONDS = 20.0
 SYMBOLS = 0.5  # of the time that is left, for the reading with symbols

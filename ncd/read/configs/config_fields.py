@@ -14,6 +14,8 @@ from ncd.systems.catalogue_entry import Entry, Knob, Preset
 from ncd.systems.images.contrastive_model import QUICK_GELU
 from ncd.systems.language_models.model_parts import Rotary, tanh_gelu
 
+# --- The fields of a ``config.json``, each checked when it is read
+
 MOST = 10**8  # the largest number of words, features or positions
 LAYERS = 256  # at most: each is a part of the term
 
@@ -178,6 +180,8 @@ def _missing(name: str) -> NCDError:
     return ParseError(f"the configuration has no {name}", where="config.json", cure=f'"{name}": 1')
 
 
+# --- A published model: its sizes, and the function from sizes to its term
+
 SHORT = 16  # positions of a text, to begin with
 MEANINGS: Mapping[str, str] = {
     "a": "features of the compressed queries",
@@ -275,6 +279,8 @@ class Published:
         return knob
 
 
+# --- The functions of feed-forwards, by the names that configurations give them
+
 TANH = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")  # three names of one function
 KNOWN = ("gelu", "quick_gelu", "relu", "relu2", "silu", "swish", "tanh", *TANH)
 
@@ -296,6 +302,8 @@ def named_activation(name: str) -> Term:
         return QUICK_GELU
     return tanh_gelu() if name in TANH else Elementwise("silu" if name == "swish" else name)
 
+
+# --- The angles of rotary positions, from the fields of a configuration
 
 UNSTRETCHED = ("default", "mrope", "dynamic", "longrope", "su")  # all alike in a short text
 

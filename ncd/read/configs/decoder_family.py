@@ -13,6 +13,8 @@ from typing import Any
 from ncd.read.configs.config_fields import LAYERS, Fields
 from ncd.systems.language_models.decoder import Layer
 
+# --- The rows of the tables of decoders, and how families spell their fields
+
 Values = Mapping[str, Any]
 
 
@@ -207,6 +209,8 @@ DEEPSEEK_MOE: Values = {
 GLM: Values = {"adjacent": True, "turn": 0.5, "bias": Of("attention_bias", True), "eps": 1.5625e-7}
 QWEN_2, QWEN_3 = "Yang et al. 2024, Qwen2", "Yang et al. 2025, Qwen3"
 
+
+# --- The layers of a decoder: which see a window, which turn, and which have experts
 
 LOCAL, GLOBAL = "sliding_attention", "full_attention"
 PATTERN = ("sliding_window_pattern", "_sliding_window_pattern")

@@ -38,6 +38,8 @@ from ncd.read.configs.decoder_family import (
     stablelm,
 )
 
+# --- Decoders with one feed-forward, a row for each type: what differs from Llama
+
 DENSE: Mapping[str, Family] = {
     "llama": Family("Llama", "Touvron et al. 2023, LLaMA", {**BY_FIELD, "windows": ""}),
     "mistral": Family("Mistral", "Jiang et al. 2023, Mistral 7B", {"windows": "all"}),
@@ -291,6 +293,8 @@ DENSE: Mapping[str, Family] = {
     ),
 }
 
+
+# --- Decoders with mixtures of experts, a row for each type: what differs from Llama
 
 OSS_GATE = "(min(max($2, -7), 7) + 1) * min($1, 7) * sigmoid(1.702 * min($1, 7))"
 SPARSE: Mapping[str, Family] = {

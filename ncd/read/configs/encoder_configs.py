@@ -24,6 +24,8 @@ from ncd.systems.language_models.gpt2 import gpt2
 from ncd.systems.language_models.t5 import Style, t5
 from ncd.systems.language_models.whisper import whisper
 
+# --- Configurations of GPT-2, of BERT and encoders like it, and of DeBERTa
+
 ENCODER_MEANINGS = {"a": "features of an embedding"}
 
 
@@ -132,6 +134,8 @@ def read_deberta(fields: Fields, kind: str) -> Published:
     return Published("DeBERTa v3", "He et al. 2021, DeBERTaV3", sizes, system, False, u)
 
 
+# --- Configurations of T5
+
 T5_MEANINGS = {
     "n": "layers of the encoder",
     "l": "layers of the decoder",
@@ -195,6 +199,8 @@ def _activation(fields: Fields) -> tuple[Term, bool]:
     return named_activation("gelu_new" if gated and plain == "gelu" else plain), gated
 
 
+# --- Configurations of Whisper
+
 WHISPER_MEANINGS = {
     "n": "layers of the encoder",
     "l": "layers of the decoder",
@@ -234,6 +240,8 @@ def read_whisper(fields: Fields, kind: str) -> Published:
     kept = ("decoder.k_proj", "decoder.v_proj")
     return Published("Whisper", source, sizes, system, False, u, WHISPER_MEANINGS, kept)
 
+
+# --- Configurations of BART, and of models like it
 
 BART_MEANINGS = {
     "n": "layers of the encoder",

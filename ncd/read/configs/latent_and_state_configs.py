@@ -11,6 +11,8 @@ from ncd.systems.language_models.deepseek import Design, deepseek
 from ncd.systems.language_models.expert_mixture import Routing
 from ncd.systems.recurrent.selective_state import mamba
 
+# --- Configurations of DeepSeek-V2 and V3
+
 SOURCES = {
     "deepseek_v2": "DeepSeek-AI 2024, DeepSeek-V2",
     "deepseek_v3": "DeepSeek-AI 2024, DeepSeek-V3",
@@ -101,6 +103,8 @@ def _sizes(fields: Fields, design: Design) -> dict[str, int]:
         sizes |= {"z": z, "s": fields.whole("topk_group")}
     return {**sizes, "v": fields.whole("vocab_size")}
 
+
+# --- Configurations of Mamba
 
 MAMBA_MEANINGS = {
     "d": "features inside a layer",

@@ -18,6 +18,8 @@ from ncd.read.python_source.other_files import assumed_boxes
 from ncd.read.python_source.usual_sizes import written
 from ncd.words import listed
 
+# --- The message about a source that could be read: what is assumed, and what is left out
+
 SHAPES = re.compile(r"[\dx#, ]+")  # of inputs, such as 1x3x64x64
 OTHER = "another one in the last line"
 
@@ -94,6 +96,8 @@ def reading_failure(machine: Machine, message: str, inputs: str) -> TextError:
     cure = f"{OTHER}, or {error.cure}" if error.cure else OTHER
     return TextError(f"{words}: {error.fact}", error.line, error.column, error.end, cure)
 
+
+# --- The sentence about the mode of a module, ``train()`` or ``eval()``
 
 CALLS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 

@@ -39,6 +39,8 @@ from ncd.read.python_source.torch_layers import as_parts, begin, layer, placehol
 from ncd.read.python_source.torch_names import tensor_method, torch_call
 from ncd.words import nearest_name
 
+# --- The lists of attributes that a source may read, by the kind of value
+
 _TENSOR_METHODS = """
 abs absolute acos add add_ addbmm addcdiv addcmul addmm all allclose amax amin any argmax argmin
 argsort asin atan atan2 baddbmm bfloat16 bitwise_and bitwise_not bitwise_or bmm bool broadcast_to
@@ -106,6 +108,8 @@ _OF_KINDS: Mapping[type, str] = {
 }
 PLAIN_KINDS = {kind: frozenset(names.split()) for kind, names in _OF_KINDS.items()}
 
+
+# --- Methods of modules that list their parts, and methods without effect on a diagram
 
 SAME = (  # they change numbers, or where they lie, and return the module
     *("cpu", "cuda", "float", "half", "bfloat16", "type", "requires_grad_"),
@@ -238,6 +242,8 @@ def _buffer(
     machine.attempt(value.register_buffer, name, tensor, persistent=bool(persistent))
 
 
+# --- Methods of Python's strings, lists, dicts and other built-in values, with limits
+
 VALUES = ("real", "start", "stop", "step")  # which are no methods
 DTYPE = ("is_floating_point", "is_complex", "itemsize")
 
@@ -296,6 +302,8 @@ def _grown(machine: Machine, value: Any, more: int) -> None:
         raise machine.stop("it becomes too long", "less")
 
 
+# --- Sets attributes of objects and modules of a source
+
 MISSING = object()
 DATA = (bool, int, float, str, tuple, type(None), torch.dtype, torch.Size)  # of torch's modules
 
@@ -343,6 +351,8 @@ def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> N
             del inner[name]
         own[name] = machine.within(new)
 
+
+# --- Attributes of values: those on a list for each kind, and those set by the source
 
 CALLED = ("__init__", "__call__", "__getitem__", "__len__")  # dunder names that are written
 

@@ -13,6 +13,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from ncd.read.python_source.input_shapes import LAYERS
 from ncd.read.torch_module.from_torch import example_tensors
 
+# --- The first layer that a ``forward`` gives each of its inputs to, as this fixes their widths
+
 NORMS = (_BatchNorm,)  # which fix a size of their input too, where nothing stands before them
 SAME = ("float", "long", "double", "to", "cuda", "contiguous", "detach", "clone")  # keep the shape
 
@@ -104,6 +106,9 @@ def _layer(node: ast.expr, model: nn.Module) -> nn.Module | None:
     if not isinstance(part, nn.Module):
         return None
     return next((one for one in part.modules() if isinstance(one, (*LAYERS, *NORMS))), None)
+
+
+# --- Assumed and written inputs in the format that a module takes, and the order of their axes
 
 
 def in_range(model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

@@ -23,6 +23,8 @@ from ncd.read.torch_module.comparison import PARTLY_USED
 from ncd.read.torch_module.from_torch import Imported, from_torch
 from ncd.read.torch_module.torch_export import quiet
 
+# --- The functions of torch that stand for folded modules in its graph, without their values
+
 _FUNCTIONS = Library(FOLDED, "DEF")
 _defined: set[str] = set()
 
@@ -66,6 +68,8 @@ def _zeros(arrays: list[Tensor], sizes: list[int], ranks: list[int]) -> Any:
     found = tuple(like.new_zeros([next(left) for _ in range(rank)]) for rank in ranks)
     return found if len(found) > 1 else found[0]
 
+
+# --- Decides which modules of a large model are boxes, by a run on arrays without numbers
 
 FEW = 4  # calls of torch that are no more to draw than a box
 PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device)
@@ -244,6 +248,8 @@ def _compared(x: Any) -> Any:
         return tuple(map(_compared, x))
     return tuple((key, _compared(each)) for key, each in x.items()) if type(x) is dict else id(x)
 
+
+# --- A module as a term; of a large one the upper levels, with the modules below them as boxes
 
 PARTS = 40  # modules of a model that may be large
 MOST = 700  # calls of torch that are drawn in a few seconds

@@ -40,6 +40,8 @@ from ncd.read.python_source.unknown_sizes import of_function
 from ncd.read.torch_module.axis_names import METHODS
 from ncd.words import nearest_name
 
+# --- Calls of functions and classes of a source, of modules, and of listed functions
+
 OWN = (Function, Bound, ClassValue, Method)
 ERRORS = (
     *(ValueError, TypeError, RuntimeError, AssertionError, NotImplementedError, ImportError),
@@ -158,6 +160,8 @@ def is_module_class(value: Any) -> bool:
         return value.is_module
     return isinstance(value, type) and issubclass(value, nn.Module) and value is not Interpreted
 
+
+# --- Functions of a source: their creation, and their calls
 
 INITIAL = re.compile(
     r"_*(re)?(init|initiali[sz]e|reset)_?(all_)?(parameters?|weights?|params)_?|local_init"
@@ -301,6 +305,8 @@ def bound(
 def _misfit(machine: Machine, words: str) -> Exception:
     return machine.raised(TypeError(words), machine.node)
 
+
+# --- Classes of a source: their creation, and their objects
 
 CLASSES = 300
 NESTED = 5  # lists of what a model gives inside of each other

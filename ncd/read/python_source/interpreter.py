@@ -16,6 +16,8 @@ from torch.fx.traceback import annotate
 from ncd.errors import readable
 from ncd.notation.term_reader import TextError, spoken
 
+# --- Errors in a visitor's source, with their positions
+
 LONGEST_MESSAGE = 300  # of a message of torch
 
 
@@ -61,6 +63,8 @@ def told(raised: Raised) -> TextError:
     name = type(raised.error).__name__
     return error_at(raised.node, f"{name}: {words}" if words else name)
 
+
+# --- Values of a source: functions, classes and objects of the interpreter
 
 SUBMODULES = ("torch", "pytorch", "models")  # of libraries, with the same names
 
@@ -273,6 +277,8 @@ def own_names(value: nn.Module) -> dict[str, Any]:
     found: dict[str, Any] = value.__dict__.setdefault(OWN, {})
     return found
 
+
+# --- The state of one interpretation: bounds, scopes, and which reader each kind of node has
 
 STEPS = 400_000  # nodes that are interpreted
 CALLS = 40  # functions of the source inside of each other

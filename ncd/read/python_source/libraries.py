@@ -56,6 +56,8 @@ from ncd.read.python_source.torch_names import (
 )
 from ncd.words import nearest_name
 
+# --- The libraries that a source may import: torch, einops, and small parts of Python's own
+
 
 def _nothing(machine: Machine, *args: Any, **named: Any) -> None:
     return None
@@ -306,6 +308,8 @@ LIBRARIES: dict[str, Any] = {
 }
 
 
+# --- Parts of libraries for courses, training and settings, on which models are often built
+
 COURSE = """
 class Module(nn.Module):
     def __init__(self, *args, **named):
@@ -467,6 +471,8 @@ def _read(machine: Machine, source: str) -> dict[str, Any]:
     return {name: value for name, value in scope.names.items() if value is not inner.get(name)}
 
 
+# --- Small modules that many sources import from other files, such as ``DropPath``
+
 SOURCE = """
 from torch import nn, Tensor
 
@@ -617,6 +623,9 @@ def share(machine: Machine) -> None:
     known = {*machine.libraries["torch.nn"].names, "nn", "Tensor"}
     machine.shared = {name: value for name, value in scope.names.items() if name not in known}
     machine.steps = 0
+
+
+# --- Imports in a source: listed names become known, all others unknown values
 
 
 def _found(machine: Machine, path: str) -> Any:

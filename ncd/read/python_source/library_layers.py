@@ -5,6 +5,8 @@ They are written here as a source, as those of ``usual_parts.py`` are.
 
 from __future__ import annotations
 
+# --- Activations by their names, as in transformers, and layers of parallel libraries: as sources
+
 ACTIVATIONS = """
 ACT2CLS = {
     "relu": nn.ReLU, "gelu": nn.GELU, "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
@@ -45,6 +47,8 @@ def get_model_parallel_rank():
     return 0
 """
 
+
+# --- Further layers of timm, such as its heads and relative positions, as a source
 
 HEADS = """
 def get_norm_act_layer(norm_layer, act_layer=None):
@@ -157,6 +161,8 @@ class RelPosBias(nn.Module):
         return scores + self.get_bias()
 """
 
+
+# --- Layers of timm, on which many sources are built
 
 VISION = """
 def get_act_layer(name="relu"):
@@ -423,6 +429,8 @@ def is_tracing():
     return False
 """
 
+
+# --- Residual networks of torchvision, of which many sources take the first layers, as a source
 
 MODELS = """
 class BasicBlock(nn.Module):

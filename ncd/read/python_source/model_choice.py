@@ -50,6 +50,8 @@ from ncd.read.python_source.other_files import Elsewhere, is_class_name
 from ncd.read.python_source.usual_sizes import PLAIN, UNKNOWN, size_of, usual, written
 from ncd.read.torch_module.from_torch import Imported
 
+# --- Modules that a class takes as arguments, and a source does not give: boxes
+
 NAMES = re.compile(
     r"(.*_)?(net|network|model|module|encoder|decoder|backbone|transformer|layer|block|generator|"
     r"embed|embedding|trunk|body|head|neck|attention|attn|ff|feed_forward|fn|sublayer|vit|unet)"
@@ -125,6 +127,8 @@ def _hint(machine: Machine, first: Function, name: str, scope: Scope) -> Any:
     except (Raised, TextError):
         return None
 
+
+# --- The line that makes a module and calls it, with all that a reading has assumed
 
 BELOW = re.compile(r"#(\d+)")  # in the words of an input: its whole numbers are below this one
 NAMESPACE = "from types import SimpleNamespace\n"
@@ -254,6 +258,8 @@ def _spelled(key: str, value: Any, machine: Machine) -> str | None:
         return call_of(type(value).__name__, machine.taken.get(key, {}), machine) or None
     return None
 
+
+# --- Arguments for a class of modules: settings objects, or values usual for their names
 
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
 CHANNELS = ("channels", "in_channels", "out_channels", "num_channels")
@@ -413,6 +419,9 @@ def _filled(machine: Machine, config: ClassValue, fields: dict[str, Any], name: 
     if taken:
         machine.taken[name] = taken
     return made
+
+
+# --- Chooses the module of a source to draw: one that it runs, creates, or defines
 
 
 def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:

@@ -20,6 +20,8 @@ from ncd.read.python_source.interpreter import (
     parameters,
 )
 
+# --- The classes and functions of a source that may be its model, the most complete ones first
+
 
 def whole_classes(machine: Machine, tree: ast.Module, scope: Scope) -> list[ClassValue]:
     """Returns the module classes that can run and that no other class uses; else all of them."""
@@ -148,6 +150,8 @@ def candidates(machine: Machine, tree: ast.Module, scope: Scope) -> tuple[str, .
         dict.fromkeys(x.name for x in by_completeness(tree, module_classes(machine, scope)))
     )
 
+
+# --- Sizes with which a source itself makes its classes, in functions that are not called
 
 Scopes = tuple[ast.Module | ast.FunctionDef, ...]  # around a call, the outer ones first
 LARGEST = 2**16  # of a size

@@ -57,6 +57,8 @@ from ncd.read.python_source.usual_sizes import PLAIN
 from ncd.read.torch_module.from_torch import example_tensors
 from ncd.read.torch_module.torch_export import quiet
 
+# --- The inputs of a module: given by the source, by a line of shapes, or guessed
+
 TRIED = 4  # shapes of the arrays in a dictionary or a tuple
 SECONDS = 1.5  # in which inputs of a module are tried
 ANY = ("1x16x64", "1x3x64x64", "8x64")  # of a module without layers
@@ -276,6 +278,9 @@ def results(
     finally:
         machine.tracing, machine.failure = False, None
     return [each.shape for each in tree_leaves(found) if isinstance(each, Tensor)]
+
+
+# --- Arrays and other inputs of a module, as a source makes them
 
 
 def array_words(sizes: Sequence[str | int], below: str | int = "") -> str:

@@ -14,6 +14,8 @@ from torch.utils._pytree import tree_leaves
 from ncd.read.python_source.interpreter import Assumed, Machine, Unknown
 from ncd.read.python_source.usual_sizes import UNKNOWN, VALUES, usual
 
+# --- Modules and functions of files that are not read: boxes, whose results are assumed
+
 SPACE = "elsewhere"  # of torch's functions, in which the boxes stand
 ARRAYS = 20  # that a box takes
 MOST = 60  # boxes of one source
@@ -210,6 +212,9 @@ def assumed_boxes(machine: Machine) -> str:
     fact = f"{', '.join(names[:5])}{more} {'is' if len(names) == 1 else 'are'} of {files}"
     boxes = "a box whose result is" if len(names) == 1 else "boxes whose results are"
     return f"{fact}: {boxes} assumed to be like the input. Values end there."
+
+
+# --- Attributes of values of other files: those that are usual for their names are assumed
 
 
 def unknown_attribute(machine: Machine, value: Unknown, name: str, module: bool = False) -> Any:

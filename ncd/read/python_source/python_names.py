@@ -25,6 +25,8 @@ from ncd.read.python_source.other_files import Elsewhere
 from ncd.read.python_source.source_operators import absorbed, combined, described, truth, written
 from ncd.read.python_source.torch_names import native
 
+# --- ``isinstance`` and ``issubclass`` for the values of a source
+
 TYPES = {
     "int": int,
     "float": float,
@@ -73,6 +75,8 @@ def is_subclass(machine: Machine, value: Any, kinds: Any) -> bool:
         isinstance(k, type) and issubclass(real, k) for k in whole
     )
 
+
+# --- Python's built-in functions for the interpreter
 
 NUMBER = (bool, int, float)
 

@@ -21,6 +21,8 @@ from ncd.read.python_source.interpreter import (
     Unknown,
 )
 
+# --- Numbers and names in texts: f-strings, ``format`` and ``%``, of bounded width
+
 SPEC = re.compile(r"[^\d{}]{0,2}[<>=^+\- ]?#?0?\d{0,2},?(\.\d{1,2})?[bcdeEfFgGnosxX%]?")
 FIELD = re.compile(r"\{\{|\}\}|\{(\w*)(![rsa])?(?::([^{}]*))?\}|[{}]")
 PERCENT = re.compile(r"%(?:%|[-+ 0#]?\d{0,2}(?:\.\d{1,2})?[sdifgerx])")
@@ -93,6 +95,8 @@ def percent(machine: Machine, text: str, values: Any) -> str:
     plain = tuple(x if isinstance(x, int | float | str) else written(x) for x in several)
     return str(machine.attempt(lambda: text % plain))
 
+
+# --- Python's operators on the values of a source, with limits on the results
 
 Binary = Callable[[Any, Any], Any]
 BINARY: Mapping[type[ast.operator], Binary] = {

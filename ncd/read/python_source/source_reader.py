@@ -51,6 +51,8 @@ from ncd.read.recognise import LAYER_LINES, SOURCES, Reading, is_line, unindente
 from ncd.read.torch_module.comparison import EVALUATED
 from ncd.read.torch_module.from_torch import Imported
 
+# --- Interprets a text line by line; lines outside of classes that it cannot read are skipped
+
 MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
 ASIDE = 100_000  # steps of a line that defines nothing
 
@@ -158,6 +160,8 @@ def _has_class(scope: Scope) -> bool:
     )
 
 
+# --- The ops of a term that each line of its source makes
+
 MOST = 400  # ops of a line
 
 
@@ -191,6 +195,8 @@ def _made(machine: Machine, parts: Mapping[str, nn.Module], node: fx.Node) -> It
     if (line := getattr(place, "lineno", 0)) > 0:
         yield line
 
+
+# --- Reads PyTorch source as a term by interpreting it node by node; it is never executed
 
 Shapes = tuple[tuple[int, ...], ...]  # of arrays
 

@@ -33,6 +33,8 @@ from ncd.read.python_source.libraries import imported, imported_name
 from ncd.read.python_source.source_expressions import condition, subscript
 from ncd.read.python_source.source_operators import absorbed, combined, described, is_placeholder
 
+# --- Reads definitions of functions and classes, with their decorators, and imports
+
 
 def definition(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
     made: Any = function_value(machine, node, scope)
@@ -86,6 +88,8 @@ def import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
             if name not in scope.names or not (ours or isinstance(value, Unknown)):
                 scope.names[name] = value  # files that are pasted one after the other
 
+
+# --- Reads statements, with one function for each kind of syntax node
 
 ARRAYS = 4  # of a line whose shapes are noted
 

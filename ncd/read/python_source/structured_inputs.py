@@ -20,6 +20,8 @@ from torch.utils import _pytree as tree
 from ncd.read.python_source.interpreter import SETTINGS, Plain, Record, own_names
 from ncd.read.torch_module.from_torch import example_tensors
 
+# --- Inputs of modules that take several, or a list: each by its name, around one main shape
+
 ADJACENCY = r"adj|adj(acency)?_?mat(rix)?|adjacency"
 TOKENS = r"(input_|token_)?ids?|(src_|tgt_|trg_)?(tokens?|seq)|idx|indices|.*_(ids|tokens|indices)"
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names; {} is a size
@@ -194,6 +196,9 @@ def of_pattern(model: nn.Module, settings: dict[str, Any], side: int) -> str:
     return "x".join(sizes) if len(sizes) > 1 and all(s.isdecimal() for s in sizes) else ""
 
 
+# --- Inputs in parts: dictionaries, tuples and lists of arrays, as a ``forward`` reads them
+
+
 def keyed(
     forward: ast.AST,
     name: str,
@@ -330,6 +335,8 @@ def _taken(layer: nn.Module) -> str:
             return f"1x{part.in_channels}x32x32"
     return ""
 
+
+# --- Inputs that are objects of which a module reads attributes, such as ``data.x`` of a graph
 
 MOST = 12  # attributes of an input
 SIDE = ("edge_index", "edge_attr", "edge_weight", "batch", "pos", "mask", "adj", "adj_t", "y")

@@ -35,6 +35,8 @@ from ncd.read.python_source.unknown_sizes import of_layer
 from ncd.read.torch_module.torch_export import quiet
 from ncd.words import nearest_name
 
+# --- Layers of torch whose weights take no memory, as only their shapes matter
+
 PLACES = ("device", "pin_memory", "out")  # arguments that say where numbers lie
 MODULES = 4_000  # that one source makes
 STACKS = (nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder)
@@ -222,6 +224,8 @@ def deep_copy(machine: Machine, value: Any) -> Any:
         return machine.attempt(copy.deepcopy, value)
 
 
+# --- The layer of torch that stops with an error: which it is, what it takes, and what it is given
+
 LETTERS = 300  # of a message of torch
 WHICH = {-1: "last", -2: "last but one", 1: "second"}
 WIDTHS: tuple[tuple[type[nn.Module], str, int], ...] = (  # an argument, and a dimension of its size
@@ -298,6 +302,8 @@ def _widths(layer: nn.Module) -> list[tuple[str, int]]:
         return [("in_channels", -len(layer.kernel_size) - 1)]
     return [(name, dimension) for kind, name, dimension in WIDTHS if isinstance(layer, kind)]
 
+
+# --- Layers such as ``nn.LazyLinear``, whose number of inputs follows from the first input
 
 PLAIN: dict[str, type[nn.Module]] = {
     "LazyLinear": nn.Linear,

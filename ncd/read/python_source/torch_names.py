@@ -20,6 +20,8 @@ from ncd.read.python_source.interpreter import Machine, Method, Namespace, Nativ
 from ncd.read.python_source.source_operators import absorbed, is_placeholder, truth
 from ncd.read.python_source.torch_layers import LAZY, parameter, placeholder
 
+# --- Calls of torch functions, with checked arguments and limited results
+
 NUMBERS = 2**22  # of a tensor whose numbers are computed
 WORK = 2**27  # numbers of all these tensors together
 SAME = ("cpu", "cuda", "requires_grad_", "detach_")
@@ -176,6 +178,8 @@ def lined(machine: Machine, start: Any, end: Any, steps: Any = 100, **named: Any
     return torch_call(machine, torch.linspace, (start, end, steps), named)
 
 
+# --- Names of torch that a source may use as they are, by the part of torch that they are in
+
 FUNCTIONS = """
 abs acos add addcdiv addcmul addmm all allclose amax amin any argmax argmin argsort asin atan atan2
 atleast_1d atleast_2d baddbmm bitwise_and bitwise_not bitwise_or bmm broadcast_tensors broadcast_to
@@ -253,6 +257,8 @@ float32 float float64 double float16 half bfloat16 int8 int16 int32 int64 int lo
 complex64 cfloat complex128
 """
 
+
+# --- The names of torch and einops that a source may use
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": 2**0.5, "leaky_relu": 2**0.5}
 

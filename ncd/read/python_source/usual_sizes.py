@@ -12,6 +12,8 @@ from torch import nn
 
 from ncd.read.python_source.interpreter import ClassValue, Function, Scope, parameters
 
+# --- Usual values of arguments that a class needs and a source does not give, by their names
+
 _NAMES: tuple[tuple[Any, str], ...] = (
     (
         64,
@@ -168,6 +170,8 @@ def written(name: str, given: dict[str, Any]) -> str:
     )
     return f"{name}({', '.join(words)})"
 
+
+# --- Usual values of arguments whose names say nothing, by the layers that are given them
 
 LOOPS, TURNS = "range", 2  # a number of turns
 LAYERS: dict[str, Any] = {"p": 0.0, "normalized_shape": 64, "groups": 1}  # arguments of torch.nn

@@ -28,6 +28,8 @@ from ncd.read.torch_calls.import_recorder import (
     kind_of,
 )
 
+# --- Elementwise formulas of one or two arrays, broadcast as torch does
+
 SCALAR = Signature.parse("() -> ()")
 
 
@@ -157,6 +159,8 @@ def of_one_kind(g: Builder, values: Sequence[Value]) -> list[Value]:
     most = max((one for one in below if one is not None), key=lambda one: size((one,)))
     return [bounded(g, value, most) for value in values]
 
+
+# --- Reads functions of one number, such as activations, and dropout
 
 # Those that take nothing but the array, in torch as in formulas.
 NAMED = tuple(name for name in ELEMENTWISE if name not in ("elu", "gelu", "softplus"))
@@ -294,6 +298,9 @@ ACTIVATION_CALLS: dict[str, Handler] = {
 }
 
 
+# --- Reads conversions: to another dtype, device or memory layout
+
+
 def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
     """Returns a tensor in another dtype or on another device; real numbers stay real."""
     if isinstance(x, Constant) and kind_of(x.tensor.dtype) != g.kind:
@@ -327,6 +334,8 @@ CONVERSION_CALLS: dict[str, Handler] = {
     **dict.fromkeys(("to", "_to_copy", "type_as"), converted),
 }
 
+
+# --- Reads masks: filled places, causal masks, and choices by a condition
 
 LOWEST = -1e4  # a score below it has no weight after a softmax
 
@@ -440,6 +449,8 @@ MASK_CALLS: dict[str, Handler] = {
     "where": where,
 }
 
+
+# --- Reads sums, products and comparisons of arrays and numbers
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 

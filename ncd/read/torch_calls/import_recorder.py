@@ -37,6 +37,8 @@ from ncd.read.torch_calls.dimension_atoms import (
     unify,
 )
 
+# --- Tensors of torch while they are imported: arrays of the term, constants, and steps
+
 
 class ImportFailed(NCDError):
     """A module that cannot become a term, with the call that stands in the way.
@@ -175,6 +177,8 @@ class ImportStep:
     weights: tuple[Constant, ...] = ()
 
 
+# --- Ops that put axes into the order that another op needs, and names for layers
+
 SAME = parse("$1")  # of a Map that gives its numbers as they are
 
 
@@ -238,6 +242,9 @@ def identifier(text: str) -> str:
     name = re.sub(r"\W+", "_", text).strip("_") or "layer"
     name = f"n{name}" if name[0].isdigit() else name
     return f"{name}_" if keyword.iskeyword(name) else name
+
+
+# --- The record of an import: steps, and the arrays that constants and parameters become
 
 
 @dataclass(eq=False)
@@ -435,6 +442,9 @@ def _line(tensor: Tensor) -> tuple[int, int] | None:
     return (int(flat[0]), step) if step > 0 and bool((steps == step).all()) else None
 
 
+# --- Spatial groups: made of plain atoms, split into them, and kept whole
+
+
 @dataclass(eq=False)
 class GroupChanges(Recorder):
     """Records the steps that make spatial groups, and that split them."""
@@ -495,6 +505,9 @@ class GroupChanges(Recorder):
         self.step(merge, [x], [middle])
         self.step(part, [Value((), middle)], [slot])
         return Value(dims, slot)
+
+
+# --- Changes of dimensions: renamed, aligned, merged and split
 
 
 @dataclass(eq=False)

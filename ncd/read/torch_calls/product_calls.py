@@ -44,6 +44,8 @@ from ncd.read.torch_calls.import_recorder import (
     parameter_name,
 )
 
+# --- Reads products of matrices: learned linear maps, matmul and einsum
+
 
 def own(g: Builder, x: Any) -> bool:
     """Returns whether a tensor is a parameter that only the current node uses."""
@@ -289,6 +291,8 @@ PRODUCT_CALLS: dict[str, Handler] = {
     "linear": linear,
 }
 
+
+# --- Functions of torch along a dimension: sums, means, softmax and attention
 
 HOW = {"amax": "max", "amin": "min", "mean": "mean", "prod": "product", "sum": "sum"}
 

@@ -34,6 +34,8 @@ from ncd.read.torch_calls.import_recorder import (
     reordered,
 )
 
+# --- Reads views, transposes and repetitions of an array
+
 
 def view(g: Builder, x: Operand, *shape: Any) -> Operand:
     """Returns a tensor in the shape of the current node."""
@@ -184,6 +186,9 @@ SHAPE_CALLS: dict[str, Handler] = {
     "transpose": transpose,
     "unsqueeze": unsqueeze,
 }
+
+
+# --- Reads slices, pieces and concatenations of an array
 
 
 def _selected(g: Builder, x: Value, places: dict[Atom, int]) -> Value:
@@ -381,6 +386,9 @@ SLICE_CALLS: dict[str, Handler] = {
 }
 
 
+# --- Reads concatenations, and writes to a part of an array
+
+
 def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
     """Concatenates tensors along a dimension."""
     values = of_one_kind(g, [g.value(x) for x in given if not _empty(x)])
@@ -480,6 +488,9 @@ def stack(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
 
 
 CONCAT_CALLS: dict[str, Handler] = {"cat": concatenate, "slice_scatter": scattered, "stack": stack}
+
+
+# --- Complex numbers as pairs of real ones: rotary positions are often written so
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,8 @@ from ncd.read.torch_calls.lookup_calls import selected
 from ncd.read.torch_calls.product_calls import einsum, einsum_of, own, reduced
 from ncd.read.torch_calls.shape_calls import view_as
 
+# --- Windows as axes, for convolutions whose kernel is computed, and sums of windows
+
 Sizes = Sequence[int]
 Settings = Sequence[tuple[int, int, int]]  # stride, padding and dilation of each dimension
 
@@ -148,6 +150,9 @@ def fold(
 
 
 SLIDING_CALLS: dict[str, Handler] = {"col2im": fold}
+
+
+# --- Reads convolutions and pooling
 
 
 def _sides(values: Any) -> Sides:
@@ -294,6 +299,8 @@ WINDOW_CALLS: dict[str, Handler] = {
     **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), transposed),
 }
 
+
+# --- Reads means of windows of several lengths, and pictures made larger or smaller
 
 ENTRIES = 2**20  # of a matrix that is made by a formula
 

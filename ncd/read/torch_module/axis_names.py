@@ -18,6 +18,8 @@ from ncd.language.axes import Array, Axis
 from ncd.read.torch_calls.dimension_atoms import Atom, Dim, every, group_of, leaves
 from ncd.read.torch_calls.import_recorder import Builder, ImportStep, Value
 
+# --- Names for the axes of an imported module
+
 SEQUENCES = ("t", "s")
 # Names to choose from, by the hint of an atom; then they are numbered.
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -111,6 +113,8 @@ class AxisNames:
         return Array(found)
 
 
+# --- Names of axes from the annotations of a module's ``forward``
+
 _NAME = re.compile(r"[^\W\d_]\w*")
 _VARIADIC = re.compile(r"\.\.\.|[#?_]*\*.*")
 
@@ -185,6 +189,8 @@ def _axis(word: str) -> str:
     return name if _NAME.fullmatch(name) else "_"
 
 
+# --- Names for the last axis of a module's results, by what they are
+
 LAYERS = 2  # with fewer a module is a layer, whose results are no classes
 
 
@@ -209,6 +215,8 @@ def name_results(outputs: Sequence[Value], g: Builder, inputs: Iterable[Value]) 
         elif alone and last[0].size not in sizes:
             last[0].hint = "classes"
 
+
+# --- Names of axes from the source of a module: of the sizes of its layers, and of its inputs
 
 METHODS = "method_nodes"  # the attribute of a class whose source was never a file
 USUAL: Mapping[str, str] = {  # the names of axes, by the names of sizes in sources

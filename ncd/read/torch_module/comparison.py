@@ -23,6 +23,8 @@ from ncd.run.limits import GIGA, Limits, operations, weight
 from ncd.run.module import CircuitModule
 from ncd.run.seeding import begin
 
+# --- Copies weights between a torch module and the module of its term
+
 COUNTED = "num_batches_tracked"
 
 
@@ -101,6 +103,8 @@ def _names(name: str, source: nn.Module) -> list[str]:
     state = source.state_dict()
     return [key for key, x in state.items() if x.data_ptr() == state[name].data_ptr()]
 
+
+# --- Runs an imported term once beside torch, and tells where the two differ
 
 CLOSE = 1e-4  # of the largest number
 SMALL = Limits(bytes=GIGA, flops=5 * GIGA)  # of a run that is hardly noticed

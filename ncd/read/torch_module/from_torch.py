@@ -38,6 +38,8 @@ from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule
 from ncd.words import nearest_name
 
+# --- Checks of what is given to an import, before torch traces it
+
 
 def check_arguments(module: Any, inputs: Any, axes: Any) -> None:
     """Raises ImportFailed for what is no module, no array that a term can take, or no axes."""
@@ -92,6 +94,8 @@ def _check_axes(axes: Any) -> None:
                 cure=f'axes={{"{name}": "{text or "b t"}"}}',
             )
 
+
+# --- A torch module as a term, for its diagram, shapes and costs
 
 TRIES = 80  # passes, in each of which more calls become boxes
 DRAWN = "It keeps random numbers that torch draws anew in each run."
@@ -251,6 +255,8 @@ def from_torch(
         return Imported(term, tuple(boxes), failure, made, weights, notes, nodes)
     raise ImportFailed("too many of its calls have no op", cure="a smaller module")
 
+
+# --- Loads modules from the user's files, by names such as ``model.py:Net``
 
 _SHAPE = re.compile(r"(\d{1,9}(?:x\d{1,9})*)?(?:#(\d{1,9}))?")
 TOKENS = 16  # of the input of a language model, if none is given

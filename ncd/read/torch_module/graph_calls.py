@@ -47,6 +47,8 @@ from ncd.read.torch_calls.shape_calls import Pair, product
 from ncd.read.torch_module.idioms import Idiom, absorbed, read_idiom
 from ncd.read.torch_module.torch_export import ignored, in_place, mutates_views, source
 
+# --- Calls that have no op of their own, as named boxes
+
 PLACES = ("device", "dtype", "layout", "memory_format", "pin_memory")  # not of the mathematics
 VIEWS = ("aten.view.default", "aten._unsafe_view.default")  # which ask how numbers lie in memory
 
@@ -171,6 +173,9 @@ def _result(g: Builder, val: Any, taken: Sequence[Value]) -> Value:
     return Value(tuple(dims), Slot(every(dims), kind, g.bound(kind)))
 
 
+# --- The modules around a call in torch's graph, by their names and classes
+
+
 def module_path(node: fx.Node, layers: Collection[str], prefix: str) -> Path:
     """Returns the modules around a node that are blocks: all but single layers of torch.
 
@@ -198,6 +203,8 @@ def _is_layer(name: str) -> bool:
     whole = ("MultiheadAttention", "Transformer")
     return name.startswith("torch.nn.modules") and not any(word in name for word in whole)
 
+
+# --- Calls that have no op of their own, as smaller calls: torch's own decompositions
 
 DEEP = 4  # decompositions inside others
 Table = Mapping[Any, Callable[..., Any]]
@@ -272,6 +279,9 @@ def _functional(target: Any) -> Any:
     if not name.endswith("_") or plain is None:
         return target
     return getattr(plain, target._overloadname, target)
+
+
+# --- Reads one call of torch's graph after the other: as an op, in smaller calls, or as a box
 
 
 class Undivided(Exception):

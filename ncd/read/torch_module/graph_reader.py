@@ -38,6 +38,8 @@ from ncd.read.torch_module.idioms import Idiom
 from ncd.read.torch_module.single_layers import single_layers
 from ncd.read.torch_module.torch_export import Exported, uses
 
+# --- The inputs of an imported module, with usual names of axes and kinds of numbers
+
 USUAL = {  # names of an input's dimensions, by their number
     "real": {1: "m", 2: "b m", 3: "b t m", 4: "b c h w", 5: "b c d h w"},
     "whole": {1: "t", 2: "b t"},
@@ -117,6 +119,9 @@ def _round(most: int) -> int:
     """
     ten = 10 ** (len(str(most)) - 1)
     return next(n * ten for n in (2, 5, 10) if n * ten > most)
+
+
+# --- Walks torch's graph of a module, node by node, and collects the steps of its term
 
 
 @dataclass(eq=False)

@@ -26,6 +26,8 @@ from ncd.read.torch_calls.norm_calls import layer_norm, rms_norm
 from ncd.read.torch_calls.product_calls import softmax
 from ncd.read.torch_module.torch_export import in_place, source
 
+# --- Expressions of one array in a normal form, so that spellings of one function are equal
+
 Base = Any  # a name, such as "x"; a function of a form, such as ("exp", form); or a Form
 Factors = frozenset[tuple[Base, float]]
 Binding = dict[str, Any]
@@ -164,6 +166,8 @@ def _bases(base: Base, other: Base, bound: Binding) -> Iterator[Binding]:
         yield bound
 
 
+# --- The functions that are recognised where a module writes them out, as formulas of ``x``
+
 CENTRED = "(x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + eps)"
 # The function of torch, by what it computes. ``w`` and ``b`` are learned, ``eps`` is a number;
 # ``mean``, ``total`` and ``largest`` are along some dimensions, and keep these.
@@ -250,6 +254,8 @@ def _joined(one: Form, op: ast.operator, two: Form) -> Form:
         case _:
             return one**two.number
 
+
+# --- Reads a part of torch's graph as a form of one array
 
 PASSED = ("_to_copy", "alias", "clone", "contiguous", "to", "type_as")  # give the same numbers
 SPREAD = ("expand", "reshape", "unsqueeze", "view")  # of learned rows, to the rank of an array
@@ -466,6 +472,8 @@ def learned_rows(names: Mapping[str, str], state: Mapping[str, Any]) -> dict[str
     return {node: state[name] for node, name in names.items() if name in state}
 
 
+# --- Finds the functions of torch that a graph writes out step by step
+
 ENDS = ("add", "div", "mul", "reciprocal")  # the last calls of all patterns
 FEW = 3  # of equal rows on which a function is tried
 LARGEST = 2**24  # numbers of them
@@ -632,6 +640,8 @@ def torch_result(idiom: Idiom, x: Tensor, learned: Mapping[str, Tensor]) -> Tens
         found = F.layer_norm(turned, [*shape], w, rows.get("b"), idiom.eps)
     return found.movedim(last, idiom.dims)
 
+
+# --- Reads a function of torch that a graph writes out as that function's op
 
 Norm = Callable[..., Value]
 

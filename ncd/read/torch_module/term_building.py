@@ -27,6 +27,8 @@ from ncd.read.torch_module.axis_names import AxisNames, PartOfGroup
 from ncd.read.torch_module.graph_calls import fact
 from ncd.read.torch_module.graph_reader import Walked
 
+# --- Joins the recorded steps to a term: wires between ops, and a block for each module
+
 ALTERNATE = 4  # layers in a group that is repeated
 Arrays = Mapping[Slot, Array]
 Slots = tuple[Slot, ...]
@@ -266,6 +268,9 @@ def _repetition(items: Sequence[Item]) -> Item:
     except NCDError as error:
         raise error.at(where=name) from None
     return Item(term, first.takes, last.gives, name=name)
+
+
+# --- Builds the term of a module from its steps, once every axis has a name
 
 
 def built(walked: Walked) -> tuple[Term, tuple[Constant, ...], tuple[str, ...]]:

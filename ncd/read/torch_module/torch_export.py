@@ -20,6 +20,8 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.read.torch_calls.import_recorder import ImportFailed
 
+# --- Finds calls that change a tensor in place, and tensors that share their numbers
+
 IGNORED = ("_assert", "sym_", "_guards_fn", "_set_grad_enabled", "profiler")
 TURNED = ("contiguous", "permute", "squeeze", "t", "transpose", "unsqueeze", "view")
 HANDED_ON = ("dropout", "feature_dropout")  # give their input itself, in evaluation mode
@@ -107,6 +109,8 @@ def _is_view(node: Node) -> bool:
     return any(given.alias_info is not None for given in schema.returns)
 
 
+# --- Makes mixtures of experts from ``transformers`` importable, as lookups and products
+
 SETTING = "_experts_implementation"
 LOOKED_UP = "batched_mm"  # looks up the weights of each token's experts
 
@@ -127,6 +131,9 @@ def looked_up(module: nn.Module) -> Iterator[None]:
     finally:
         for key, value in before.items():
             setattr(configs[key], SETTING, value)
+
+
+# --- Exports a torch module as a graph of functions, up to the call that fails if one does
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,8 @@ from ncd.language.terms import Id, Term, Then
 from ncd.ops import Add, BatchNorm, Conv, Copy, Elementwise, Linear, Reduce, Softmax, Window
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
+# --- One residual block of the identity residual network (notebook, figure 26)
+
 
 def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int = 1) -> Term:
     """The first block of a stage: from n₀ channels to n₁, on an image s times smaller.
@@ -122,6 +124,9 @@ RESIDUAL_BLOCK = Entry(
     section="Images",
     presets=RESIDUAL_BLOCK_PRESETS,
 )
+
+
+# --- The identity residual network as a whole (notebook, figure 26)
 
 
 def identity_resnet(

@@ -11,6 +11,8 @@ from ncd.language.terms import Term
 from ncd.ops import Conv, Elementwise, Group, Linear, MaxPool, Named, Softmax
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
+# --- A small recogniser of images (notebook, figure 19)
+
 
 def image_recogniser(x: int = 28, n: int = 128, k: int = 10) -> Term:
     """Three learned maps from the pixels of an x × x image to k class probabilities."""
@@ -57,6 +59,9 @@ IMAGE_RECOGNISER = Entry(
         ),
     ),
 )
+
+
+# --- A LeNet-style recogniser of digits, with einops' Rearrange (autograd to transformers)
 
 
 def lenet(x: int = 32, c: int = 3, d: int = 6, e: int = 16, n: int = 120, k: int = 10) -> Term:

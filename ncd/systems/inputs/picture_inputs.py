@@ -27,6 +27,8 @@ from ncd.language.terms import Term
 from ncd.run.seeding import example_inputs, generator
 from ncd.systems.training.labelled_images import shapes
 
+# --- Drawings as text short enough for a link, and as pictures
+
 SIDE = 256  # grid points across and down
 MOST = 4000  # characters of a drawing
 PEN = 0.13  # thickness of a line, as a share of the side
@@ -103,6 +105,8 @@ def picture(strokes: list[Points], height: int, width: int) -> Image.Image:
             paint.ellipse((x - pen / 2, y - pen / 2, x + pen / 2, y + pen / 2), fill=255)
     return image.resize((width, height), Image.Resampling.BOX)
 
+
+# --- Pictures as inputs: our samples, uploads, and drawings
 
 FOLDER = bundled("assets", "pictures")
 MADE_UP = "made-up shapes"

@@ -19,6 +19,8 @@ from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.trained_weights import word_vectors
 from ncd.words import listed
 
+# --- The inputs of a run: random arrays from the seed, words, symbols, or pictures
+
 RANDOM = "random arrays"
 LONG = 20  # characters of a word that are shown
 
@@ -133,6 +135,8 @@ def sequences(term: Term) -> list[str]:
     return list(dict.fromkeys(array[0].name for array in term.dom))
 
 
+# --- A sentence that says where the numbers of a run come from
+
 UNTRAINED = "Untrained weights"
 
 
@@ -156,6 +160,9 @@ def origin(feed: Feed, trained: str, learns: bool, seed: int) -> str:
         return f"{weights} {given}, {seeded}."
     weights = f"Weights {trained}" if trained else f"{UNTRAINED} {seeded}"
     return f"{weights}, and {given}."
+
+
+# --- The inputs that the page of a system opens with
 
 
 def opening_inputs(

@@ -14,6 +14,8 @@ from ncd.run.seeding import generator
 from ncd.systems.training import trained_weights
 from ncd.systems.training.sequence_data import END, NUMBER, PROOFREADER_WORDS, SEQUENCES, readable
 
+# --- Sentences as inputs: words as tokens, one vector for each distinct word
+
 # Scripts written without spaces, where a letter is the nearest thing to a word.
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "YI ")
 JOINER, APOSTROPHES = "\u200d", "'’"
@@ -87,6 +89,8 @@ def sinusoids(length: int, features: int) -> Tensor:
     table[:, 1::2] = angle.cos()[:, : features // 2]
     return table
 
+
+# --- Sequences of symbols as inputs: read from a text, or an example of the task from the seed
 
 LONGEST_SEQUENCE = 20  # letters of a word in a message
 FEW = 26  # symbols that a message lists
@@ -179,6 +183,8 @@ def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, shorter: bool) ->
         return f"It takes {t} symbols at once, and these are {len(typed)}."
     return ""
 
+
+# --- The sentence that multi-head attention reads with the weights of the trained proofreader
 
 PAGE = "multi-head-attention"  # the system that can have these weights
 SAMPLE_SENTENCE = (

@@ -40,6 +40,8 @@ from ncd.systems.language_models.model_parts import (
     untied_model,
 )
 
+# --- The norms in which language models differ
+
 
 @dataclass(frozen=True)
 class Norm:
@@ -67,6 +69,8 @@ class Norm:
 
 RMS = Norm()
 
+
+# --- The attention of decoders: grouped queries, and the choices in which they differ
 
 PLAIN = Rotary.plain(10000)
 SCORES = "y x g q"
@@ -226,6 +230,8 @@ def _falling() -> Term:
     )
     return Map(f"{SCORES} -> {SCORES}", f"$1 - {slope} * (y - x)", "distance")
 
+
+# --- The decoders of language models: one structure, and the choices in which they differ
 
 ARRAYS = ("w1", "w3", "w2")  # the arrays of all experts: of the gate, the values and the last map
 NORMS = ("input_layernorm", "post_attention_layernorm")

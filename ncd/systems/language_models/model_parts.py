@@ -12,6 +12,8 @@ from ncd.language.wire import Wire
 from ncd.ops import Add, Einsum, Elementwise, Group, Index, Linear, Map, Param, Split
 from ncd.systems.catalogue_entry import Knob
 
+# --- Settings that the language models of the catalogue share: sizes small enough to run
+
 SECTION = "Language models"
 WIDTH = 900.0  # a layer in one row
 MAPS = "up to 32, so that every map stays readable"
@@ -41,6 +43,8 @@ WORDS = Knob("v", 8, 1024, 256, 8, "words", "30,000 to 256,000 in published mode
 EXPERTS = Knob("e", 4, 16, 8, help="experts", reason="8 to 64 in published models")
 CHOSEN = Knob("c", 1, 4, 2, help="experts for a position", reason="2 to 6 in published models")
 
+
+# --- Layers that several language models share
 
 WINDOW = "window"  # the title of its op
 
@@ -188,6 +192,8 @@ def untied_model(
     """Returns a model whose scores come from a map of their own."""
     return embedded(layers, name, *after) >> Linear("m -> v", head, bias)
 
+
+# --- Rotary positions, and ways to stretch them for longer texts
 
 _ROTATION = "where(p == i, cos($1), where(p < i, sin($1), -sin($1)))"
 

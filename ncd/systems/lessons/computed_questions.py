@@ -28,6 +28,8 @@ from ncd.language.axes import Array, Axis
 from ncd.systems.catalogue_entry import Entry
 from ncd.words import listed
 
+# --- Ratios in words, such as ``almost twice as many``
+
 CLOSE = 0.03  # a ratio that is so near a plain one is named after that
 PLAIN = {
     Fraction(1, 2): "half as",
@@ -52,6 +54,8 @@ def in_words(ratio: Fraction) -> str:
             return f"{'almost' if ratio < plain else 'a little over'} {word} many"
     return f"{float(ratio):.3g} times as many"
 
+
+# --- Predictions with several answers, one of them right, all computed from a term
 
 Answer = Array | Axis | str
 SHOWN = 4  # answers of a question

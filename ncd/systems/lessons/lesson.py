@@ -29,6 +29,8 @@ from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.lessons.computed_questions import Question, question
 from ncd.words import listed, nearest_name, plain_text
 
+# --- A lesson as data: its text in a link, and its JSON file
+
 MOST = 40  # views
 LETTERS = 8000  # of all of them in a link
 LINE = 200  # letters
@@ -153,6 +155,8 @@ def _view(said: Any, n: int, pages: Collection[str]) -> View:
         raise LimitError(fact, where=where, cure="a shorter line")
     return view
 
+
+# --- The lesson of a system that has no written one, made from its term
 
 BLOCKS, OPS = 2, 2  # views of them, at most
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -314,6 +318,8 @@ def _total(cost: Cost) -> str:
         return f"{learned}, and no arrays are multiplied: the work counts as 0."
     return f"{learned}; {cost.flops:,} floating-point operations in one pass."
 
+
+# --- Lessons from the files of ``assets/lessons``; systems without a file have one made from them
 
 FOLDER = bundled("assets", "lessons")
 

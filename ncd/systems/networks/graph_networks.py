@@ -11,6 +11,8 @@ from ncd.language.wire import Wire
 from ncd.ops import Einsum, Elementwise, Linear, Map, Param, Reduce, Rename, Softmax
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
+# --- The links of a graph, from its list of edges
+
 NODES = Knob("n", 2, 24, 8, help="nodes", reason="up to 24, so that the graph stays readable")
 EDGES = Knob("e", 1, 64, 12, help="edges", reason="each from one node to another")
 FEATURES = Knob("c", 1, 64, 6, help="features of a node", reason="1,433 words in Cora")
@@ -26,6 +28,9 @@ def links() -> Term:
     ends = Map("e#u -> e u", "$1 == u", "from") @ Map("e#n -> e n", "$1 == n", "to")
     table = Map("n u -> n u", "max(min($1, 1), n == u)", LINKS)
     return Block(ends >> Einsum("e u, e n -> n u", "count") >> table, "Links", "mask")
+
+
+# --- Graph attention: each node weights what it takes from each of its neighbours
 
 
 def gat(n: int = 8, e: int = 12, c: int = 6, h: int = 2, k: int = 4) -> Term:
@@ -93,6 +98,9 @@ GAT = Entry(
     ),
     notes={"neighbours": "Pairs without an edge get −∞, so that the softmax gives them 0."},
 )
+
+
+# --- A graph convolutional network: each node takes a fixed weighted sum of its neighbours
 
 
 def gcn(n: int = 8, e: int = 12, c: int = 6, d: int = 8, f: int = 4) -> Term:

@@ -10,6 +10,8 @@ from ncd.language.terms import Beside, Id, Term
 from ncd.ops import Einsum, Elementwise, Linear, Map, Named, Param, Reduce, Softmax
 from ncd.systems.catalogue_entry import Entry, Knob
 
+# --- A loss of one matrix product: the graph with which autograd is explained
+
 
 def autograd(b: int = 4, m: int = 3, k: int = 2) -> Term:
     """``loss = L(x @ w)``: L is the mean of the squares of z − y."""
@@ -47,6 +49,8 @@ AUTOGRAD = Entry(
     notes={"L": "The mean of the squares of z − y: one number, from which backward() begins."},
 )
 
+
+# --- A perceptron with one hidden layer, on points of the plane
 
 ACTIVATIONS = ("none", "tanh", "relu", "sigmoid")
 
@@ -102,6 +106,8 @@ MLP_GEOMETRY = Entry(
     type="p_0 -> p_2",
 )
 
+
+# --- One network as a module that owns its weights, and as a function of its weights
 
 GIVEN = {"x": "b i", "w1": "h i", "b1": "h", "w2": "o h", "b2": "o"}  # what the function is given
 

@@ -17,6 +17,8 @@ from ncd.ops import Einsum, Group, Index, Map, Reduce, Rename, Split
 from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.words import nearest_name
 
+# --- einops patterns as terms that split, permute, merge, reduce and repeat axes
+
 REDUCTIONS = ("max", "mean", "min", "sum")
 HOW = ("rearrange", "repeat", *REDUCTIONS)
 REST = "..."
@@ -236,6 +238,8 @@ def _pattern(takes: Iterable[Array], gives: Iterable[Array]) -> Signature:
     return Signature(Type(takes), Type(gives))
 
 
+# --- Calls of einops in Python syntax, parsed but not executed
+
 FUNCTIONS = ("rearrange", "reduce", "repeat")
 LONGEST = 300  # letters
 MOST = 4  # calls in each other
@@ -400,6 +404,8 @@ class _Reader:
         at = self.text[start:end].find(value)
         return (start + at, start + at + len(value)) if at > 0 else (start, end)
 
+
+# --- einops: rearrange, reduce and repeat on a batch of pictures
 
 NAMES = {"ims": "b h w c", "x": "b c h w", "y": "b c h w"}
 CALLS = {  # as the document has them, in its order

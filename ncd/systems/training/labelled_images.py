@@ -12,6 +12,8 @@ from torch import Tensor
 
 from ncd.errors import ParseError
 
+# --- Handwritten digits: the small ones that scikit-learn ships, or a local copy of MNIST
+
 FOLDER = "NCD_MNIST"  # the environment variable that names the folder of MNIST
 MOST = 12_000  # images of MNIST that are used
 SMALL = 1_797  # images of scikit-learn
@@ -81,6 +83,8 @@ def _idx(folder: Path, name: str) -> Tensor:
         raise ParseError(f"{path} is no such file of MNIST", cure="its original")
     return numbers.view(shape)
 
+
+# --- Generated pictures of shapes, with the class of every pixel
 
 NOISE = 0.15
 KINDS = ("background", "disc", "square", "triangle")

@@ -22,6 +22,8 @@ from ncd.systems.networks.perceptrons import MODULE_OR_FUNCTION
 from ncd.systems.training.tasks import Data
 from ncd.systems.training.training_loop import TrainingLoop
 
+# --- Tables for regression: California housing if it is on this machine, else diabetes
+
 UNSEEN = 0.2  # share of the examples, as in the notebook
 HOUSES = "prices of houses in California in 100,000 dollars (Pace and Barry 1997)"
 DIABETES = "how far diabetes went on in a year, scaled to a deviation of 1 (Efron et al. 2004)"
@@ -81,6 +83,8 @@ def _scaled(table: Tensor, seen: Tensor) -> Tensor:
     return (table - known.mean(0)) / known.std(0, correction=0)
 
 
+# --- One training step, written twice: for a module that holds its weights, and as pure functions
+
 Weights = dict[str, Tensor]
 State = tuple[int, Weights, Weights]  # steps taken, and Adam's two means
 Update = Callable[[Weights, Weights, State], tuple[Weights, State]]
@@ -133,6 +137,8 @@ def begin(weights: Weights) -> State:
     first, second = ({n: torch.zeros_like(w) for n, w in weights.items()} for _ in range(2))
     return 0, first, second
 
+
+# --- Trains one network in one of two ways: by a module and its optimiser, or by functions
 
 OPTIMISERS = {"Adam": (torch.optim.Adam, adam), "SGD": (torch.optim.SGD, sgd)}
 

@@ -20,6 +20,8 @@ from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.networks.perceptrons import scores
 from ncd.systems.training.training_loop import TrainingLoop
 
+# --- Classes of points in the plane: generated sets, and points set by a visitor
+
 COUNT = 96  # points of a generated set, equally many of each class
 EDGE = 1.5  # both coordinates go from -EDGE to EDGE
 LAST = 255  # the largest coordinate in a text
@@ -110,6 +112,8 @@ SETS: Mapping[str, Callable[[Tensor, Tensor, Tensor, int], Tensor]] = {
     "moons": _moons,
 }
 
+
+# --- Trains a perceptron on points of the plane, with all points at every step
 
 RATE = 0.03  # learning rate of Adam
 WIDEST = 256  # hidden units

@@ -19,6 +19,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+# --- Kinds of cells of an attention map, and the share of a map's weight on them
+
 
 def itself(tokens: Tensor) -> Tensor:
     """Returns the cells of the query's own position."""
@@ -117,6 +119,8 @@ def share(weights: Tensor, cells: Tensor) -> float:
     return float(found.mean()) if len(found) else 0.0
 
 
+# --- The words of the proofreader, by kind, and the sentences in which the right ones are known
+
 SINGULAR = ("cat", "dog", "bird", "key", "box", "book", "letter", "picture")
 PLURAL = ("cats", "dogs", "birds", "keys", "boxes", "books", "letters", "pictures")
 PLACES = ("wall", "garden", "table", "house", "window", "door")
@@ -203,6 +207,8 @@ def _kinds() -> tuple[str, ...]:
     return tuple(letter[word] for word in PROOFREADER_WORDS)
 
 
+# --- English sentences with mistakes, generated from a grammar, and the words that must agree
+
 SAMPLE = (
     "Anna Hill said , “ the keys by the door falls ’ . "
     "Max Park saw the dog because she wanted the key ."
@@ -218,6 +224,8 @@ NEEDS = (  # the words with something to agree with, and what decides: the first
     ((*HE, *MR), dict.fromkeys(MEN, 0) | dict.fromkeys(WOMEN, 1)),
     (CLOSE, {OPEN[0]: 0, OPEN[1]: 1}),
 )
+# --- Sequences of symbols from a seed, with the answer at each position
+
 Cells = Callable[[Tensor], Tensor]
 T = TypeVar("T")
 

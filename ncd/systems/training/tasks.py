@@ -16,6 +16,8 @@ from ncd.run.seeding import generator
 from ncd.systems.training.labelled_images import KINDS, available, digits, shapes
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, Sequences
 
+# --- Examples with noise of their own at each step: for autoencoders and for diffusion
+
 FIRST, LAST, NOISE_STEPS = 1e-4, 0.02, 1000  # the variance of the noise that the steps add
 Knobs = Mapping[str, int]
 Given = tuple[tuple[Tensor, ...], Tensor]  # what a system is given, and what it is to answer
@@ -89,6 +91,8 @@ def explained(found: Tensor, wanted: Tensor) -> float:
     rest = (found - wanted).square().sum() / (wanted - wanted.mean(0)).square().sum()
     return 1 - float(rest)
 
+
+# --- The data of the training tasks, made from the knobs of a system and a seed
 
 SEEN, UNSEEN = 512, 64  # numbers of pictures of shapes
 READ, UNREAD = 4096, 512  # numbers of sequences
@@ -213,6 +217,8 @@ def sequence_data(own: Sequences) -> Callable[[Mapping[str, int], torch.Generato
 def sequence_count() -> int:
     return READ + UNREAD
 
+
+# --- The training task of each system: data from the seed, a loss, and a score on unseen data
 
 TRAINING_STEPS = {
     "reversal": 300,

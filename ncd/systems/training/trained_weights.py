@@ -26,6 +26,8 @@ from ncd.systems.training.head_analysis import attention_shares
 from ncd.systems.training.sequence_data import NUMBER, RELATIONS, sentences
 from ncd.systems.training.tasks import TASKS, task
 
+# --- Weights as safetensors files, to be saved and loaded again
+
 MOST = 200_000_000  # bytes
 LENGTH = 8  # bytes of the header's length at the start of a file
 NOTE = "__metadata__"
@@ -155,6 +157,8 @@ def _match(own: Mapping[str, Size], found: Mapping[str, Tensor]) -> None:
             )
 
 
+# --- The attention of the shipped proofreader, for pages that show it on a visitor's sentence
+
 OWN = {knob.name: knob.default for knob in CATALOGUE["proofreader"].knobs}
 LONGEST = OWN["t"]  # words that it reads
 TRIED, CLEAR = 64, 0.5  # sequences that are read; the share of weight that names a head
@@ -233,6 +237,9 @@ def _file() -> bytes:
 def _numbers() -> Mapping[str, Tensor]:
     """Returns the shipped weights by name."""
     return load(_file())
+
+
+# --- Trained weights with a phrase about their training, as a page opens with them
 
 
 @dataclass(frozen=True)

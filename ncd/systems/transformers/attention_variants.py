@@ -15,6 +15,8 @@ from ncd.systems.catalogue_entry import Entry, Knob, Preset
 from ncd.systems.language_models.model_parts import Rotary
 from ncd.systems.shared_parts import scaled_dot_product
 
+# --- Attention in which several query heads share one head of keys and values
+
 LENGTH = Knob(
     "t", 1, 128, 12, help="positions", reason="up to 128, so that an attention map stays readable"
 )
@@ -109,6 +111,9 @@ GROUPED_QUERIES = Entry(
 )
 
 
+# --- Layers of attention that see a window of the last positions
+
+
 def sliding_window(n: int = 3, w: int = 4, h: int = 2, k: int = 8, t: int = 20) -> Term:
     """n layers of attention in which a position sees itself and the w - 1 before it.
 
@@ -159,6 +164,9 @@ SLIDING_WINDOW = Entry(
     ),
     notes={"window": "A query $y$ sees keys $x$ from $y$ back to the edge of its window."},
 )
+
+
+# --- Attention whose keys and values are made from a few compressed features
 
 
 def latent(

@@ -25,6 +25,8 @@ from ncd.systems.shared_parts import (
     self_attention,
 )
 
+# --- Transformer layers that decode one position at a time, with cached keys and values
+
 
 def cached_layer(pre: bool, activation: str = "relu") -> Term:
     """A decoder-only layer on one new position, with a cache of s positions."""
@@ -64,6 +66,9 @@ def _cached_self(before: str, role: str = "module") -> Term:
         role,
         "self_attn",
     )
+
+
+# --- Encoder and decoder blocks, and the whole transformer ("Attention Is All You Need")
 
 
 def encoder_block(n: int, h: int, k: int, d: int, t: int, prenorm: int, gelu: int) -> Term:

@@ -15,6 +15,8 @@ from ncd.systems.language_models.expert_mixture import mixture, softmax_router
 from ncd.systems.shared_parts import feed_forward
 from ncd.systems.transformers.encoder_decoder import LONGEST_CACHE
 
+# --- A feed-forward in which one map decides how much of another one passes
+
 
 def swiglu(m: int = 16, d: int = 40, t: int = 12) -> Term:
     """(SiLU(x W) · x V) W₂ on d hidden features.
@@ -67,6 +69,9 @@ SWIGLU = Entry(
 )
 
 
+# --- A mixture of experts: a router sends each position to the best few of many feed-forwards
+
+
 def mixture_of_experts(t: int = 12, m: int = 16, d: int = 32, e: int = 8, c: int = 2) -> Term:
     """Returns e gated feed-forwards with d hidden features; c of them run per position.
 
@@ -117,6 +122,9 @@ MIXTURE_OF_EXPERTS = Entry(
     ),
     notes={"Top": "Only the experts with the largest scores are computed."},
 )
+
+
+# --- The feed-forward of a transformer, as linear maps or as convolutions of width 1
 
 
 def pointwise_feed_forward(t: int = 4, m: int = 6, d: int = 6, conv: int = 1) -> Term:

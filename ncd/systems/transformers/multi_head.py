@@ -29,6 +29,8 @@ from ncd.systems.catalogue_entry import Entry, Knob, Preset, switch
 from ncd.systems.shared_parts import attention, scaled_dot_product
 from ncd.systems.transformers.encoder_decoder import FEATURES, HEADS, LONGEST_CACHE
 
+# --- Scaled dot-product attention (notebook, figure 20) and multi-head attention (figure 21)
+
 
 def scaled_dot_product_attention(y: int = 20, x: int = 22, k: int = 16, causal: int = 0) -> Term:
     """softmax(Q Kᵀ / √k) V on y queries and x keys. "Attention Is All You Need", equation 1."""
@@ -189,6 +191,9 @@ MULTI_HEAD_ATTENTION = Entry(
 )
 
 
+# --- Visual attention (notebook, figure 28): multi-head attention between two images
+
+
 def visual_attention(
     h: int = 4, k: int = 8, c: int = 3, y: int = 32, x: int = 32, w: int = 3, s: int = 3
 ) -> Term:
@@ -275,6 +280,9 @@ VISUAL_ATTENTION = Entry(
     presets=VISUAL_ATTENTION_PRESETS,
     notes=_notes,
 )
+
+
+# --- Packed heads: ``nn.MultiheadAttention``, and one map for queries, keys and values
 
 
 def torch_multihead_attention(

@@ -16,6 +16,8 @@ from ncd.systems.shared_parts import scaled_dot_product
 from ncd.systems.transformers.attention_variants import LENGTH
 from ncd.systems.transformers.encoder_decoder import HEADS, LONGEST_CACHE
 
+# --- Attention with queries and keys rotated by an angle proportional to the position
+
 BASE = 10000
 
 
@@ -76,6 +78,8 @@ ROTARY = Entry(
     },
 )
 
+
+# --- Position encodings for attention: learned, sinusoidal, or rotary
 
 KINDS = ("none", "learned", "sinusoidal", "rotary")
 

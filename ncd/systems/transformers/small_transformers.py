@@ -17,6 +17,8 @@ from ncd.systems.shared_parts import feed_forward, self_attention
 from ncd.systems.transformers.encoder_decoder import WIDTH
 from ncd.systems.transformers.multi_head import heads
 
+# --- A layer of multi-head attention that corrects sentences, with heads that have clear roles
+
 WORDS = 78  # of the grammar from which it learns
 
 
@@ -58,6 +60,8 @@ PROOFREADER = Entry(
     type="t#v -> t v",
 )
 
+
+# --- Small trained transformers whose attention can be interpreted
 
 TYPE = "t#v -> t v"
 

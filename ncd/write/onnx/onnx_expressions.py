@@ -36,6 +36,8 @@ from ncd.write.onnx.onnx_nodes import (
     windowed,
 )
 
+# --- The functions and methods of torch that ops call, as ONNX nodes: a line of a table for each
+
 Given = Tensor | Known
 Function = Callable[..., Any]
 
@@ -224,6 +226,8 @@ METHODS: Mapping[str, Function] = {
 }
 
 
+# --- The layers of torch that ops have, as ONNX nodes; settings are read from the call of a layer
+
 Weights = Mapping[str, Tensor]
 LayerWriter = Callable[[Nodes, Settings, Weights, Tensor], Tensor]
 
@@ -332,6 +336,8 @@ LAYERS: Mapping[str, LayerWriter] = {
     "Dropout": lambda nodes, layer, weights, x: x,
 }
 
+
+# --- Writes an op's expressions as ONNX nodes; one method for each kind of expression
 
 Result = Any  # a tensor, a plain number (Known), or a list of results
 _PLAIN = {**SIGNS, "&": operator.and_, "|": operator.or_}

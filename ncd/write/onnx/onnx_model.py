@@ -34,6 +34,8 @@ from ncd.version import VERSION
 from ncd.write.onnx.onnx_expressions import Writer, unwritten
 from ncd.write.onnx.onnx_nodes import TYPES, Kind, Nodes, Shape, Tensor, shapes, size_of
 
+# --- Free axes: the input axes whose sizes an ONNX model with weights inside may leave open
+
 Symbols = tuple[str | None, ...]  # of each dimension of an array; None where its size is fixed
 
 
@@ -204,6 +206,8 @@ def _same(a: Any, b: Any, keys: set[tuple[str, int]]) -> bool:
         return all(_same(getattr(a, f.name), getattr(b, f.name), keys) for f in fields(a))
     return bool(a == b)
 
+
+# --- The graph of an ONNX model: the cells of a circuit in order, scans as ONNX's ``Scan``
 
 OPSET = 18  # ONNX Runtime has it since 1.14
 STRUCTURE = "the structure of the term"  # what fixes a number of layers
@@ -459,6 +463,9 @@ def _info(tensor: Tensor, value: Value | None = None) -> ValueInfoProto:
     return helper.make_tensor_value_info(tensor.name, TYPES[tensor.kind], shape, axes)
 
 
+# --- A model whose weights are inputs and whose sizes stay open, as far as its ops allow
+
+
 def open_graph(system: SizedSystem) -> ModelGraph:
     """Returns the graph of a system at traced sizes, to be written by its ``whole``.
 
@@ -478,6 +485,9 @@ def open_graph(system: SizedSystem) -> ModelGraph:
     trace, circuit = found
     trace.exact = True
     return ModelGraph(circuit, trace, None, known=frozenset(trace.holds))
+
+
+# --- The ONNX model of a term, with weights inside or as inputs
 
 
 def onnx(

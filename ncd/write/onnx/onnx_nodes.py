@@ -20,6 +20,8 @@ from ncd.formulas.traced_sizes import Atom, Product, Sum, traced
 from ncd.language.torch_code import Call
 from ncd.run.evaluate import function, known
 
+# --- The nodes of an ONNX graph, each tensor with its kind of numbers and its shape
+
 Kind = Literal["real", "whole", "truth"]
 Shape = tuple[int, ...]
 TYPES: dict[Kind, int] = {
@@ -261,6 +263,8 @@ def _attribute(value: Any) -> Any:
     return int(value) if isinstance(value, int) else value
 
 
+# --- The settings of a layer and the shapes of its weights, which may follow open sizes
+
 Settings = SimpleNamespace  # the arguments of a class of torch, by their names
 
 
@@ -326,6 +330,9 @@ _SHAPES: Mapping[str, Callable[[Settings], Mapping[str, Shape]]] = {
     },
     "RMSNorm": lambda found: {"weight": found.normalized_shape},
 }
+
+
+# --- Padding, windows and convolutions as ONNX nodes
 
 
 def pad(nodes: Nodes, x: Tensor, sides: Known, value: Known | None = None) -> Tensor:

@@ -28,6 +28,8 @@ from ncd.write.torch_source.line_breaking import WIDTH, Code, called, laid_out
 from ncd.write.torch_source.method_body import Forward, Statement
 from ncd.write.torch_source.scopes import Body, Outline, Scope, SourcePart, Steps
 
+# --- The names of attributes and methods of a submodule's class
+
 
 class Attributes:
     """Chooses names for layers and methods, including those without a name of their own.
@@ -72,6 +74,9 @@ def _key(body: Body, batched: Callable[[Value], bool]) -> object:
     return body.term, arrays, layers, tuple(map(batched, body.inputs))
 
 
+# --- Classes of the file, and the calls that create instances of them
+
+
 @dataclass(frozen=True)
 class Instance:
     """A class as one submodule uses it: the axes whose sizes it gets, and its methods' names."""
@@ -93,6 +98,9 @@ def listed(made: Sequence[Instance], size: Callable[[Axis], Code]) -> Code:
     if len(made) > 1 and len({call.text for call in every}) == 1:
         return called("nn.ModuleList(", (every[0].after(f" for _ in range({len(made)})"),))
     return called("nn.ModuleList(", (called("[", every, "]"),))
+
+
+# --- Writes the initial values of parameters, in torch
 
 
 def beginning(initial: Initial) -> Expr:
@@ -147,6 +155,8 @@ def _written(initial: Initial) -> Expr:
         rows = [Tuple(tuple(rows[i : i + size])) for i in range(0, len(rows), size)]
     return Call("torch.tensor", tuple(rows))
 
+
+# --- Writes one class: its layers and submodules in ``__init__``, and its methods
 
 Line = tuple[str, tuple[str, ...]]  # its text, and the ids of the ops whose code it is
 

@@ -23,6 +23,8 @@ from ncd.write.torch_source.line_breaking import (
     tuple_of,
 )
 
+# --- Writes rearranged, aligned and contracted dimensions, with einops or with torch alone
+
 Groups = tuple[Group, ...]
 DimName = Callable[[Dim], str]
 SizeOf = Callable[[Dim], Code]
@@ -139,6 +141,9 @@ def _moved(on: Code, order: list[int]) -> Code:
     return method(on, "movedim", (sources, tuple_of([Code(str(to)) for to in moved])))
 
 
+# --- Writes lookups in a table, and sums into the places of one
+
+
 def looked_up(
     expr: Lookup, index: Code, table: Code, ranks: tuple[int, int], batched: tuple[bool, bool]
 ) -> Code:
@@ -205,6 +210,8 @@ def _spread(on: Code, rank: int, like: Code, like_rank: int) -> Code:
     lead = Code(f"*{receiver(like).text}.shape[:{-like_rank or ''}]")
     return method(on, "expand", (lead, *[Code("-1")] * rank))
 
+
+# --- Writes an op's expressions as Python; one method for each kind
 
 IMPORTS = {
     "torch": "import torch",

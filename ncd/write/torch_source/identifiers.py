@@ -15,6 +15,8 @@ from ncd.language.axes import Axis, Dim
 from ncd.write.torch_source.line_breaking import WIDTH
 from ncd.write.torch_source.scopes import Body, SourcePart, Steps
 
+# --- Identifiers that Python and einops accept, hide nothing, and are unique
+
 IMPORTED = frozenset(("math", "torch", "nn", "F", "einsum", "rearrange", "Tensor", "self"))
 TAKEN = IMPORTED | {*dir(builtins), *kwlist}  # a name that hides none of these is safe anywhere
 AMBIGUOUS = frozenset("lOI")  # letters that look like others
@@ -131,6 +133,8 @@ def comment(title: str) -> str:
     """Returns a title as a comment of one line, whatever it contains."""
     return shorten("".join(c if c.isprintable() else " " for c in title), WIDTH - 12)
 
+
+# --- Readable names for the arrays of a method
 
 GENERIC = ("", "x")
 

@@ -23,6 +23,8 @@ from ncd.write.torch_source.scopes import (
     used,
 )
 
+# --- Statements of a method, and what they require of its class
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -58,6 +60,8 @@ class Owner(Protocol):
     def like(self) -> str: ...
     def batched(self, value: Value) -> bool: ...
 
+
+# --- The statements of parts: calls of blocks, and the loops of repetitions and scans
 
 Ids = tuple[str, ...]
 
@@ -234,6 +238,9 @@ def _ids(*bodies: Body) -> Ids:
     return tuple(id for body in bodies for id in body.nodes)
 
 
+# --- Writes the statements of single ops
+
+
 class Cells:
     """Writes the cells of one method, one at a time."""
 
@@ -362,6 +369,9 @@ def _longest(expr: Expr, writer: Writer) -> Expr | None:
         if sizes and max(sizes.values()) > 15:
             return max(sizes, key=lambda part: sizes[part])
     return None
+
+
+# --- The statements of one method, in order, under the titles of their blocks
 
 
 class Forward:

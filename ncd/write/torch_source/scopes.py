@@ -18,6 +18,8 @@ from ncd.language.blocks import Block
 from ncd.language.cached_property import once
 from ncd.language.terms import Term
 
+# --- Scopes and bodies: the parts of a circuit that become classes and methods
+
 
 @dataclass(eq=False)
 class Scope:
@@ -266,6 +268,8 @@ def common(paths: Iterable[Sequence[str]]) -> tuple[str, ...]:
         found = found[: next((i for i, (a, b) in pairs if a != b), end)]
     return tuple(found or ())
 
+
+# --- Analyses an op's expressions before they are written: new, shared or existing parts
 
 SMALL = 5  # parts of an operation that may be written twice
 HEAVY = (ex.Call, ex.Contract, ex.Layer, ex.Method, ex.Rearrange)

@@ -21,6 +21,8 @@ from ncd.write.torch_source.class_writer import Attributes, ClassWriter, Instanc
 from ncd.write.torch_source.identifiers import TAKEN, class_name, unique
 from ncd.write.torch_source.scopes import Body, Outline, Scope, Steps, common
 
+# --- A term as the lines of a file: its classes, each after those that it needs
+
 
 @dataclass(frozen=True)
 class SourceLine:
@@ -219,6 +221,8 @@ def import_lines(needed: Iterable[str]) -> list[str]:
     ]
     return [*standard, *([""] if standard and other else []), *other]
 
+
+# --- A term as PyTorch source: a class that a person would be glad to have written
 
 __all__ = ["SourceLine", "lines", "source"]
 

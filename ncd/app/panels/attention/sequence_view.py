@@ -25,6 +25,8 @@ from ncd.systems.training.head_analysis import Skill, run, skill, with_heads_off
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
 from ncd.systems.training.tasks import task
 
+# --- The answers of a system to a sequence, and its skill on unseen sequences
+
 T = TypeVar("T")
 TRIED, LEAST = 512, 16  # test sequences: at most, and at least for a score without each head
 GUESSED = 64  # at most of weights that have learned nothing: a guess needs no exact score
@@ -144,6 +146,8 @@ def covered_cells(found: Grid) -> Any:
     shade = np.where(_open(found), board, masked).astype(np.uint8)
     return np.repeat(shade[:, :, None], 3, axis=2)
 
+
+# --- A table of a sequence: the symbol, the prediction and the right answer at each position
 
 WORDS = 12  # the greatest number of words in a row of the table
 UNKNOWN = '<span class="muted">not known</span>'

@@ -20,6 +20,8 @@ from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
 from ncd.systems.training.tasks import Data, Task, data
 from ncd.systems.training.training_loop import answered, check_room
 
+# --- Pictures with a class for each pixel, in one colour for each class
+
 # Colours by Okabe and Ito, which colour-blind readers can tell apart.
 COLOURS = ((230, 159, 0), (86, 180, 233), (204, 121, 167), (0, 158, 115))
 COVER = 0.6  # the opacity of the class colour
@@ -57,6 +59,8 @@ def painted(
 def _larger(pixels: Tensor, scale: int) -> Tensor:
     return pixels.repeat_interleave(scale, 0).repeat_interleave(scale, 1)
 
+
+# --- The mistakes of a system on unseen examples, as pictures
 
 UNTRAINED = 100_000_000  # FLOPs for unseen examples of untrained weights: tens of milliseconds
 MOST = 12  # the greatest number of pictures

@@ -38,6 +38,8 @@ from ncd.systems.tensors.einops_patterns import (
     term,
 )
 
+# --- An einops line applied to six pictures by einops and by its diagram, forward and backward
+
 COLOURS = 3  # red, green and blue
 
 
@@ -165,6 +167,8 @@ def _plausible(right: Shape, before: Shape) -> Iterator[Shape]:
     yield (prod(right) + 1,)
     yield (2, *right)
 
+
+# --- The Pattern panel: an einops line applied to six pictures, after a question about its shape
 
 TITLE = "Pattern"
 RUNS = True

@@ -25,6 +25,8 @@ from ncd.rewrite.tile_schedule import Stream, passes, stream, too_large
 from ncd.site import markup
 from ncd.site.markup import mathml
 
+# --- Machines with their stated rates, and the roofline chart of an algorithm
+
 HEIGHT = 380
 REACH = 0.45  # powers of ten on the axis, as long as a label
 BESIDE = 6  # times an intensity: room for a label between a point and the edge
@@ -197,6 +199,8 @@ def labels(points: Sequence[Point]) -> list[str]:
     pairs = enumerate(zip(names, lines, strict=True))
     return [line + name if n % 2 else name + line for n, (name, line) in pairs]
 
+
+# --- The What moves panel: a fused loop over tiles, its bytes, its fast memory, its roofline
 
 POWERS = range(10)  # of two: tiles of 1 to 512
 GROUP, TILE = Range("group_of", POWERS, 5), Range("tile_of", POWERS, 3)

@@ -26,6 +26,8 @@ from ncd.language.axes import Array
 from ncd.site import markup
 from ncd.site.forward_steps import first
 
+# --- Switches for ``requires_grad`` of parameters and inputs
+
 FROZEN = Switches("frozen", longest=10_000)  # the names of tensors without a gradient
 FEW_WEIGHTS = 8  # the greatest number of switches that are always visible
 
@@ -84,6 +86,8 @@ def _switch(leaf: Leaf, on: bool) -> str:
     )
 
 
+# --- The comparison of gradients with finite differences, a part of the Autograd panel
+
 MANY = 20  # the greatest number of entries that are changed one by one
 MOST = 200_000_000  # the limit for the FLOPs of all trials together, and for the parameters
 CORNER = (
@@ -126,6 +130,8 @@ def _line(slope: Slope, name: str) -> str:
     cells = "".join(f'<td class="number">{number}</td>' for number in said)
     return f"<tr><td>{name}</td>{cells}</tr>"
 
+
+# --- The backward pass step by step: the gradient that arrives at an op, its rule, and the results
 
 STEP = Place("back")  # the number of the step, from 1; 0 before the first
 FEW = 6  # the greatest number of rows and columns that are shown as a table

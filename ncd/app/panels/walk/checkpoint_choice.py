@@ -29,6 +29,8 @@ from ncd.run.run_memory import summed
 from ncd.site import markup
 from ncd.words import plain_text
 
+# --- The arrays that wait for the backward pass, with a switch for each block: save or recompute
+
 RECOMPUTE = Switches("recompute", longest=10_000)  # the ids of blocks that are calculated again
 HEAD = ("Array", "Bytes", "Saved for", "Sizes")
 MOST = 200  # the greatest number of rows
@@ -209,6 +211,8 @@ def _row(scene: Scene, one: SavedArray, names: Mapping[str, str], homes: Mapping
         f'<td class="number">{numbers}</td></tr>'
     )
 
+
+# --- The bytes that a stack of layers saves against what it calculates twice, with a budget
 
 BUDGET = "budget"
 FEW = 4  # the greatest number of layers or groups that are named

@@ -22,6 +22,8 @@ from ncd.drawing.pipeline import draw
 from ncd.language.axes import Array
 from ncd.site import markup
 
+# --- Matches the ops of two circuits of one system at different settings
+
 IDS = re.compile(r' data-(axis|node|array|fence)="([^"]*)"')
 DIFFERS, ALONE = ' data-differs=""', ' data-alone=""'
 STILL = re.compile(r' (?:tabindex="0"|role="button")')
@@ -151,6 +153,8 @@ def marked(svg: str, axes: Collection[str], alone: Collection[str], ids: Ids) ->
 
 Ids = Callable[[str], str | None]
 
+
+# --- Two scenes of one system as HTML: diagrams at one scale, shapes and costs
 
 MOST = 6  # ops and axes named in a sentence
 # The smallest scales of two drawings side by side: usually, and if they are tall.

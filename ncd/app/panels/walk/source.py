@@ -17,6 +17,8 @@ from ncd.site.markup import mathml
 from ncd.site.op_cards import inside, title
 from ncd.write.torch_source.source_file import lines
 
+# --- The Equation panel: a paper's equation in diagram colours, each part with its meaning
+
 PART = re.compile(r"<([^:<>]+): ([^<>]*)>")
 PLACE = re.compile(r"<mtext>@(\d+)</mtext>")
 STYLE = """
@@ -127,6 +129,8 @@ def _row(part: Part, scene: Scene) -> str:
         f"<td>{markup.text(words)}</td></tr>"
     )
 
+
+# --- The Source panel: the term as a PyTorch file, whose lines are highlighted with their ops
 
 TITLE = "Source"
 RUNS = False

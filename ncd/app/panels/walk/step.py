@@ -27,6 +27,8 @@ from ncd.site.forward_steps import Stop, by_side, first, stops
 from ncd.site.markup import LIGHT_JS, PANEL_CSS
 from ncd.write.torch_source.source_file import lines
 
+# --- The forward pass step by step: the op, its lines of source, and its results
+
 ARRAYS, LINES = 3, 6  # the greatest numbers of arrays and of lines that are shown for an op
 LAST = " This is done at every position of the scan; these are the last numbers."
 
@@ -114,6 +116,8 @@ class Told:
 def _sentence(words: str) -> str:
     return f"{markup.text(words[:1].upper() + words[1:])}."
 
+
+# --- The Step panel: a walk through the diagram, forward op by op, then backward
 
 TITLE = "Step"
 RUNS = True

@@ -23,6 +23,8 @@ from ncd.circuit.circuit import Cell, Circuit, Loop, Value, called
 from ncd.language.axes import Array
 from ncd.site import markup
 
+# --- Statistics of an array: mean, spread, extremes and histogram
+
 BINS = 40
 MASKED = "−∞: a softmax makes it a weight of exactly 0"
 SPREAD = "standard deviation: how far from the mean the numbers lie, as a root of the mean square"
@@ -115,6 +117,8 @@ def show_histogram(found: Statistics, key: str) -> None:
     )
     charts.show(figure, f"{key} chart", said)
 
+
+# --- The Values panel: the selected array as a map with statistics, or the selected op's card
 
 TITLE = "Values"
 RUNS = True
