@@ -1,4 +1,4 @@
-"""The catalogue of ops, one line for each; their families are in the folders beside it."""
+"""Ops: the generators of the language, one family a file, and their catalogue, a line for each."""
 
 from ncd.language.op import Op as _Op
 from ncd.language.wire import Wire as Wire
