@@ -239,7 +239,8 @@ for argv in (["run", "lenet"], ["train", "recall"], ["serve"], ["site", "-o", "x
     *lines, train, serve, site = text.splitlines()
     assert lines == [f"{name} {cure}" for name in ("ncd.compile", "ncd.from_torch", "ncd: ncd run")]
     assert train == f"ncd: ncd train {cure.replace('[run]', '[train]')}"
-    assert serve == f"ncd: ncd serve {cure.replace('[run]', '[app]')}"
+    app = cure.replace("torch", "click").replace("[run]", "[app]")  # the first that is not there
+    assert serve == f"ncd: ncd serve {app}"
     assert site == "ncd: ncd site needs onnx: pip install 'neural-circuit-explorer[onnx,train]'"
 
 

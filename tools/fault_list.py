@@ -148,8 +148,8 @@ FAULTS = (
     Fault("app/parts/slice_picker.py", "and d.size > 1]", "]"),
     Fault(
         "app/parts/input_feed.py",
-        "if opens_with_sample(sketch) else",
-        "if not opens_with_sample(sketch) else",
+        "if picture_inputs.opens_with_sample(sketch) else",
+        "if not picture_inputs.opens_with_sample(sketch) else",
     ),
     Fault("systems/inputs/text_inputs.py", ' and kind != "space"', ""),
     Fault("app/panels/attention/sequence_view.py", "(wanted != NOT_ASKED).sum()", "len(wanted)"),

@@ -19,6 +19,7 @@ are replaced by placeholders, and Python's parser (``ast.parse``) builds the tre
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -290,3 +291,23 @@ SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+
+
+def formula_number(value: float) -> str:
+    """Returns a number as a formula has it.
+
+    >>> formula_number(-0.5), formula_number(-math.inf), formula_number(2.0)
+    ('(-0.5)', '(-inf)', '2')
+    >>> formula_number(9e16)  # a whole number would have no room
+    '9e+16'
+    """
+    if math.isnan(value):
+        return "(inf - inf)"
+    if math.isinf(value):
+        return "inf" if value > 0 else "(-inf)"
+    if abs(value) >= 2**53:  # too large for a whole number: with an exponent, or a point
+        return repr(float(value)) if value > 0 else f"({float(value)!r})"
+    if abs(value) >= 1e15:
+        return f"{value:.17g}" if value > 0 else f"(-{-value:.17g})"
+    text = repr(int(value)) if float(value).is_integer() else repr(float(value))
+    return f"({text})" if value < 0 else text

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ncd.formulas.elementwise_functions import ELEMENTWISE
-from ncd.formulas.formula import parse
+from ncd.formulas.formula import formula_number, parse
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Add, CausalMask, Dropout, Elementwise, Map, Scale
@@ -31,24 +31,6 @@ from ncd.read.torch_calls.import_recorder import (
 # --- Elementwise formulas of one or two arrays, broadcast as torch does
 
 SCALAR = Signature.parse("() -> ()")
-
-
-def number(value: float) -> str:
-    """Returns a number as a formula has it.
-
-    >>> number(-0.5), number(-math.inf), number(2.0)
-    ('(-0.5)', '(-inf)', '2')
-    """
-    if math.isnan(value):
-        return "(inf - inf)"
-    if math.isinf(value):
-        return "inf" if value > 0 else "(-inf)"
-    if abs(value) >= 2**53:  # too large for a whole number: with an exponent, or a point
-        return repr(float(value)) if value > 0 else f"({float(value)!r})"
-    if abs(value) >= 1e15:
-        return f"{value:.17g}" if value > 0 else f"(-{-value:.17g})"
-    text = repr(int(value)) if float(value).is_integer() else repr(float(value))
-    return f"({text})" if value < 0 else text
 
 
 def mapped(g: Builder, x: Operand, formula: str, title: str = "") -> Value:
@@ -207,7 +189,7 @@ def unary(name: str, g: Builder, x: Operand, *settings: float) -> Value:
     usual = USUAL.get(name, ())
     given = (*settings[: len(usual)], *usual[len(settings) :])
     title = "" if name in ("neg", "reciprocal", "square") else name.replace("_", " ")
-    return mapped(g, x, WRITTEN[name].format(*map(number, given)), title)
+    return mapped(g, x, WRITTEN[name].format(*map(formula_number, given)), title)
 
 
 def gelu(g: Builder, x: Operand, *, approximate: str = "none") -> Value:
@@ -225,9 +207,9 @@ def unary_named(g: Builder, x: Operand, name: str) -> Value:
 def softplus(g: Builder, x: Operand, beta: float = 1, threshold: float = 20) -> Value:
     if beta == 1 and threshold >= 20:
         return unary_named(g, x, "softplus")
-    wide = f"$1 * {number(beta)}"
-    curve = f"softplus({wide}) / {number(beta)}"
-    return mapped(g, x, f"where({wide} > {number(threshold)}, $1, {curve})", "softplus")
+    wide = f"$1 * {formula_number(beta)}"
+    curve = f"softplus({wide}) / {formula_number(beta)}"
+    return mapped(g, x, f"where({wide} > {formula_number(threshold)}, $1, {curve})", "softplus")
 
 
 NEAREST = "where($1 - floor($1) == 1 / 2, 2 * floor($1 / 2 + 1 / 2), floor($1 + 1 / 2))"
@@ -237,8 +219,8 @@ def rounded(g: Builder, x: Operand, *, decimals: int = 0) -> Value:
     """Adds the nearest whole number, the even one of two; or as many digits behind the point."""
     if not decimals:
         return mapped(g, x, NEAREST, "round")
-    moved = mapped(g, x, f"$1 * {number(10.0**decimals)}")
-    return mapped(g, mapped(g, moved, NEAREST, "round"), f"$1 / {number(10.0**decimals)}")
+    moved = mapped(g, x, f"$1 * {formula_number(10.0**decimals)}")
+    return mapped(g, mapped(g, moved, NEAREST, "round"), f"$1 / {formula_number(10.0**decimals)}")
 
 
 def clamp(g: Builder, x: Operand, min: Any = None, max: Any = None) -> Value:
@@ -249,8 +231,10 @@ def clamp(g: Builder, x: Operand, min: Any = None, max: Any = None) -> Value:
                 found = broadcast(g, found, limit, f"{name}($1, $2)", "clamp")
         return found
     if min is not None and max is not None:
-        return mapped(g, x, f"clamp($1, {number(min)}, {number(max)})", "clamp")
-    formula = f"min($1, {number(max)})" if min is None else f"max($1, {number(min)})"
+        return mapped(g, x, f"clamp($1, {formula_number(min)}, {formula_number(max)})", "clamp")
+    formula = (
+        f"min($1, {formula_number(max)})" if min is None else f"max($1, {formula_number(min)})"
+    )
     return mapped(g, x, formula, "clamp")
 
 
@@ -274,7 +258,7 @@ def leaky_at_random(
 ) -> Value:
     if train:
         g.refuse("slopes that are drawn at random")
-    return mapped(g, x, f"max($1, 0) + {number((low + high) / 2)} * min($1, 0)", "rrelu")
+    return mapped(g, x, f"max($1, 0) + {formula_number((low + high) / 2)} * min($1, 0)", "rrelu")
 
 
 def kept(g: Builder, x: Operand, p: float, train: bool) -> Value:
@@ -406,7 +390,7 @@ def masked_fill(g: Builder, x: Operand, mask: Any, value: Any) -> Value:
             return scores
         if filled <= LOWEST and is_causal(~mask.tensor.bool(), scores):
             return causal(g, scores)
-    return broadcast(g, scores, mask, f"where($2 > 0, {number(filled)}, $1)", "mask")
+    return broadcast(g, scores, mask, f"where($2 > 0, {formula_number(filled)}, $1)", "mask")
 
 
 def _two_valued(g: Builder, x: Constant, mask: Value, filled: float) -> Value:
@@ -415,7 +399,12 @@ def _two_valued(g: Builder, x: Constant, mask: Value, filled: float) -> Value:
     if not alike or tuple(x.tensor.shape) != mask.shape:
         g.refuse("a constant that is filled")
     usual = float(x.tensor.reshape(-1)[0])
-    return mapped(g, g.solid(mask), f"where($1 > 0, {number(filled)}, {number(usual)})", "mask")
+    return mapped(
+        g,
+        g.solid(mask),
+        f"where($1 > 0, {formula_number(filled)}, {formula_number(usual)})",
+        "mask",
+    )
 
 
 def alike(value: Any, g: Builder, x: Operand, *args: Any, **more: Any) -> Constant:
@@ -429,12 +418,12 @@ def where(g: Builder, test: Any, yes: Any, no: Any) -> Value:
     first = scalar_of(yes) if isinstance(yes, Constant) else yes
     second = scalar_of(no) if isinstance(no, Constant) else no
     if isinstance(first, int | float) and isinstance(second, int | float):
-        chosen = f"where($1 > 0, {number(first)}, {number(second)})"
+        chosen = f"where($1 > 0, {formula_number(first)}, {formula_number(second)})"
         return mapped(g, g.solid(g.value(test)), chosen, "mask")
     if isinstance(second, int | float) and not isinstance(first, int | float):
         if isinstance(test, Constant):
             return masked_fill(g, yes, Constant(~test.tensor.bool()), second)
-        return broadcast(g, yes, test, f"where($2 > 0, $1, {number(second)})", "mask")
+        return broadcast(g, yes, test, f"where($2 > 0, $1, {formula_number(second)})", "mask")
     if isinstance(first, int | float) and not isinstance(second, int | float):
         return masked_fill(g, no, test, first)
     taken = broadcast(g, yes, test, "where($2 > 0, $1, 0)", "mask")
@@ -475,11 +464,11 @@ def binary(name: str, g: Builder, one: Any, two: Any, alpha: float = 1, **more: 
         amount = two * alpha
         if name in ("add", "sub") and amount == 0:
             return g.value(one)
-        return mapped(g, one, f"$1 {sign} {number(amount)}")
+        return mapped(g, one, f"$1 {sign} {formula_number(amount)}")
     if plain[0]:
-        return mapped(g, two, f"{number(one)} {sign} $1")
+        return mapped(g, two, f"{formula_number(one)} {sign} $1")
     if alpha != 1:
-        return broadcast(g, one, two, f"$1 {sign} {number(alpha)} * $2")
+        return broadcast(g, one, two, f"$1 {sign} {formula_number(alpha)} * $2")
     if name == "add" and (masked := with_constant_mask(g, one, two)) is not None:
         return masked
     scalar = scalar_of(two)
@@ -496,7 +485,7 @@ def scaled(g: Builder, x: Operand, factor: float) -> Value:
         root = len(found) == 1 and not found[0].group and found[0].size > 1
         if root and math.isclose(factor, found[0].size ** -0.5, rel_tol=1e-7):
             return _rooted(g, value, found)
-    return mapped(g, value, f"$1 * {number(factor)}") if factor != 1 else value
+    return mapped(g, value, f"$1 * {formula_number(factor)}") if factor != 1 else value
 
 
 def _rooted(g: Builder, x: Value, atoms: Dim) -> Value:
@@ -515,7 +504,7 @@ def compared(name: str, g: Builder, one: Any, two: Any) -> Value:
         if scalar is None:
             return truth(g, one, two, f"$1 {COMPARED[name]} $2")
         two = scalar
-    return as_mask(g, g.solid(g.value(one)), f"$1 {COMPARED[name]} {number(two)}")
+    return as_mask(g, g.solid(g.value(one)), f"$1 {COMPARED[name]} {formula_number(two)}")
 
 
 def as_mask(g: Builder, x: Value, formula: str) -> Value:
@@ -548,7 +537,7 @@ def left(formula: str, g: Builder, one: Any, two: Any) -> Value:
     if any(value.slot.kind == "real" for value in values) or isinstance(one, int | float):
         g.refuse("a rounded quotient of real numbers")
     if isinstance(two, int | float):
-        return mapped(g, one, formula.replace("$2", number(two)))
+        return mapped(g, one, formula.replace("$2", formula_number(two)))
     return broadcast(g, one, two, formula)
 
 

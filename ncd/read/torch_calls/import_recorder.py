@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ncd.errors import NCDError
-from ncd.formulas.formula import parse
+from ncd.formulas.formula import formula_number, parse
 from ncd.language.axes import LARGEST, Array, Signature, Type
 from ncd.language.terms import Id, Term, Then
 from ncd.ops import Einsum, Given, Group, Index, Map, Param, Rename, Split
@@ -428,7 +428,7 @@ def _constant(array: Array, numbers: tuple[float, ...], line: tuple[int, int] | 
         formula = f"{step} * {name}" if step != 1 else name
         return Map(pattern, parse(f"{formula} + {start}" if start else formula), "positions")
     if array.below is None and len(set(numbers)) == 1 and isfinite(numbers[0]):
-        return Map(pattern, parse(f"{numbers[0]:.17g}"))
+        return Map(pattern, parse(formula_number(numbers[0])))
     return Given(array, "constant", numbers)
 
 

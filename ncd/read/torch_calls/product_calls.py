@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from ncd.errors import NCDError
+from ncd.formulas.formula import formula_number
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Id, Term
 from ncd.ops import Einsum, Linear, Reduce, Softmax, Top
@@ -29,7 +30,6 @@ from ncd.read.torch_calls.elementwise_calls import (
     dropout,
     mapped,
     masked_fill,
-    number,
     scaled,
 )
 from ncd.read.torch_calls.import_recorder import (
@@ -356,7 +356,7 @@ def variance(
     mean = reduced("mean", g, value, list(places), True)
     found = reduced("mean", g, broadcast(g, value, mean, "($1 - $2) ** 2"), list(places), keep)
     if less:
-        found = mapped(g, found, f"$1 * {number(count / (count - less))}")
+        found = mapped(g, found, f"$1 * {formula_number(count / (count - less))}")
     return found, (mean if keep else reduced("mean", g, value, list(places)))
 
 

@@ -47,9 +47,6 @@ IN_INIT = {
     "self.a = nn.Linear(2)": (
         "column 18: Linear lacks out_features. Try Linear(in_features=…, out_features=…)."
     ),
-    "import timm; self.a = 1 + timm.b": (
-        "column 31: timm.b is not known here: b of timm is not read. Try code without it."
-    ),
     "async def f(): pass": (
         "column 9: an asynchronous function is not understood here. Try plain Python."
     ),

@@ -11,7 +11,7 @@ from torch import nn
 
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source import source_reader
-from ncd.read.python_source.first_layers import in_format
+from ncd.read.python_source.first_layers import in_format, in_range, steps_first
 from ncd.read.python_source.input_shapes import likely as is_likely
 from ncd.read.python_source.input_shapes import (
     of_last_dimension,
@@ -21,7 +21,7 @@ from ncd.read.python_source.input_shapes import (
     sequences_first,
     sides_of,
 )
-from ncd.read.python_source.model_inputs import _candidates, given_inputs, in_range, steps_first
+from ncd.read.python_source.model_inputs import _candidates, given_inputs
 from ncd.read.python_source.structured_inputs import combinations, fits, of_pattern, optional
 
 
