@@ -241,7 +241,7 @@ for argv in (["run", "lenet"], ["train", "recall"], ["serve"], ["site", "-o", "x
     assert train == f"ncd: ncd train {cure.replace('[run]', '[train]')}"
     app = cure.replace("torch", "click").replace("[run]", "[app]")  # the first that is not there
     assert serve == f"ncd: ncd serve {app}"
-    assert site == "ncd: ncd site needs onnx: pip install 'neural-circuit-explorer[onnx,train]'"
+    assert site == f"ncd: ncd site {cure.replace('[run]', '[onnx,train]')}"
 
 
 def test_the_command_works(installed: Path) -> None:
