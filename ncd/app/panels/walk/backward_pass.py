@@ -212,9 +212,11 @@ def pick(value: str) -> None:
 
 def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) -> tuple[str, str]:
     """Returns the HTML of the step, and the id of its op or array."""
-    if not scanless(scene.circuit) or not dag.edges:
+    if not scanless(scene.circuit):
         STEP.among(1)  # no step can be gone to: a link to one leads to the beginning
-        return NOTHING if not dag.edges else "", ""
+        return "", ""
+    if not dag.edges:
+        return NOTHING, ""
     found = gradients(scene, off)
     every = steps(scene, dag, found)
     at = place(every, scene.selected)
