@@ -22,10 +22,10 @@ class Sized(Protocol):
     def sized_words(self) -> str: ...
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """A value as a message shows it: its repr, cut short where it is long.
 
-    >>> shown("m" * 99), shown(10**5000)
+    >>> short_repr("m" * 99), short_repr(10**5000)
     ("'mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm…", 'a number of thousands of digits')
     """
     try:
@@ -46,13 +46,13 @@ def printable(text: str) -> bool:
     return all(c.isprintable() or "\ue000" <= c <= "\uf8ff" for c in text)
 
 
-def readable(text: str, most: int) -> str:
+def printable_line(text: str, most: int) -> str:
     r"""Returns the text as one line that can be printed, of at most ``most`` letters.
 
     What cannot be printed (a line break, a terminal's escape, a mark that turns the direction of
     writing, half a letter) is written as Python's repr writes it; long words are cut.
 
-    >>> print(readable("a\nb \u202ec " + "m" * 99, 100))
+    >>> print(printable_line("a\nb \u202ec " + "m" * 99, 100))
     a\nb \u202ec mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm…
     """
     if not text.isprintable():
@@ -66,7 +66,7 @@ def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
 
 
-class _Part:
+class _BoundedLine:
     """A part of a message, which is kept as a readable line of bounded length."""
 
     def __init__(self, most: int) -> None:
@@ -80,7 +80,7 @@ class _Part:
         return text
 
     def __set__(self, error: NCDError, text: str) -> None:
-        setattr(error, self.name, readable(text, self.most))
+        setattr(error, self.name, printable_line(text, self.most))
 
 
 class NCDError(ValueError):
@@ -103,7 +103,12 @@ class NCDError(ValueError):
     Linear Q: axis h has size 0. Try h = 1.
     """
 
-    fact, cure, where, sizes = _Part(400), _Part(900), _Part(120), _Part(400)
+    fact, cure, where, sizes = (
+        _BoundedLine(400),
+        _BoundedLine(900),
+        _BoundedLine(120),
+        _BoundedLine(400),
+    )
 
     def __init__(
         self,
@@ -191,7 +196,7 @@ class UnknownNameError(NCDError):
     """
 
 
-def unknown(
+def unknown_name_error(
     what: str, name: object, known: Collection[str], where: str = "", otherwise: str | None = None
 ) -> UnknownNameError:
     """Returns the error for a name that is not among the known ones.
@@ -199,7 +204,7 @@ def unknown(
     ``otherwise`` is the cure where no name is near, and there are too many to list.
     """
     cure = nearest_name(name, known, otherwise) if known else f"no {what}, as there is none"
-    return UnknownNameError(f"there is no {what} {shown(name)}", cure=cure, where=where)
+    return UnknownNameError(f"there is no {what} {short_repr(name)}", cure=cure, where=where)
 
 
 class LimitError(NCDError):

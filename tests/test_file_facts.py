@@ -11,7 +11,7 @@ from PIL import Image
 import ncd
 from ncd.__main__ import main
 from ncd.cli.output import FILES
-from ncd.errors import shown
+from ncd.errors import short_repr
 from ncd.write.file_facts import facts_of_file, onnx_with_facts, png_with_facts, tex_with_facts
 
 ENTRY = ncd.catalogue["multi-head-attention"]
@@ -125,6 +125,6 @@ def test_a_date_that_no_calendar_has_is_refused(
     with pytest.raises(ncd.ParseError) as error:
         ncd.draw(TERM).pdf()
     assert str(error.value) == (
-        f"SOURCE_DATE_EPOCH is {shown(seconds)}, but it is the seconds since 1970. "
+        f"SOURCE_DATE_EPOCH is {short_repr(seconds)}, but it is the seconds since 1970. "
         "Try SOURCE_DATE_EPOCH=1700000000."
     )

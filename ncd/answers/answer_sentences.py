@@ -18,7 +18,7 @@ from ncd.language.terms import Term
 from ncd.language.wire import Wire
 from ncd.ops import Index, Linear, Param
 from ncd.ops.opaque_call import FOLDED
-from ncd.read.configs.config_fields import Published
+from ncd.read.configs.config_fields import PublishedModel
 from ncd.words import listed
 
 # --- The sentence about the results of a text: their shapes, with the names of their axes
@@ -175,7 +175,7 @@ def _same(cell: Cell, shape: tuple[int, ...]) -> bool:
     return cell.initial["weight"].array.shape == shape
 
 
-def memory_sentences(model: Published) -> tuple[str, ...]:
+def memory_sentences(model: PublishedModel) -> tuple[str, ...]:
     """Returns the parameters of a model, the cache of a token, and what fits in common memories.
 
     >>> from ncd.read.configs.config_reader import read_config
@@ -189,7 +189,7 @@ def memory_sentences(model: Published) -> tuple[str, ...]:
     return (cost_sentence(term, at), *_cache(model, found), _fits(found))
 
 
-def _cache(model: Published, found: ModelMemory) -> Iterator[str]:
+def _cache(model: PublishedModel, found: ModelMemory) -> Iterator[str]:
     """Yields what a cache keeps of a token, and of a long text."""
     numbers, sizes = sum(found.kept.values()), model.sizes
     if found.states:

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 from ncd.answers.answer import Answer
 from ncd.answers.plain_answer import sentence_of
-from ncd.errors import LimitError, NCDError, ParseError, shown
+from ncd.errors import LimitError, NCDError, ParseError, short_repr
 from ncd.findings.reading.finding import Cure, Edit, Finding, edited
 from ncd.language.arguments import check_text
 
@@ -31,7 +31,7 @@ def joined(text: str, files: Sequence[File]) -> str:
     Raises ParseError for a file that cannot be read.
     """
     if isinstance(files, str | bytes) or not isinstance(files, Iterable):
-        raise _no_files(f"files is {shown(files)}, but it is several files")
+        raise _no_files(f"files is {short_repr(files)}, but it is several files")
     read = dict(map(_read, files))
     if not read:
         return text
@@ -57,7 +57,7 @@ def _read(file: File) -> tuple[str, str]:
             check_text(part, what, "ask")
         return file
     if not isinstance(file, str | Path):
-        raise _no_files(f"{shown(file)} is no file")
+        raise _no_files(f"{short_repr(file)} is no file")
     try:
         return Path(file).name, Path(file).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

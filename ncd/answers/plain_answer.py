@@ -12,10 +12,10 @@ from ncd.answers.error_messages import CURE, explain
 from ncd.circuit.elaborate import Axes
 from ncd.errors import NCDError, ParseError, SizeError
 from ncd.findings.reading.finding import Finding, failure_of
-from ncd.language.axes import Axis, Marked
-from ncd.language.terms import Term, axes_in, rewrite
+from ncd.language.axes import Axis, SizeWithKind
+from ncd.language.terms import Term, axes_in, rewrite_axes
 from ncd.read.configs.config_reader import is_config, read_config
-from ncd.read.recognise import MESSAGE, Reading, is_line, is_source, read
+from ncd.read.recognise import MESSAGE, Reading, is_line, is_source, read_any
 
 # --- Usual sizes for the axes of a text that gives none
 
@@ -24,7 +24,7 @@ UNSIZED = 50  # the greatest number of axes that are given a default size
 SOLVED = 10_000  # ops of a text, times the axes of it that are given one: some seconds
 
 
-def with_usual_sizes(term: Term) -> tuple[Term, dict[str, Marked], dict[str, Marked]]:
+def with_usual_sizes(term: Term) -> tuple[Term, dict[str, SizeWithKind], dict[str, SizeWithKind]]:
     """Returns a term without sizes, its sizes, and usual ones for axes that cannot be solved for.
 
     >>> from ncd import parse
@@ -34,8 +34,8 @@ def with_usual_sizes(term: Term) -> tuple[Term, dict[str, Marked], dict[str, Mar
 
     Raises SizeError for a term whose sizes do not meet.
     """
-    known, usual = _marks(term), dict[str, Marked]()
-    bare: Term = rewrite(term, lambda axis: _bare(axis) if axis.name in known else axis)
+    known, usual = _marks(term), dict[str, SizeWithKind]()
+    bare: Term = rewrite_axes(term, lambda axis: _bare(axis) if axis.name in known else axis)
     for _ in range(min(UNSIZED, 1 + SOLVED // max(1, term.count))):
         try:
             Axes(**known, **usual)(bare)
@@ -50,14 +50,14 @@ def with_usual_sizes(term: Term) -> tuple[Term, dict[str, Marked], dict[str, Mar
     return bare, known, usual
 
 
-def _marks(term: Term) -> dict[str, Marked]:
+def _marks(term: Term) -> dict[str, SizeWithKind]:
     """Returns the size of each axis; names with two different sizes are left out."""
-    found: dict[str, Marked] = {}
+    found: dict[str, SizeWithKind] = {}
     twice: set[str] = set()
 
     for axis in axes_in(term):
         if axis.size is not None and axis.name.isidentifier():
-            mark = Marked(axis.size, axis.sequence, axis.label)
+            mark = SizeWithKind(axis.size, axis.sequence, axis.label)
             if found.setdefault(axis.name, mark) != mark:
                 twice.add(axis.name)
     return {name: mark for name, mark in found.items() if name not in twice}
@@ -67,10 +67,10 @@ def _bare(axis: Axis) -> Axis:
     return replace(axis, size=None, sequence=False, label="")
 
 
-def _usual(name: str, term: Term) -> Marked:
+def _usual(name: str, term: Term) -> SizeWithKind:
     """Returns a default size for an axis without one."""
     sequences = {axis.name for axis in axes_in(term) if axis.sequence}
-    return Marked(LONG, True) if name in sequences else Marked(USUAL)
+    return SizeWithKind(LONG, True) if name in sequences else SizeWithKind(USUAL)
 
 
 # --- The answer to a text as it is read: its kind and the shapes of its results, without findings
@@ -108,14 +108,14 @@ def reading_of(text: str) -> Reading:
     """
     if (explanation := explain(text)) is not None:
         raise ParseError(explanation.removesuffix(f"Try {CURE}.").rstrip(), cure=CURE)
-    return read(text)
+    return read_any(text)
 
 
 def answer_of(text: str, reading: Reading) -> Answer:
     """Returns the answer to a text that could be read; a failure is its only finding.
 
     >>> from ncd.read.recognise import read
-    >>> answer_of(text := "b i d, b j d -> b i j", read(text)).sentence
+    >>> answer_of(text := "b i d, b j d -> b i j", read_any(text)).sentence
     'out: 8 × 8 × 8 (b, i, j)'
     """
     kind, assumed = kind_of(text, reading), tuple(filter(None, SENTENCE.split(reading.note)))

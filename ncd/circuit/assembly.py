@@ -6,31 +6,31 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State, Value
-from ncd.circuit.size_solver import Place, Slot
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.circuit.size_solver import AxisOccurrence, SizeConstraint
 from ncd.errors import MismatchError
 from ncd.language.axes import NO_AXES, Axis, Signature, Type
 from ncd.language.blocks import Block, Equation
 from ncd.language.loops import Repeat, Scan
 from ncd.language.op import RESERVED, Op
 from ncd.language.terms import Beside, Id, Term, Then
-from ncd.language.torch_code import Expr, Size
+from ncd.language.torch_code import Size, TorchExpr
 from ncd.language.wire import Wire
 
 # --- Placing a term on arrays, column by column, which builds its circuit
 
 
 @dataclass
-class Strip:
+class CircuitBuffer:
     """A part of a circuit under construction: n steps between n + 1 states."""
 
-    states: list[State]
+    states: list[Boundary]
     steps: list[list[Cell | Loop]] = field(default_factory=list)
 
-    def widened(self, length: int) -> Strip:
+    def widened(self, length: int) -> CircuitBuffer:
         """Returns the strip with empty steps at its end, as long as one beside it."""
         more = length - len(self.steps)
-        return Strip(self.states + [self.states[-1]] * more, self.steps + [[]] * more)
+        return CircuitBuffer(self.states + [self.states[-1]] * more, self.steps + [[]] * more)
 
     def circuit(self, term: Term, fences: Iterable[Fence]) -> Circuit:
         steps = tuple(tuple(step) for step in self.steps)
@@ -38,7 +38,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Around:
+class Surroundings:
     """The surroundings of a cell: its fences, its submodules, how often it runs."""
 
     fences: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Around:
     times: int = 1
 
 
-class Builder:
+class CircuitBuilder:
     """Places a term on arrays, with one method for each kind of structure."""
 
     def __init__(self, solving: bool = True) -> None:
@@ -54,7 +54,7 @@ class Builder:
         self.count: Counter[str] = Counter()
         self.names: Counter[tuple[tuple[str, ...], str]] = Counter()
         self.fences: list[Fence] = []  # of the circuit under construction
-        self.places: list[Place] = []
+        self.places: list[SizeConstraint] = []
         self.local: Mapping[str, str] = {}  # for each name of a local block the block's id
         self.open = False  # whether some axis has no size
         self.ops: dict[Op, Op] = {}  # the first of equal ones, so that they share their sites
@@ -63,7 +63,7 @@ class Builder:
         self.count[prefix] += 1
         return f"{prefix}{self.count[prefix] - 1}"
 
-    def values(self, arrays: Type) -> State:
+    def values(self, arrays: Type) -> Boundary:
         return tuple([Value(self.new("v"), array) for array in arrays])
 
     def unique(self, name: str, scope: tuple[str, ...]) -> str:
@@ -75,7 +75,7 @@ class Builder:
         return name if count == 1 else self.unique(f"{name}_{count}", scope)
 
     def noted(
-        self, state: State, own: Type, op: Op | None = None, groups: Sequence[int] = ()
+        self, state: Boundary, own: Type, op: Op | None = None, groups: Sequence[int] = ()
     ) -> None:
         """Records the slots of each name of a place.
 
@@ -86,7 +86,7 @@ class Builder:
         self.open = self.open or not (reads.sized and all(v.array.sized for v in state))
         if not self.solving:
             return
-        slots: dict[str, list[Slot]] = {}
+        slots: dict[str, list[AxisOccurrence]] = {}
         for n, value in enumerate(state):
             for i, axis in enumerate(value.array):
                 foreign = groups and axis.name not in own[n].names
@@ -98,13 +98,17 @@ class Builder:
             slots.setdefault(axis.name, []).append((len(self.places), axis.name))
         where = f"{op.label} ({op.signature})" if op else ""
         frozen = {name: tuple(found) for name, found in slots.items()}
-        self.places.append(Place(frozen, (*own.axes, *reads), op, where, self.local))
+        self.places.append(SizeConstraint(frozen, (*own.axes, *reads), op, where, self.local))
 
-    def place(self, term: Term, inputs: State, column: int, around: Around) -> Strip:
+    def place(
+        self, term: Term, inputs: Boundary, column: int, around: Surroundings
+    ) -> CircuitBuffer:
         match term:
             case Id():
                 self.noted(inputs, term.type, groups=range(len(inputs)))
-                return Strip([_as(inputs, term.lift(Type(v.array for v in inputs)))])
+                return CircuitBuffer(
+                    [_with_types(inputs, term.lift(Type(v.array for v in inputs)))]
+                )
             case Then():
                 return self.then(term.steps, inputs, column, around)
             case Beside():
@@ -121,7 +125,7 @@ class Builder:
                 return self.op(term, inputs, around)
         raise TypeError(f"{type(term).__name__} is not a kind of term")
 
-    def op(self, op: Op, inputs: State, around: Around) -> Strip:
+    def op(self, op: Op, inputs: Boundary, around: Surroundings) -> CircuitBuffer:
         op = self.ops.setdefault(op, op)
         site = op.site(Type(value.array for value in inputs))
         op.check_numbers(site)
@@ -134,10 +138,12 @@ class Builder:
             self.new("n"), op, site, inputs, outputs, name, around.fences, around.scope,
             around.times,
         )  # fmt: skip
-        return Strip([inputs, outputs], [[cell]])
+        return CircuitBuffer([inputs, outputs], [[cell]])
 
-    def then(self, steps: tuple[Term, ...], inputs: State, column: int, around: Around) -> Strip:
-        whole = Strip([inputs])
+    def then(
+        self, steps: tuple[Term, ...], inputs: Boundary, column: int, around: Surroundings
+    ) -> CircuitBuffer:
+        whole = CircuitBuffer([inputs])
         for step in steps:
             state = whole.states[-1]
             taken, rest = state[: len(step.dom)], state[len(step.dom) :]
@@ -146,11 +152,15 @@ class Builder:
             whole.steps += part.steps
         return whole
 
-    def beside(self, term: Beside, inputs: State, column: int, around: Around) -> Strip:
+    def beside(
+        self, term: Beside, inputs: Boundary, column: int, around: Surroundings
+    ) -> CircuitBuffer:
         parts = [self.place(part, own, column, around) for part, own in term.split(inputs)]
         return _beside(parts)
 
-    def block(self, term: Block, inputs: State, column: int, around: Around) -> Strip:
+    def block(
+        self, term: Block, inputs: Boundary, column: int, around: Surroundings
+    ) -> CircuitBuffer:
         scope = around.scope
         if term.name:
             scope = (*scope, self.unique(term.name, scope))
@@ -159,7 +169,7 @@ class Builder:
         given, names = inputs, dict[str, Axis]()
         if term.local:
             arrays, names = term.inside(Type(value.array for value in inputs))
-            given = _as(inputs, arrays)
+            given = _with_types(inputs, arrays)
         outer = self.local
         if term.local:
             self.local = {**outer, **{axis.name: id for axis in term.dom.axes}}
@@ -168,23 +178,23 @@ class Builder:
         if term.local:
             strip.states[0] = inputs
             ends = strip.states[-1]
-            strip.states[-1] = _as(ends, term.outside(Type(v.array for v in ends), names))
+            strip.states[-1] = _with_types(ends, term.outside(Type(v.array for v in ends), names))
         states = tuple(strip.states)
         parent = around.fences[-1] if around.fences else ""
         own = scope if term.name else ()
         self.fences[at] = Fence(id, term.title, term.role, column, states, parent, 0, term, own)
         return strip
 
-    def entered(self, around: Around, scope: tuple[str, ...]) -> tuple[str, Around]:
+    def entered(self, around: Surroundings, scope: tuple[str, ...]) -> tuple[str, Surroundings]:
         id = self.new("f")
-        return id, Around((*around.fences, id), scope, around.times)
+        return id, Surroundings((*around.fences, id), scope, around.times)
 
     def reserve(self) -> int:
         """Returns a reserved index in the list of fences, so that outer ones precede inner ones."""
         self.fences.append(Fence("", "", "", 0, ()))
         return len(self.fences) - 1
 
-    def body(self, term: Term, inputs: State, around: Around) -> Circuit:
+    def body(self, term: Term, inputs: Boundary, around: Surroundings) -> Circuit:
         """Returns a separate circuit for the body of a loop."""
         outer, self.fences = self.fences, []
         strip = self.place(term, inputs, 0, around)
@@ -192,7 +202,9 @@ class Builder:
         self.fences = outer
         return circuit
 
-    def repeat(self, term: Repeat, inputs: State, column: int, around: Around) -> Strip:
+    def repeat(
+        self, term: Repeat, inputs: Boundary, column: int, around: Surroundings
+    ) -> CircuitBuffer:
         name = self.unique(term.name, around.scope)
         id, inner = self.entered(around, (*around.scope, name))
         at = self.reserve()
@@ -216,7 +228,9 @@ class Builder:
         )  # fmt: skip
         return self.looped(loop, at, column, len(bodies))
 
-    def scan(self, term: Scan, inputs: State, column: int, around: Around) -> Strip:
+    def scan(
+        self, term: Scan, inputs: Boundary, column: int, around: Surroundings
+    ) -> CircuitBuffer:
         arrays = Type(value.array for value in inputs)
         inner_arrays, _ = term.inside(arrays)
         axis, n = term.along(arrays), term.states
@@ -235,7 +249,9 @@ class Builder:
             self.linked(outer, own, axis.name)
         sequences = (*inputs[n:], *outputs[n:])
         slots = tuple((v.id, v.array.names.index(axis.name)) for v in sequences)
-        self.places.append(Place({axis.name: slots}, tuple(term.axis), None, f"Scan {term.axis}"))
+        self.places.append(
+            SizeConstraint({axis.name: slots}, tuple(term.axis), None, f"Scan {term.axis}")
+        )
         loop = Loop(
             id, "scan", term, inputs, outputs, (body,), scope[-1] if term.name else "",
             around.fences, around.scope, axis=axis.name, states=n,
@@ -244,14 +260,14 @@ class Builder:
 
     def linked(self, outer: Value, inner: Value, along: str) -> None:
         """Records that two arrays have the same axes except ``along``."""
-        slots: dict[str, list[Slot]] = {}
+        slots: dict[str, list[AxisOccurrence]] = {}
         for value in (outer, inner):
             for i, axis in enumerate(value.array):
                 if axis.name != along:
                     slots.setdefault(axis.name, []).append((value.id, i))
-        self.places.append(Place({name: tuple(found) for name, found in slots.items()}))
+        self.places.append(SizeConstraint({name: tuple(found) for name, found in slots.items()}))
 
-    def looped(self, loop: Loop, at: int, column: int, repeats: int) -> Strip:
+    def looped(self, loop: Loop, at: int, column: int, repeats: int) -> CircuitBuffer:
         parent = loop.fences[-1] if loop.fences else ""
         title = f"Scan along {loop.axis}" if loop.kind == "scan" else ""
         scope = (*loop.scope, loop.name) if loop.name else ()
@@ -259,9 +275,11 @@ class Builder:
             loop.id, title, "repeat", column, (loop.inputs, loop.outputs), parent, repeats,
             loop.term, scope,
         )  # fmt: skip
-        return Strip([loop.inputs, loop.outputs], [[loop]])
+        return CircuitBuffer([loop.inputs, loop.outputs], [[loop]])
 
-    def equation(self, term: Equation, inputs: State, column: int, around: Around) -> Strip:
+    def equation(
+        self, term: Equation, inputs: Boundary, column: int, around: Surroundings
+    ) -> CircuitBuffer:
         copy = self.op(Wire(Signature(term.dom, Type(term.dom * len(term.sides)))), inputs, around)
         parts, names, used = [], self.names.copy(), self.names
         given, n = copy.states[-1], len(inputs)
@@ -272,27 +290,27 @@ class Builder:
             used = used | self.names
         self.names = used
         sides = _beside(parts)
-        return Strip([copy.states[0], *sides.states], [*copy.steps, *sides.steps])
+        return CircuitBuffer([copy.states[0], *sides.states], [*copy.steps, *sides.steps])
 
 
-def _beside(parts: list[Strip]) -> Strip:
+def _beside(parts: list[CircuitBuffer]) -> CircuitBuffer:
     length = max([len(part.steps) for part in parts])
     wide = [part.widened(length) for part in parts]
     states = [
         tuple([v for s in at for v in s]) for at in zip(*(p.states for p in wide), strict=True)
     ]
     steps = [[c for s in at for c in s] for at in zip(*(p.steps for p in wide), strict=True)]
-    return Strip(states, steps)
+    return CircuitBuffer(states, steps)
 
 
-def _as(state: State, arrays: Type) -> State:
+def _with_types(state: Boundary, arrays: Type) -> Boundary:
     return tuple(
         v if v.array is array else Value(v.id, array)
         for v, array in zip(state, arrays, strict=True)
     )
 
 
-def _apart(name: str, group: int, state: State) -> str:
+def _apart(name: str, group: int, state: Boundary) -> str:
     """Returns a name for an axis of one group of arrays, which no array has."""
     found = f"{name}/{group}"
     while any(found in value.array.names for value in state):
@@ -336,7 +354,7 @@ def _words(cell: Cell) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, Size):
         return tuple(axis.numel for axis in value.axes)
-    if isinstance(value, Expr):
+    if isinstance(value, TorchExpr):
         parts = (getattr(value, f.name) for f in fields(value))  # type: ignore[arg-type]
         return type(value), tuple(map(_plain, parts))
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value

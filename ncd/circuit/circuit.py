@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeVar
 
 from ncd.errors import UnknownNameError
 from ncd.language.axes import Array, Axis, Type
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.number_formats import PLAIN_FORMATS, SHORT, Formats
-from ncd.language.op import Glyph, Initial, Op, Site
+from ncd.language.op import Glyph, InitialValue, Op, Site
 from ncd.language.terms import Term
-from ncd.language.torch_code import Arg, Call, Expr
+from ncd.language.torch_code import Arg, Call, TorchExpr
 
 # --- The parts of a circuit: arrays, ops at their places, and fences
 
@@ -46,7 +46,7 @@ class Value:
     array: Array
 
 
-State = tuple[Value, ...]
+Boundary = tuple[Value, ...]
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Cell:
     id: str
     op: Op
     site: Site
-    inputs: State
-    outputs: State
+    inputs: Boundary
+    outputs: Boundary
     name: str
     fences: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
@@ -93,28 +93,28 @@ class Cell:
         """The floating-point operations of all its runs in one forward pass."""
         return self.times * self._told("flops")
 
-    @once
+    @lazy_property
     def glyph(self) -> Glyph:
         """The drawing of the op, as marks on its wires."""
         return self._told("glyph")
 
-    @once
+    @lazy_property
     def words(self) -> str:
         """The description of the op, in words that read well aloud."""
         return self._told("words")
 
-    @once
-    def torch(self) -> Expr | tuple[Expr, ...]:
+    @lazy_property
+    def torch(self) -> TorchExpr | tuple[TorchExpr, ...]:
         """Its torch code: one expression, or one for each output."""
         return self._told("torch")
 
-    @once
+    @lazy_property
     def layer(self) -> Call | None:
         """The call that makes its layer; None if it has none."""
         return self._told("layer")
 
-    @once
-    def initial(self) -> Mapping[str, Initial]:
+    @lazy_property
+    def initial(self) -> Mapping[str, InitialValue]:
         """The initial value of each of its parameters and buffers."""
         return self._told("initial")
 
@@ -164,7 +164,7 @@ class Fence:
     title: str
     role: str
     first: int
-    states: tuple[State, ...]
+    states: tuple[Boundary, ...]
     parent: str = ""
     repeats: int = 0
     term: Term | None = None
@@ -235,8 +235,8 @@ class Loop:
     id: str
     kind: Literal["repeat", "scan"]
     term: Term
-    inputs: State
-    outputs: State
+    inputs: Boundary
+    outputs: Boundary
     bodies: tuple[Circuit, ...]
     name: str
     fences: tuple[str, ...] = ()
@@ -270,26 +270,26 @@ class Circuit:
     """
 
     term: Term
-    states: tuple[State, ...]
+    states: tuple[Boundary, ...]
     steps: tuple[tuple[Cell | Loop, ...], ...]
     own_fences: tuple[Fence, ...]
 
     @property
-    def inputs(self) -> State:
+    def inputs(self) -> Boundary:
         """The arrays that it takes."""
         return self.states[0]
 
     @property
-    def outputs(self) -> State:
+    def outputs(self) -> Boundary:
         """The arrays that it gives."""
         return self.states[-1]
 
-    @once
+    @lazy_property
     def units(self) -> tuple[Cell | Loop, ...]:
         """The cells and loops of this circuit, each after those it depends on."""
         return tuple([unit for step in self.steps for unit in step])
 
-    @once
+    @lazy_property
     def cells(self) -> tuple[Cell, ...]:
         """All cells, also inside loops, each after those it depends on."""
         cells: list[Cell] = []
@@ -300,7 +300,7 @@ class Circuit:
                 cells.append(unit)
         return tuple(cells)
 
-    @once
+    @lazy_property
     def loops(self) -> tuple[Loop, ...]:
         """All loops, outer ones before inner ones."""
         loops: list[Loop] = []
@@ -309,14 +309,14 @@ class Circuit:
                 loops += [unit, *(loop for body in unit.bodies for loop in body.loops)]
         return tuple(loops)
 
-    @once
+    @lazy_property
     def fences(self) -> tuple[Fence, ...]:
         """All fences, also inside loops, outer ones before inner ones."""
         inner = (f for loop in self.loops for body in loop.bodies for f in body.own_fences)
         every = (*self.own_fences, *inner)
         return tuple(sorted(every, key=lambda fence: int(fence.id[1:])))
 
-    @once
+    @lazy_property
     def values(self) -> dict[str, Value]:
         """All arrays by their ids, with the names of axes where they are made."""
         values = {value.id: value for value in self.inputs}
@@ -329,12 +329,12 @@ class Circuit:
                 values.setdefault(value.id, value)
         return values
 
-    @once
+    @lazy_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of all arrays, with repetitions, and those that bound whole numbers."""
         return Type(value.array for value in self.values.values()).axes
 
-    @once
+    @lazy_property
     def by_id(self) -> dict[str, Cell]:
         """All cells by their ids."""
         return {cell.id: cell for cell in self.cells}
@@ -345,7 +345,7 @@ class Circuit:
             raise UnknownNameError(f"there is no op {id!r}", cure="an id such as n0")
         return self.by_id[id]
 
-    @once
+    @lazy_property
     def inside(self) -> dict[str, tuple[str, ...]]:
         """The ids of the cells within each fence, also within inner ones, by the fence's id."""
         found: dict[str, list[str]] = {}
@@ -354,12 +354,12 @@ class Circuit:
                 found.setdefault(fence, []).append(cell.id)
         return {fence: tuple(ids) for fence, ids in found.items()}
 
-    @once
+    @lazy_property
     def takers(self) -> dict[str, Cell]:
         """The cell that takes each array, by the array's id."""
         return {value.id: cell for cell in reversed(self.cells) for value in cell.inputs}
 
-    @once
+    @lazy_property
     def makers(self) -> dict[str, Cell]:
         """The cell that makes each array, by the array's id."""
         return {value.id: cell for cell in reversed(self.cells) for value in cell.outputs}
@@ -382,18 +382,18 @@ def array_formats(circuit: Circuit, formats: Formats) -> dict[str, str]:
             if value.array.below is not None:
                 continue
             passed = cell.inputs[code.index].id if isinstance(code, Arg) else ""
-            found[value.id] = found.get(passed, "") or _made(cell, formats)
+            found[value.id] = found.get(passed, "") or _output_format(cell, formats)
     return found
 
 
-def _made(cell: Cell, formats: Formats) -> str:
+def _output_format(cell: Cell, formats: Formats) -> str:
     """Returns the format of the array that an op makes."""
     if cell.initial and not cell.inputs:
         return formats.weights if len(cell.outputs[0].array) > 1 else formats.vector
     return formats.made_by(cell.path)
 
 
-def casts(circuit: Circuit, formats: Formats) -> Mapping[str, str]:
+def cast_formats(circuit: Circuit, formats: Formats) -> Mapping[str, str]:
     """Returns the short names of the formats to which arrays are cast, by the ids of the arrays.
 
     A cast is where an array has another format than all that it was made from; what comes in is
@@ -402,7 +402,7 @@ def casts(circuit: Circuit, formats: Formats) -> Mapping[str, str]:
     >>> import ncd
     >>> term = ncd.Id("y:5 m:3") >> ncd.Linear("m -> k:2", "K") >> ncd.Softmax("k")
     >>> circuit = ncd.elaborate(term)
-    >>> casts(circuit, ncd.Formats(activations="bfloat16", cache="int8", cached=("K",)))
+    >>> cast_formats(circuit, ncd.Formats(activations="bfloat16", cache="int8", cached=("K",)))
     {'v0': 'bf16', 'v1': 'i8', 'v2': 'bf16'}
     """
     if formats.plain:
@@ -421,10 +421,10 @@ def casts(circuit: Circuit, formats: Formats) -> Mapping[str, str]:
 
 # --- Names for the arrays of a circuit, to distinguish arrays of the same axes
 
-CHANGED = {"scale": "scaled", "mask": "masked"}  # by the role of the op
+ROLE_ADJECTIVES = {"scale": "scaled", "mask": "masked"}  # by the role of the op
 
 
-def called(circuit: Circuit) -> Mapping[str, str]:
+def array_names(circuit: Circuit) -> Mapping[str, str]:
     """Returns names of arrays by their ids, as given by the ops that make them: "scores", "q".
 
     A copy has the name of the original. An op that changes one array adds a word to its name. Other
@@ -433,7 +433,7 @@ def called(circuit: Circuit) -> Mapping[str, str]:
     >>> from ncd import elaborate
     >>> from ncd.ops import Elementwise, Linear, Scale, Softmax
     >>> term = Linear("m:2 -> k:3", "Q") >> Scale("2") >> Elementwise("relu") >> Softmax("k")
-    >>> called(elaborate(term))
+    >>> array_names(elaborate(term))
     {'v1': 'q', 'v2': 'scaled q', 'v3': 'scaled q after relu', 'v4': 'weights'}
     """
     names: dict[str, str] = {}
@@ -441,30 +441,30 @@ def called(circuit: Circuit) -> Mapping[str, str]:
         words = cell.op.out(cell.site).split(",")
         for n, value in enumerate(cell.outputs):
             name = words[n].strip() if n < len(words) else ""
-            name = name if name not in ("", "x") else _kept(cell, n, names) or cell.name
+            name = name if name not in ("", "x") else _derived_name(cell, n, names) or cell.name
             if name:
                 names[value.id] = name
     return names
 
 
-def _kept(cell: Cell, output: int, names: Mapping[str, str]) -> str:
+def _derived_name(cell: Cell, output: int, names: Mapping[str, str]) -> str:
     """Returns a name made of that of the cell's only input, if the output has the same axes."""
     if len(cell.inputs) != 1 or cell.inputs[0].array.names != cell.outputs[output].array.names:
         return ""
     name = names.get(cell.inputs[0].id, "")
     if not name or cell.op.role == "copy":
         return name
-    if cell.op.role in CHANGED:
-        return f"{CHANGED[cell.op.role]} {name}"
+    if cell.op.role in ROLE_ADJECTIVES:
+        return f"{ROLE_ADJECTIVES[cell.op.role]} {name}"
     return f"{name.partition(' after ')[0]} after {cell.op.label.split()[-1]}"
 
 
-def given(circuit: Circuit) -> Mapping[str, str]:
+def input_names(circuit: Circuit) -> Mapping[str, str]:
     """Returns the names of inputs by their ids, for inputs that a ``Named`` takes.
 
     >>> from ncd import elaborate
     >>> from ncd.ops import Named, Softmax
-    >>> given(elaborate((Named("m:2", "x") >> Softmax("m")) @ Softmax("k:3")))
+    >>> input_names(elaborate((Named("m:2", "x") >> Softmax("m")) @ Softmax("k:3")))
     {'v0': 'x'}
     """
     takers = {value.id: circuit.takers.get(value.id) for value in circuit.inputs}

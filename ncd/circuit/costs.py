@@ -12,11 +12,11 @@ from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.formulas.prefixed_amounts import amount
 from ncd.language.arguments import check_formats, check_term
 from ncd.language.axes import Array
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.number_formats import BITS, SCALE, Formats, is_cached
-from ncd.language.op import Initial
+from ncd.language.op import InitialValue
 from ncd.language.terms import Term
-from ncd.language.torch_code import Arg, Cast, Contract, Expr, Infix, Lookup, Position
+from ncd.language.torch_code import Arg, Cast, Contract, Infix, Lookup, Position, TorchExpr
 
 FLOAT32 = Formats()
 COUNTED = (
@@ -72,7 +72,7 @@ class Cost:
     weight_bytes: int = 0
     cache_bytes: int = 0
 
-    @once
+    @lazy_property
     def by_node(self) -> dict[str, OpCost]:
         """The cost of each op, by its id."""
         return {op.node: op for op in self.ops}
@@ -114,7 +114,7 @@ def _cost(term: Term, formats: Formats) -> Cost:
     ops = tuple(_op_cost(cell, seen, formats) for cell in circuit.cells)
     counted: set[str] = set()
     weights = sum(_weight_bytes(cell, counted, formats) for cell in circuit.cells)
-    kept = kept_numbers(circuit, formats.cached)
+    kept = cached_numbers(circuit, formats.cached)
     return Cost(
         parameters=sum(op.parameters for op in ops),
         flops=sum(op.flops for op in ops),
@@ -165,7 +165,7 @@ def inputs_behind_wires(circuit: Circuit) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _code(cell: Cell | None) -> Expr | None:
+def _code(cell: Cell | None) -> TorchExpr | None:
     """Returns the torch code of an op's first result."""
     code = cell.torch if cell else None
     return code[0] if isinstance(code, tuple) and code else None
@@ -216,14 +216,14 @@ def _channels(cell: Cell, array: Array) -> int:
 
 
 def _op_cost(cell: Cell, seen: set[str], formats: Formats) -> OpCost:
-    initial = learned(cell, seen)
+    initial = own_parameters(cell, seen)
     parameters = sum(value.array.numel for value in initial if value.learned)
-    own = cell.shared("made", made) if formats.plain else made(cell, formats)
+    own = cell.shared("made", new_array_bytes) if formats.plain else new_array_bytes(cell, formats)
     bytes = cell.times * own
     return OpCost(cell.id, cell.op.label, parameters, cell.flops, bytes)
 
 
-def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
+def own_parameters(cell: Cell, seen: set[str]) -> tuple[InitialValue, ...]:
     """Returns the parameters and buffers of a cell's layer, unless it is in ``seen``."""
     initial = cell.initial
     if not initial or cell.path in seen:
@@ -232,21 +232,21 @@ def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
     return tuple(initial.values())
 
 
-def kept_numbers(circuit: Circuit, names: tuple[str, ...]) -> int:
+def cached_numbers(circuit: Circuit, names: tuple[str, ...]) -> int:
     """Returns how many numbers of a position the ops of these names give, in all layers together.
 
     They are what a text that is written needs to keep of each word, such as keys and values; of a
     model that reads one text and writes another, of a word of both.
     """
-    return sum(kept_by_axis(circuit, names).values())
+    return sum(cached_numbers_by_axis(circuit, names).values())
 
 
-def kept_by_axis(circuit: Circuit, names: tuple[str, ...]) -> dict[str, int]:
+def cached_numbers_by_axis(circuit: Circuit, names: tuple[str, ...]) -> dict[str, int]:
     """Returns the same, parted by the axis of the text whose positions they are of.
 
     >>> from ncd import catalogue, elaborate
     >>> t5 = catalogue["t5"]
-    >>> kept_by_axis(elaborate(t5.build(l=1, h=2, k=8)), t5.cached)
+    >>> cached_numbers_by_axis(elaborate(t5.build(l=1, h=2, k=8)), t5.cached)
     {'t': 32, 's': 32}
     """
     found: dict[str, int] = {}
@@ -257,7 +257,7 @@ def kept_by_axis(circuit: Circuit, names: tuple[str, ...]) -> dict[str, int]:
     return found
 
 
-def made(cell: Cell, formats: Formats | None = None) -> int:
+def new_array_bytes(cell: Cell, formats: Formats | None = None) -> int:
     """Returns the bytes of the new arrays of a cell, without those that it only passes on."""
     used = formats or FLOAT32
     weight = not cell.inputs and bool(cell.initial)

@@ -9,9 +9,9 @@ from inspect import Parameter, signature
 from typing import Any, overload
 
 from ncd.circuit.elaborate import Axes
-from ncd.errors import MismatchError, ParseError, shown
+from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.language.axes import Array, Type
-from ncd.language.step_wires import Step, wired
+from ncd.language.step_wires import AppliedTerm, wire_together
 from ncd.language.terms import CALLS, Term
 
 
@@ -33,8 +33,8 @@ class Definition:
     """
 
     def __init__(self, inputs: Mapping[str, str]) -> None:
-        self.inputs = {name: NamedArray(_one(axes, name)) for name, axes in inputs.items()}
-        self.steps: list[Step] = []
+        self.inputs = {name: NamedArray(_parse_array(axes, name)) for name, axes in inputs.items()}
+        self.steps: list[AppliedTerm] = []
         self.arrays = {array: array.axes for array in self.inputs.values()}
 
     def call(self, term: Term, arrays: tuple[Any, ...]) -> Any:
@@ -47,14 +47,14 @@ class Definition:
         for array in arrays:
             if array not in self.arrays:
                 raise MismatchError(
-                    f"{shown(array)} is no array of this definition", where=where, cure="x"
+                    f"{short_repr(array)} is no array of this definition", where=where, cure="x"
                 )
         if len(arrays) != len(term.dom):
             fact = f"it takes {len(term.dom)} arrays ({term.dom}), but is given {len(arrays)}"
             raise MismatchError(fact, where=where, cure=f"arrays like ({term.dom})")
         made = tuple(NamedArray(one) for one in term.lift(Type(a.axes for a in arrays)))
         self.arrays |= {array: array.axes for array in made}
-        self.steps.append(Step(term, arrays, made))
+        self.steps.append(AppliedTerm(term, arrays, made))
         return made if len(made) != 1 else made[0]
 
     def term(self, outputs: Any) -> Term:
@@ -66,7 +66,7 @@ class Definition:
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         for array in outputs:
             if not isinstance(array, NamedArray) or array not in self.arrays:
-                fact = f"it returns {shown(array)}, which is no array"
+                fact = f"it returns {short_repr(array)}, which is no array"
                 raise MismatchError(fact, cure="return x")
         inputs = (*self.inputs.values(),)
         steps = self.steps  # all of them: a layer whose result nobody uses has weights too
@@ -74,14 +74,14 @@ class Definition:
             whole = steps[0].term
             if whole.dom == Type(array.axes for array in inputs):
                 return whole
-        return wired(steps, inputs, outputs, self.arrays)
+        return wire_together(steps, inputs, outputs, self.arrays)
 
 
-def _one(axes: str, name: str) -> Array:
+def _parse_array(axes: str, name: str) -> Array:
     """Returns one array from its axes as text."""
     found = Type.parse(axes)
     if len(found) != 1:
-        fact = f"the axes of {name} are {shown(axes)}, but it is one array"
+        fact = f"the axes of {name} are {short_repr(axes)}, but it is one array"
         raise ParseError(fact, cure=f'{name}: "t m"')
     return found[0]
 
@@ -122,15 +122,15 @@ def define(
     ('y k, x k, x k', 'y k')
     """
     if function is None:
-        return lambda function: _defined(function, sizes)
-    return _defined(function, sizes)
+        return lambda function: _term_of_function(function, sizes)
+    return _term_of_function(function, sizes)
 
 
-def _defined(function: Callable[..., Any], sizes: Mapping[str, Any]) -> Term:
+def _term_of_function(function: Callable[..., Any], sizes: Mapping[str, Any]) -> Term:
     try:
         parameters = signature(function).parameters.values()
     except (TypeError, ValueError):  # no function, or one of Python's own
-        fact = f"{shown(function)} is no function with named arrays"
+        fact = f"{short_repr(function)} is no function with named arrays"
         raise ParseError(
             fact, where="define", cure='def f(x: "t m"): return Softmax("m")(x)'
         ) from None

@@ -8,19 +8,26 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from ncd.circuit.assembly import Around, Builder, check_shared
+from ncd.circuit.assembly import CircuitBuilder, Surroundings, check_shared
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.resize import circuit_of
-from ncd.circuit.size_solver import Place, Rule, Sizes, Slot, needed, solve
+from ncd.circuit.size_solver import (
+    AxisOccurrence,
+    SizeConstraint,
+    SizeFormula,
+    Sizes,
+    solve,
+    undetermined_names,
+)
 from ncd.errors import NCDError, SizeError
 from ncd.formulas.formula import parse as parse_formula
 from ncd.language.arguments import check_term
-from ncd.language.axes import Array, Axis, AxisSize, Marked, Type, plain, sized
+from ncd.language.axes import Array, Axis, AxisSize, SizeWithKind, Type, plain, with_size
 from ncd.language.blocks import Block, Equation
 from ncd.language.fields import field_names
 from ncd.language.loops import Scan
 from ncd.language.op import Op
-from ncd.language.terms import Id, Term, rebuilt, remade, rewrite
+from ncd.language.terms import Id, Term, map_fields, replace_fields, rewrite_axes
 
 
 class _SizeWriter:
@@ -39,14 +46,14 @@ class _SizeWriter:
             case Id() | Op():
                 known = next(self.sizes)
                 key = (id(term), *((name, axis.size) for name, axis in known.items()))
-                return self.once(key, lambda: rewrite(term, lambda axis: _filled(axis, known)))
+                return self.once(key, lambda: rewrite_axes(term, lambda axis: _filled(axis, known)))
             case Equation():
                 next(self.sizes)  # of the op that copies the inputs
             case Scan():
                 return self.scan(term)
         new = {name: self.part(getattr(term, name)) for name in field_names(type(term))}
         parts = (p for value in new.values() for p in (value if _terms(value) else (value,)))
-        return self.once((id(term), *map(id, parts)), lambda: remade(term, new))
+        return self.once((id(term), *map(id, parts)), lambda: replace_fields(term, new))
 
     def once(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
         if key not in self.done:
@@ -79,30 +86,34 @@ def _filled(axis: Axis, known: Sizes) -> Axis:
     return axis
 
 
-def _placed(term: Term, solving: bool = True) -> tuple[Builder, Circuit]:
-    builder = Builder(solving)
-    strip = builder.place(term, builder.values(term.dom), 0, Around())
+def _placed(term: Term, solving: bool = True) -> tuple[CircuitBuilder, Circuit]:
+    builder = CircuitBuilder(solving)
+    strip = builder.place(term, builder.values(term.dom), 0, Surroundings())
     return builder, strip.circuit(term, builder.fences)
 
 
-Rules = Mapping[str, Axis | Rule | None]  # by names in formulas; None for an unknown size
+SizeRules = Mapping[
+    str, Axis | SizeFormula | None
+]  # by names in formulas; None for an unknown size
 
 
-def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
+def _solve_sizes(term: Term, rules: SizeRules = MappingProxyType({})) -> Circuit:
     """Returns the circuit with all sizes that can be solved for."""
     builder, circuit = _placed(term)
     if not builder.open:
         check_shared(circuit)
         return circuit
-    known: dict[Slot, Axis] = {}
-    places = [_global(place, rules) for place in builder.places]
+    known: dict[AxisOccurrence, Axis] = {}
+    places = [_whole_term_constraint(place, rules) for place in builder.places]
     count = len(places)
     for name, rule in rules.items():
         if isinstance(rule, Axis):
             known["", name] = rule
         elif rule is not None:
-            slots: dict[str, tuple[Slot, ...]] = {n: (("", n),) for n in (name, *rule.names)}
-            places.append(Place(slots, (), rule, f"Axes({name}={str(rule.formula)!r})"))
+            slots: dict[str, tuple[AxisOccurrence, ...]] = {
+                n: (("", n),) for n in (name, *rule.names)
+            }
+            places.append(SizeConstraint(slots, (), rule, f"Axes({name}={str(rule.formula)!r})"))
     sizes = solve(places, known)[:count]
     written: Term = _SizeWriter(sizes).written(term)
     if written == term:
@@ -113,12 +124,12 @@ def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
     return circuit
 
 
-def _global(place: Place, rules: Rules) -> Place:
+def _whole_term_constraint(place: SizeConstraint, rules: SizeRules) -> SizeConstraint:
     """Returns the place with one slot of the whole term for each name in a formula."""
     names = [name for name in place.slots if name in rules and name not in place.local]
     if not names:
         return place
-    more: dict[str, tuple[Slot, ...]] = {n: (*place.slots[n], ("", n)) for n in names}
+    more: dict[str, tuple[AxisOccurrence, ...]] = {n: (*place.slots[n], ("", n)) for n in names}
     return replace(place, slots={**place.slots, **more})
 
 
@@ -157,10 +168,10 @@ def needed_sizes(term: Term, sizes: Mapping[str, Axis], first: Iterable[str]) ->
     Raises SizeError or MismatchError where two sizes do not fit.
     """
     builder, _ = _placed(term)
-    return needed([*builder.places], sizes, first)
+    return undetermined_names([*builder.places], sizes, first)
 
 
-_elaborated = lru_cache(maxsize=256)(_solved)
+_elaborated = lru_cache(maxsize=256)(_solve_sizes)
 
 
 class Axes:
@@ -197,37 +208,37 @@ class Axes:
             raise
 
     def _solved(self, sketch: Term) -> Circuit:
-        term: Term = _given(sketch, self.sizes)
+        term: Term = _assign_sizes(sketch, self.sizes)
         rules = self._rules()
-        circuit = _solved(term, rules) if rules else elaborate(term)
+        circuit = _solve_sizes(term, rules) if rules else elaborate(term)
         require_sizes(circuit, self.sizes)
         return circuit
 
-    def _rules(self) -> Rules:
+    def _rules(self) -> SizeRules:
         """Returns the formulas, and what is known of the names in them."""
-        marks = {n: v if isinstance(v, Marked) else plain(v) for n, v in self.sizes.items()}
+        marks = {n: v if isinstance(v, SizeWithKind) else plain(v) for n, v in self.sizes.items()}
         formulas = {
-            name: Rule(name, parse_formula(mark.size))
+            name: SizeFormula(name, parse_formula(mark.size))
             for name, mark in marks.items()
             if isinstance(mark.size, str)
         }
-        known: dict[str, Axis | Rule | None] = {}
+        known: dict[str, Axis | SizeFormula | None] = {}
         for name in (name for rule in formulas.values() for name in rule.names):
             size = marks[name].size if name in marks else None
             known[name] = None if size is None or isinstance(size, str) else Axis(name, size)
         return {**known, **formulas}
 
 
-def _given(value: Any, sizes: Mapping[str, AxisSize]) -> Any:
+def _assign_sizes(value: Any, sizes: Mapping[str, AxisSize]) -> Any:
     """Returns a term with these sizes; local names of a block keep theirs."""
     if isinstance(value, Block) and value.local:
         own = {axis.name for axis in value.dom.axes}
         sizes = {name: size for name, size in sizes.items() if name not in own}
     if isinstance(value, Term) and value.children:
-        return rebuilt(value, lambda part: _given(part, sizes))
+        return map_fields(value, lambda part: _assign_sizes(part, sizes))
     if _terms(value):
-        return tuple(_given(part, sizes) for part in value)
-    return rewrite(value, lambda axis: sized(axis, sizes))
+        return tuple(_assign_sizes(part, sizes) for part in value)
+    return rewrite_axes(value, lambda axis: with_size(axis, sizes))
 
 
 def require_sizes(circuit: Circuit, known: Iterable[str] = ()) -> None:

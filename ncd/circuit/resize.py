@@ -21,26 +21,26 @@ from weakref import ref
 
 from cachetools import LRUCache
 
-from ncd.circuit.assembly import Around, Builder, check_shared
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State, Value
-from ncd.circuit.size_solver import Place, Rule, Slot, solve
+from ncd.circuit.assembly import CircuitBuilder, Surroundings, check_shared
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.circuit.size_solver import AxisOccurrence, SizeConstraint, SizeFormula, solve
 from ncd.errors import MismatchError, NCDError, SizeError
 from ncd.formulas.formula import parse
-from ncd.language.axes import Array, Axis, Marked, Signature, Size, Type, sized
+from ncd.language.axes import Array, Axis, Signature, Size, SizeWithKind, Type, with_size
 from ncd.language.blocks import Block
-from ncd.language.cached_property import Key
+from ncd.language.cached_property import HashedKey
 from ncd.language.fields import field_names
 from ncd.language.loops import Repeat, Scan
 from ncd.language.op import Op, Site
 from ncd.language.patterns import Binding
-from ncd.language.terms import Flow, Term, Then, rewrite
+from ncd.language.terms import ChainType, Term, Then, rewrite_axes
 
 # --- Scopes of names: which axis a name means, in a whole term or in a block with local names
 
-Sizes = Mapping[str, Marked]
+Sizes = Mapping[str, SizeWithKind]
 
 
-class Arrays:
+class AxisRewriter:
     """Replaces the axes of arrays."""
 
     def __init__(self, change: Callable[[Axis], Axis]) -> None:
@@ -61,7 +61,7 @@ class Arrays:
         if found is None:
             found = self.arrays.get(array)
             if found is None:
-                found = rewrite(array, self.axis)
+                found = rewrite_axes(array, self.axis)
                 found = self.arrays[array] = array if found == array else found
             self.made[id(array)] = found
         return found
@@ -84,7 +84,7 @@ class Arrays:
         return value
 
 
-class Solved(NamedTuple):
+class SizeSolution(NamedTuple):
     """The axes of names whose sizes follow from those given, and the names of several sizes.
 
     ``slots`` are the axes of the arrays of a circuit, by their ids and the places in them.
@@ -95,17 +95,17 @@ class Solved(NamedTuple):
     slots: Mapping[tuple[object, object], Axis] = MappingProxyType({})
 
 
-class Whole:
+class GlobalScope:
     """The scope of the whole term, whose names have the given sizes."""
 
-    def __init__(self, sizes: Sizes, formulas: Collection[str], solved: Solved) -> None:
+    def __init__(self, sizes: Sizes, formulas: Collection[str], solved: SizeSolution) -> None:
         self.sizes, self.formulas, self.solved = sizes, formulas, solved.axes
         self.free = {*formulas, *solved.axes, *solved.several}
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
         self.sited: dict[tuple[int, int], tuple[Op, Site]] = {}  # by the old ones' ids
-        self.placed = self.written = self.stated = Arrays(self._placed)
+        self.placed = self.written = self.stated = AxisRewriter(self._placed)
         if self.free:
-            self.written, self.stated = Arrays(self._written), Arrays(self._stated)
+            self.written, self.stated = AxisRewriter(self._written), AxisRewriter(self._stated)
 
     def is_open(self, axis: Axis) -> bool:
         return axis.size is None and axis.name in self.free
@@ -114,7 +114,7 @@ class Whole:
         if axis.size is None and axis.name in self.solved:
             found = self.solved[axis.name]
             return replace(axis, size=found.size, sequence=axis.sequence or found.sequence)
-        found = sized(axis, self.sizes)
+        found = with_size(axis, self.sizes)
         if found.size is None or (axis.size is not None and axis.name in self.formulas):
             raise SizeError(f"the size of {axis.name} must be solved for")
         return found
@@ -129,19 +129,19 @@ class Whole:
         return replace(self._placed(axis), size=None) if axis.name in self.formulas else axis
 
 
-class Local:
+class LocalScope:
     """The scope of a block with local names, each of which stands for an axis of the one around.
 
     The arrays at the places of ops have the sizes and kinds of the axes around the block, the
     ``written`` patterns of ops only the sizes, and the ``stated`` types of blocks neither.
     """
 
-    def __init__(self, outer: Whole | Local, names: Mapping[str, Axis]) -> None:
+    def __init__(self, outer: GlobalScope | LocalScope, names: Mapping[str, Axis]) -> None:
         self.outer, self.names = outer, names
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
         self.sited: dict[tuple[int, int], tuple[Op, Site]] = {}  # by the old ones' ids
-        self.placed, self.written = Arrays(self._placed), Arrays(self._written)
-        self.stated = Arrays(self._stated)
+        self.placed, self.written = AxisRewriter(self._placed), AxisRewriter(self._written)
+        self.stated = AxisRewriter(self._stated)
 
     def is_open(self, axis: Axis) -> bool:
         own = axis.name in self.names
@@ -176,7 +176,7 @@ class Local:
         return axis
 
 
-Scope = Whole | Local
+Scope = GlobalScope | LocalScope
 
 
 # --- The rebuilding of a circuit with other sizes, part by part
@@ -194,10 +194,10 @@ class Resizer:
         NCDError: For sizes that do not fit, or that must be solved for.
     """
 
-    def __init__(self, sizes: Sizes, formulas: Collection[str], solved: Solved) -> None:
-        self.whole, self.solved = Whole(sizes, formulas, solved), solved
+    def __init__(self, sizes: Sizes, formulas: Collection[str], solved: SizeSolution) -> None:
+        self.whole, self.solved = GlobalScope(sizes, formulas, solved), solved
         self.scopes: dict[str, Scope] = {"": self.whole}  # inside each fence, by its id
-        self.inner: dict[Any, Local] = {}  # by the scope around it and the names
+        self.inner: dict[Any, LocalScope] = {}  # by the scope around it and the names
         self.within: dict[int, Scope] = {}  # the scope of a value, by its id as an object
         self.local: dict[int, bool] = {}  # whether a term has blocks with local names
         self.built: dict[str, Any] = {}  # the terms of fences that have, by their ids
@@ -228,7 +228,7 @@ class Resizer:
                 if value.array.below and value.array.below.name in names:
                     raise SizeError(f"{value.array.below.name} is local, and its numbers leave")
             key = id(outer), tuple(names.items())
-            inner = self.inner.setdefault(key, Local(outer, names))
+            inner = self.inner.setdefault(key, LocalScope(outer, names))
         self.scopes[fence.id] = inner
         if inner is self.whole:
             return
@@ -287,7 +287,9 @@ class Resizer:
             self.built[fence.id] = found
         return found
 
-    def _fields(self, term: Term, scope: Scope, arrays: Arrays | None = None) -> dict[str, Any]:
+    def _fields(
+        self, term: Term, scope: Scope, arrays: AxisRewriter | None = None
+    ) -> dict[str, Any]:
         def field(name: str, value: Any) -> Any:
             if isinstance(value, Term):
                 return self._term(value, scope)
@@ -311,7 +313,7 @@ class Resizer:
             new |= {name: arrays.type(kept[name]) for name in ("dom", "cod") if name in kept}
             if "flow" in kept:
                 dom, cod, origins = kept["flow"]
-                new["flow"] = Flow(arrays.type(dom), arrays.type(cod), origins)
+                new["flow"] = ChainType(arrays.type(dom), arrays.type(cod), origins)
         found.__dict__.update(new, depth=term.depth, count=term.count, nodes=term.nodes)
         return found
 
@@ -320,7 +322,7 @@ class Resizer:
 
     # --- circuits --------------------------------------------------------------------------------
 
-    def _state(self, state: State, scope: Scope) -> State:
+    def _state(self, state: Boundary, scope: Scope) -> Boundary:
         return tuple([self._value(value, scope) for value in state])
 
     def _value(self, value: Value, scope: Scope) -> Value:
@@ -346,7 +348,7 @@ class Resizer:
         axes = [axis(old, place) for place, old in enumerate(value.array)]
         return Array(axes, value.array.below and axis(value.array.below, "#"))
 
-    def _column(self, state: State, base: Scope) -> State:
+    def _column(self, state: Boundary, base: Scope) -> Boundary:
         """Returns the arrays of a column, of which some may be inside a block with local names."""
         return tuple([self._value(v, self.within.get(id(v), base)) for v in state])
 
@@ -371,7 +373,9 @@ class Resizer:
             op, site = scope.sited[key]
         return Cell(cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.scope, times)
 
-    def _sited(self, cell: Cell, inputs: State, outputs: State, scope: Scope) -> tuple[Op, Site]:
+    def _sited(
+        self, cell: Cell, inputs: Boundary, outputs: Boundary, scope: Scope
+    ) -> tuple[Op, Site]:
         """Returns the op and its site with their sizes."""
         op: Op = self._term(cell.op, scope)
         self._check_kinds(cell, outputs, scope)
@@ -390,12 +394,12 @@ class Resizer:
             raise MismatchError(f"{op.label} gives ({site.outs})")
         return op, site
 
-    def _check_kinds(self, cell: Cell, outputs: State, scope: Scope) -> None:
+    def _check_kinds(self, cell: Cell, outputs: Boundary, scope: Scope) -> None:
         """Raises SizeError for an op that makes an axis whose size, but not kind, is another's."""
         if type(cell.op).solve is not Op.solve:
             return
         known = {axis.name for axis in type_of(cell.inputs).axes}
-        local = scope.names if isinstance(scope, Local) else ()
+        local = scope.names if isinstance(scope, LocalScope) else ()
         free = {*self.solved.axes, *local}
         for axis in type_of(outputs).axes:
             if axis.sequence and axis.name in free and axis.name not in known:
@@ -430,22 +434,22 @@ def _is_local(term: Term | None) -> bool:
     return isinstance(term, Block) and term.local
 
 
-def _site(site: Site, arrays: Arrays) -> Site:
+def _site(site: Site, arrays: AxisRewriter) -> Site:
     dom, cod, ins, outs = map(arrays.type, (site.dom, site.cod, site.ins, site.outs))
     return Site(dom, cod, ins, outs, arrays.array(site.reads))
 
 
-def type_of(state: State) -> Type:
+def type_of(state: Boundary) -> Type:
     """Returns the arrays of a state, without their ids."""
     return Type([value.array for value in state])
 
 
 # --- Resizing: the circuit of a term at other sizes, from its circuit without sizes
 
-Given = Mapping[str, int | str | Marked]
+Given = Mapping[str, int | str | SizeWithKind]
 
 
-class Placed(NamedTuple):
+class UnsizedCircuit(NamedTuple):
     """A term without sizes as a circuit, its places, and the names of its axes in all of it.
 
     ``stated`` are the names that have a size in the term; ``mixed`` tells whether one of them has
@@ -453,7 +457,7 @@ class Placed(NamedTuple):
     """
 
     circuit: Circuit
-    places: tuple[Place, ...]
+    places: tuple[SizeConstraint, ...]
     names: set[str]
     stated: set[str]
     mixed: bool
@@ -461,11 +465,11 @@ class Placed(NamedTuple):
 
 
 _CIRCUITS: LRUCache[Any, Circuit] = LRUCache(256)  # by the sketch and its sizes
-_PLACED: LRUCache[Term, Placed | None] = LRUCache(64)
+_PLACED: LRUCache[Term, UnsizedCircuit | None] = LRUCache(64)
 _LOCK = Lock()
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Empties the caches, so that the next circuit is placed from the start."""
     with _LOCK:
         _CIRCUITS.clear()
@@ -474,11 +478,11 @@ def forget() -> None:
 
 def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circuit:
     """Returns the circuit of a term at these sizes, from ``solve`` where resizing cannot do it."""
-    found = _read(given)
+    found = _split_arguments(given)
     if found is None:
         return solve()
     sizes, formulas = found
-    key = Key(sketch, *sizes.items(), *formulas.items())
+    key = HashedKey(sketch, *sizes.items(), *formulas.items())
     with _LOCK:
         known = _CIRCUITS.get(key)
     if known is not None:
@@ -491,23 +495,23 @@ def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circ
     return circuit
 
 
-def _placed(sketch: Term) -> Placed | None:
+def _placed(sketch: Term) -> UnsizedCircuit | None:
     """Returns the circuit of an unsized term; None if it cannot be placed without sizes."""
     with _LOCK:
         if sketch in _PLACED:
             return _PLACED[sketch]
-    found: Placed | None = None
+    found: UnsizedCircuit | None = None
     with suppress(NCDError):
-        builder = Builder()
-        strip = builder.place(sketch, builder.values(sketch.dom), 0, Around())
+        builder = CircuitBuilder()
+        strip = builder.place(sketch, builder.values(sketch.dom), 0, Surroundings())
         circuit = strip.circuit(sketch, builder.fences)
-        found = _found(circuit, tuple(builder.places))
+        found = _summarise(circuit, tuple(builder.places))
     with _LOCK:
         _PLACED[sketch] = found
     return found
 
 
-def _found(circuit: Circuit, places: tuple[Place, ...]) -> Placed:
+def _summarise(circuit: Circuit, places: tuple[SizeConstraint, ...]) -> UnsizedCircuit:
     names = {name for place in places for name in place.slots.keys() - place.local}
     local = {name for place in places for name in place.local}
     sizes: dict[str, set[Size | None]] = {}
@@ -518,19 +522,19 @@ def _found(circuit: Circuit, places: tuple[Place, ...]) -> Placed:
     mixed = any(len(sizes[name]) > 1 or name in local for name in stated)
     nested = bool(local) or any(loop.kind == "scan" for loop in circuit.loops)
     known = {name for name in names if " " not in name}
-    return Placed(circuit, places, known, stated, mixed, nested)
+    return UnsizedCircuit(circuit, places, known, stated, mixed, nested)
 
 
-def _read(given: Given) -> tuple[dict[str, Marked], dict[str, str]] | None:
+def _split_arguments(given: Given) -> tuple[dict[str, SizeWithKind], dict[str, str]] | None:
     """Returns all sizes as numbers, and the formulas; None if a size cannot be computed."""
-    marks = {n: v if isinstance(v, Marked) else Marked(v) for n, v in given.items()}
+    marks = {n: v if isinstance(v, SizeWithKind) else SizeWithKind(v) for n, v in given.items()}
     formulas = {name: mark.size for name, mark in marks.items() if isinstance(mark.size, str)}
     try:
         sizes = Binding(
             {n: Axis(n, m.size) for n, m in marks.items() if not isinstance(m.size, str)}
         )
         for name, text in formulas.items():
-            Rule(name, parse(text)).solve(sizes)
+            SizeFormula(name, parse(text)).solve(sizes)
         return {n: replace(m, size=_known(sizes[n])) for n, m in marks.items()}, formulas
     except (NCDError, KeyError):
         return None  # the solver reports it
@@ -542,13 +546,13 @@ def _known(axis: Axis) -> Size:
     return axis.size
 
 
-def _solved(placed: Placed, sizes: Sizes) -> Solved:
+def _solved(placed: UnsizedCircuit, sizes: Sizes) -> SizeSolution:
     """Returns what follows for the names that are not given."""
     if placed.names <= sizes.keys():
-        return Solved({})
+        return SizeSolution({})
     found: dict[str, Axis] = {}
     several: set[str] = set()
-    slots: dict[Slot, Axis] = {}
+    slots: dict[AxisOccurrence, Axis] = {}
     places = [_sized_place(place, sizes) for place in placed.places]
     for place, known in zip(places, solve(places, slots), strict=True):
         for name, axis in known.items():
@@ -559,15 +563,15 @@ def _solved(placed: Placed, sizes: Sizes) -> Solved:
                 several.add(name)
             if axis.sequence:
                 found[name] = axis
-    return Solved({name: found[name] for name in found.keys() - several}, several, slots)
+    return SizeSolution({name: found[name] for name in found.keys() - several}, several, slots)
 
 
-def _sized_place(place: Place, sizes: Sizes) -> Place:
-    own = (axis if axis.name in place.local else sized(axis, sizes) for axis in place.own)
+def _sized_place(place: SizeConstraint, sizes: Sizes) -> SizeConstraint:
+    own = (axis if axis.name in place.local else with_size(axis, sizes) for axis in place.own)
     return replace(place, own=tuple(own))
 
 
-def _resized(placed: Placed, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
+def _resized(placed: UnsizedCircuit, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
     """Returns the circuit at these sizes; None if they do not fit.
 
     Sizes in the term may contradict what follows for other names: then it is solved.
@@ -584,5 +588,5 @@ def _resized(placed: Placed, sizes: Sizes, formulas: Collection[str]) -> Circuit
     own, dom, cod = found.term.__dict__, type_of(found.inputs), type_of(found.outputs)
     own |= {"dom": dom, "cod": cod}  # saves lifting all ops again
     if isinstance(found.term, Then):
-        own["flow"] = Flow(dom, cod, placed.circuit.term.origins)
+        own["flow"] = ChainType(dom, cod, placed.circuit.term.origins)
     return found

@@ -14,19 +14,19 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ncd.errors import NCDError, ParseError, SizeError
-from ncd.formulas.formula import SIGNS, Apply, Formula, Name, Number, leaves
+from ncd.formulas.formula import SIGNS, Application, Formula, Name, Number, leaves
 from ncd.language.axes import Axis
 from ncd.language.op import Op
 from ncd.language.patterns import Binding
 
 BITS = 4_000  # of a power in a formula; a size has 40 at most
 
-Slot = tuple[object, object]
+AxisOccurrence = tuple[object, object]
 Sizes = Mapping[str, Axis]
 
 
 @dataclass(frozen=True)
-class Place:
+class SizeConstraint:
     """An op, or arrays that pass on, with the slots of each of its names.
 
     ``own`` are axes of its own pattern, which may have sizes. ``where`` and ``op`` are for errors.
@@ -34,9 +34,9 @@ class Place:
     names elsewhere.
     """
 
-    slots: Mapping[str, tuple[Slot, ...]]
+    slots: Mapping[str, tuple[AxisOccurrence, ...]]
     own: tuple[Axis, ...] = ()
-    op: Op | Rule | None = None
+    op: Op | SizeFormula | None = None
     where: str = ""
     local: Mapping[str, str] = field(default_factory=dict)
 
@@ -46,7 +46,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Rule:
+class SizeFormula:
     """The rule that axis ``name`` has the size of ``formula``, as in ``Axes(d="k*h")``."""
 
     name: str
@@ -61,7 +61,7 @@ class Rule:
         """Binds the name, or the only name in the formula whose size is unknown."""
         unknown = [name for name in self.names if binding.size(name) is None]
         if not unknown:
-            value = evaluated(self.formula, binding)
+            value = evaluate(self.formula, binding)
             if value.denominator != 1 or value < 1:
                 raise SizeError(
                     f"axis {self.name} is {self.formula} = {value}, "
@@ -71,21 +71,21 @@ class Rule:
                 )
             binding.learn(self.name, value.numerator)
         elif len(unknown) == 1 and (size := binding.size(self.name)) is not None:
-            solution = inverted(self.formula, unknown[0], size, binding)
+            solution = solve_for(self.formula, unknown[0], size, binding)
             if solution is not None and solution.denominator == 1 and solution >= 1:
                 binding.learn(unknown[0], solution.numerator)
 
 
-def evaluated(formula: Formula, binding: Binding) -> int | Fraction:
+def evaluate(formula: Formula, binding: Binding) -> int | Fraction:
     """Returns the value of a size formula; raises ParseError for operations without a size."""
     if isinstance(formula, Number):
         number = Fraction(formula.text)
         return number.numerator if number.denominator == 1 else number
     if isinstance(formula, Name):
         return binding.size(formula.text) or 0
-    if not isinstance(formula, Apply):
+    if not isinstance(formula, Application):
         raise ParseError(f"{formula} stands in a size", cure='"k*h", of names and numbers')
-    values = [evaluated(part, binding) for part in formula.parts]
+    values = [evaluate(part, binding) for part in formula.parts]
     match formula.operation, values:
         case ["-", [a]]:
             return -a
@@ -114,20 +114,20 @@ def _quotient(a: int | Fraction, b: int | Fraction) -> int | Fraction:
     return a // b if a % b == 0 else Fraction(a) / b
 
 
-def inverted(
+def solve_for(
     formula: Formula, name: str, value: int | Fraction, binding: Binding
 ) -> int | Fraction | None:
     """Returns the size of ``name`` at which the formula has this value; None if not unique."""
     if formula == Name(name):
         return value
-    if not isinstance(formula, Apply) or len(formula.parts) != 2:
+    if not isinstance(formula, Application) or len(formula.parts) != 2:
         return None
     inside = [Name(name) in leaves(part) for part in formula.parts]
     if all(inside) or not any(inside):
         return None
     left = inside[0]
     part, other = formula.parts if left else reversed(formula.parts)
-    known = evaluated(other, binding)
+    known = evaluate(other, binding)
     match formula.operation:
         case "+":
             wanted = value - known
@@ -139,22 +139,24 @@ def inverted(
             wanted = value * known if left else _quotient(known, value)
         case _:
             return None
-    return inverted(part, name, wanted, binding)
+    return solve_for(part, name, wanted, binding)
 
 
-def solve(places: list[Place], known: dict[Slot, Axis]) -> list[Sizes]:
+def solve(places: list[SizeConstraint], known: dict[AxisOccurrence, Axis]) -> list[Sizes]:
     """Returns the sizes of each place's names that can be solved for, and fills ``known``.
 
     Raises SizeError or MismatchError, naming the op, where two sizes do not fit.
     """
     found: list[Sizes] = [{} for _ in places]
-    touching = _touching(places)
-    _settle(places, known, touching, range(len(places)), found)
+    touching = _constraints_by_occurrence(places)
+    _propagate(places, known, touching, range(len(places)), found)
     _settle_names(places, known, touching, found)
     return found
 
 
-def needed(places: list[Place], sizes: Mapping[str, Axis], first: Iterable[str]) -> set[str]:
+def undetermined_names(
+    places: list[SizeConstraint], sizes: Mapping[str, Axis], first: Iterable[str]
+) -> set[str]:
     """Returns the names whose sizes do not follow from those of others.
 
     Args:
@@ -164,26 +166,26 @@ def needed(places: list[Place], sizes: Mapping[str, Axis], first: Iterable[str])
 
     Raises SizeError or MismatchError where two sizes do not fit.
     """
-    slots: dict[str, set[Slot]] = defaultdict(set)
+    slots: dict[str, set[AxisOccurrence]] = defaultdict(set)
     for place in places:
         for name in place.slots.keys() - place.local.keys():
             slots[name].update(place.slots[name])
     found: list[Sizes] = [{} for _ in places]
-    touching, known = _touching(places), dict[Slot, Axis]()
+    touching, known = _constraints_by_occurrence(places), dict[AxisOccurrence, Axis]()
     chosen: set[str] = set()
     for name in dict.fromkeys([*first, *sizes]):
         new = {slot: sizes[name] for slot in slots[name] if slot not in known}
         if new:
             chosen.add(name)
             known.update(new)
-            _settle(places, known, touching, {i for slot in new for i in touching[slot]}, found)
+            _propagate(places, known, touching, {i for slot in new for i in touching[slot]}, found)
             _settle_names(places, known, touching, found)
     return chosen
 
 
-def _touching(places: list[Place]) -> dict[Slot, list[int]]:
+def _constraints_by_occurrence(places: list[SizeConstraint]) -> dict[AxisOccurrence, list[int]]:
     """Returns the places that each slot is of."""
-    found: dict[Slot, list[int]] = defaultdict(list)
+    found: dict[AxisOccurrence, list[int]] = defaultdict(list)
     for i, place in enumerate(places):
         for slots in place.slots.values():
             for slot in slots:
@@ -192,21 +194,21 @@ def _touching(places: list[Place]) -> dict[Slot, list[int]]:
 
 
 def _settle_names(
-    places: list[Place],
-    known: dict[Slot, Axis],
-    touching: Mapping[Slot, list[int]],
+    places: list[SizeConstraint],
+    known: dict[AxisOccurrence, Axis],
+    touching: Mapping[AxisOccurrence, list[int]],
     found: list[Sizes],
 ) -> None:
     """Gives names the sizes that they have everywhere else, as long as more follows."""
     while more := _by_name(places, known):
         known.update(more)
-        _settle(places, known, touching, {i for slot in more for i in touching[slot]}, found)
+        _propagate(places, known, touching, {i for slot in more for i in touching[slot]}, found)
 
 
-def _settle(
-    places: list[Place],
-    known: dict[Slot, Axis],
-    touching: Mapping[Slot, list[int]],
+def _propagate(
+    places: list[SizeConstraint],
+    known: dict[AxisOccurrence, Axis],
+    touching: Mapping[AxisOccurrence, list[int]],
     start: Iterable[int],
     found: list[Sizes],
 ) -> None:
@@ -226,7 +228,7 @@ def _settle(
                     waiting.update(more)
 
 
-def _bound(place: Place, known: Mapping[Slot, Axis]) -> Binding:
+def _bound(place: SizeConstraint, known: Mapping[AxisOccurrence, Axis]) -> Binding:
     """Returns what is known so far of the names of a place."""
     binding = Binding()
     try:
@@ -236,7 +238,7 @@ def _bound(place: Place, known: Mapping[Slot, Axis]) -> Binding:
             for slot in slots:
                 found = known.get(slot)
                 if found is not None and binding.get(name) is not found:
-                    binding.meet(_bare(name), _called(found, name))
+                    binding.meet(_without_sizes(name), _called(found, name))
         if place.op is not None:
             place.op.solve(binding)
     except NCDError as error:
@@ -246,7 +248,7 @@ def _bound(place: Place, known: Mapping[Slot, Axis]) -> Binding:
 
 
 @lru_cache(maxsize=1024)
-def _bare(name: str) -> Axis:
+def _without_sizes(name: str) -> Axis:
     return Axis(name)
 
 
@@ -254,11 +256,13 @@ def _called(axis: Axis, name: str) -> Axis:
     return axis if axis.name == name else replace(axis, name=name)
 
 
-def _by_name(places: list[Place], known: Mapping[Slot, Axis]) -> dict[Slot, Axis]:
+def _by_name(
+    places: list[SizeConstraint], known: Mapping[AxisOccurrence, Axis]
+) -> dict[AxisOccurrence, Axis]:
     """Returns for slots without a size the one that their name has everywhere else."""
     sizes: dict[tuple[str, str], set[object]] = defaultdict(set)
     axes: dict[tuple[str, str], Axis] = {}
-    unknown: list[tuple[Slot, str, tuple[str, str]]] = []
+    unknown: list[tuple[AxisOccurrence, str, tuple[str, str]]] = []
     for place in places:
         for name, slots in place.slots.items():
             meant = place.meant(name)

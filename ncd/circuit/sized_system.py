@@ -11,7 +11,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
 from ncd.formulas.traced_sizes import Trace
 from ncd.language.axes import Axis, Size
-from ncd.language.terms import Term, rewrite
+from ncd.language.terms import Term, rewrite_axes
 
 # --- A term as a function of its sizes, which can be moved
 
@@ -40,7 +40,7 @@ class SizeRange:
 
 
 @dataclass(frozen=True)
-class SizedSystem:
+class ParametricTerm:
     """The sizes of a term, their values, and the function from values to the term.
 
     ``plain`` are the names of the settings that stay as they are, such as an index; ``renamed``
@@ -59,13 +59,13 @@ class SizedSystem:
         return tuple(size.name for size in self.sizes if size.name not in self.plain)
 
 
-def of_term(term: Term, circuit: Circuit) -> SizedSystem:
+def parametric_term(term: Term, circuit: Circuit) -> ParametricTerm:
     """Returns a term with all its axes' sizes as settings, without those that follow from others.
 
     >>> from ncd.ops import Linear
     >>> from ncd import elaborate
     >>> term = Linear("m:8 -> k:4", "Q")
-    >>> found = of_term(term, elaborate(term))
+    >>> found = parametric_term(term, elaborate(term))
     >>> dict(found.settings), str(found.build({"m": 8, "k": 5}).cod)
     ({'m': 8, 'k': 4}, 'k')
     """
@@ -79,7 +79,7 @@ def of_term(term: Term, circuit: Circuit) -> SizedSystem:
             term = _at(term, {name: None})
             del settings[name]
     ranges = tuple(SizeRange(name, 1, max(16, 2 * now)) for name, now in settings.items())
-    return SizedSystem(ranges, settings, lambda given: _at(term, given))
+    return ParametricTerm(ranges, settings, lambda given: _at(term, given))
 
 
 def _follows(term: Term, name: str, size: int) -> bool:
@@ -97,7 +97,7 @@ def _at(term: Term, given: Mapping[str, int | None]) -> Term:
             return axis
         return replace(axis, size=given[axis.name])
 
-    found: Term = rewrite(term, sized)
+    found: Term = rewrite_axes(term, sized)
     return found
 
 

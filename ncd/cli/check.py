@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, State
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop
 from ncd.circuit.costs import cost as count
 from ncd.circuit.elaborate import elaborate
 from ncd.cli import project_tests
@@ -36,10 +36,10 @@ from ncd.installation import bundled
 from ncd.language.arguments import Labels
 from ncd.language.axes import Type
 from ncd.language.blocks import Equation
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.op import Op, Sample
 from ncd.language.terms import Id, Term, Then
-from ncd.run.guard import check as guard
+from ncd.run.guard import check_run as guard
 from ncd.run.guard import compile
 from ncd.run.module import CircuitModule, Trace, trace
 from ncd.run.seeding import example_inputs
@@ -63,20 +63,20 @@ class Case:
     look: Mapping[str, Any] = field(default_factory=dict)  # how it is drawn
     entry: Entry | None = None
 
-    @once
+    @lazy_property
     def circuit(self) -> Circuit:
         return elaborate(self.term)
 
-    @once
+    @lazy_property
     def module(self) -> CircuitModule:
         return compile(self.term, seed=self.seed, device=self.device)
 
-    @once
+    @lazy_property
     def inputs(self) -> tuple[Tensor, ...]:
         made = example_inputs(self.term, seed=self.seed, device=self.device)
         return tuple(x.requires_grad_() if x.is_floating_point() else x for x in made)
 
-    @once
+    @lazy_property
     def trace(self) -> Trace:
         return trace(self.module, *self.inputs)
 
@@ -129,7 +129,7 @@ def _disorder(circuit: Circuit, known: set[str]) -> Iterator[str]:
         known |= _ids(unit.outputs)
 
 
-def _ids(state: State) -> set[str]:
+def _ids(state: Boundary) -> set[str]:
     return {value.id for value in state}
 
 

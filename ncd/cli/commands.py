@@ -186,7 +186,7 @@ def train(args: argparse.Namespace) -> int:
     import torch
 
     from ncd.systems.training.trained_weights import written
-    from ncd.systems.training.training_loop import Fit
+    from ncd.systems.training.training_loop import TaskTraining as Fit
 
     torch.set_num_threads(1)  # so that the numbers are those of the page
     fit = Fit(args.name, _settings(ncd.catalogue[args.name], args), args.seed, args.steps)

@@ -16,9 +16,9 @@ from typing import Any, Literal, TextIO
 from urllib.parse import urlencode
 
 import ncd
-from ncd.circuit.circuit import Circuit, State, Value
+from ncd.circuit.circuit import Boundary, Circuit, Value
 from ncd.circuit.costs import Cost, cost
-from ncd.errors import ParseError, unknown
+from ncd.errors import ParseError, unknown_name_error
 from ncd.installation import needed_by
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
@@ -45,7 +45,7 @@ def circuit_data(circuit: Circuit) -> dict[str, Any]:
     return {"states": _states_data(circuit.states), "loops": loops}
 
 
-def _states_data(states: Sequence[State]) -> list[list[dict[str, Any]]]:
+def _states_data(states: Sequence[Boundary]) -> list[list[dict[str, Any]]]:
     return [[_value_data(value) for value in state] for state in states]
 
 
@@ -275,5 +275,5 @@ def _folded(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["au
     titles = dict.fromkeys(fence.title for fence in ncd.elaborate(term).fences if fence.title)
     for name in args.folded:
         if name not in titles:
-            raise unknown("block", name, titles)
+            raise unknown_name_error("block", name, titles)
     return args.folded or (() if args.open else "auto")

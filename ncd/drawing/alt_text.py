@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, called
+from ncd.circuit.circuit import Cell, Circuit, Loop, array_names
 from ncd.words import plain_text
 
 Unit = Cell | Loop
@@ -26,8 +26,8 @@ def describe(circuit: Circuit, names: Mapping[str, str] | None = None) -> tuple[
     m: the weights sum to 1 over m, gives weights. End of what is repeated.
     """
     ins, outs = (", ".join(str(v.array) for v in s) for s in (circuit.inputs, circuit.outputs))
-    names = called(circuit) if names is None else names
-    steps = _Words(circuit, names).of(circuit.units, 0) or "Nothing is done."
+    names = array_names(circuit) if names is None else names
+    steps = _DescriptionWriter(circuit, names).of(circuit.units, 0) or "Nothing is done."
     return _title(circuit), f"From ({ins}) to ({outs}). {steps}"
 
 
@@ -40,7 +40,7 @@ def _title(circuit: Circuit) -> str:
     return f"{outer[0]} {'and' if len(outer) == 2 else 'to'} {outer[-1]}"
 
 
-class _Words:
+class _DescriptionWriter:
     """Describes units in order; each block is a section with a heading."""
 
     def __init__(self, circuit: Circuit, names: Mapping[str, str]) -> None:

@@ -15,16 +15,16 @@ from math import hypot, inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ncd.circuit.circuit import Circuit, called
+from ncd.circuit.circuit import Circuit, array_names
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, wrap
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Dot,
     DrawnGlyph,
     DrawnWire,
-    Extra,
     Outline,
     Path,
     Point,
@@ -33,7 +33,7 @@ from ncd.drawing.elements.primitives import (
     ribbon,
 )
 from ncd.drawing.placement.fences import rectangle
-from ncd.errors import UnknownNameError, shown
+from ncd.errors import UnknownNameError, short_repr
 from ncd.language.blocks import ROLES
 from ncd.words import near_name, plain_text
 
@@ -45,7 +45,7 @@ PALE = {"neutral", "repeat", "module", "model", ""}  # roles whose callouts are 
 
 
 @dataclass(frozen=True)
-class Part:
+class CalloutTarget:
     """A part: its id, box and colour, whether it is a fence, and what is highlighted behind it."""
 
     id: str
@@ -56,7 +56,7 @@ class Part:
     words: str = ""
 
 
-def find(drawing: Drawing, circuit: Circuit, name: str) -> Part | None:
+def find_target(drawing: Drawing, circuit: Circuit, name: str) -> CalloutTarget | None:
     """Returns a part of the drawing; None for a memory name, an axis or arrays that are not drawn.
 
     Raises UnknownNameError for a part that the drawing has not.
@@ -71,9 +71,9 @@ def find(drawing: Drawing, circuit: Circuit, name: str) -> Part | None:
         if id in glyphs:
             return _op(drawing, glyphs[id])
         if id in fences:
-            return Part(id, fences[id].box, _colour(fences[id].role), True)
+            return CalloutTarget(id, fences[id].box, _colour(fences[id].role), True)
         if box := _names(drawing, id):
-            return _arrays(drawing, [id]) or Part(id, box)
+            return _arrays(drawing, [id]) or CalloutTarget(id, box)
     several = [id for one in name.split(", ") for id in _named(circuit, one)]
     if "," in name and (found := _arrays(drawing, several)):
         return found
@@ -92,29 +92,29 @@ def _unknown(circuit: Circuit, part: str) -> UnknownNameError:
     known = [*(c.name for c in circuit.cells), *(f.title for f in circuit.fences)]
     near = near_name(part, [name for name in known if name])
     cure = near or "the name of an op, the title of a block, or an id"
-    return UnknownNameError(f"there is no part {shown(part)} to note", cure=cure)
+    return UnknownNameError(f"there is no part {short_repr(part)} to note", cure=cure)
 
 
 def _colour(role: str) -> str:
     return role if role in ROLES and role not in PALE else "note"
 
 
-def _op(drawing: Drawing, glyph: DrawnGlyph) -> Part:
+def _op(drawing: Drawing, glyph: DrawnGlyph) -> CalloutTarget:
     """Returns an op in the colour of the block that it fills, or highlighted in yellow."""
     box = Box.around(glyph.ink or (glyph.hit,))
     alike = [fence.box for fence in drawing.fences if fence.role == glyph.role]
     if any(fence.meets(box) for fence in alike):
-        return Part(glyph.node, box, _colour(glyph.role))
+        return CalloutTarget(glyph.node, box, _colour(glyph.role))
     if glyph.node.startswith("f") or glyph.role == "note":  # a box of its own
-        return Part(glyph.node, box)
+        return CalloutTarget(glyph.node, box)
     field = Outline(rectangle(box.grown(style.LIT)), "note")
-    return Part(glyph.node, box.grown(style.LIT), lit=(field,))  # the glyph has its words
+    return CalloutTarget(glyph.node, box.grown(style.LIT), lit=(field,))  # the glyph has its words
 
 
 # Arrays and axes ---------------------------------------------------------------------------------
 
 
-def _arrays(drawing: Drawing, ids: Sequence[str]) -> Part | None:
+def _arrays(drawing: Drawing, ids: Sequence[str]) -> CalloutTarget | None:
     """Returns the names of arrays, with one band behind them if they stand under each other."""
     boxes = {id: box for id in ids if (box := _names(drawing, id))}
     if not boxes:
@@ -124,7 +124,7 @@ def _arrays(drawing: Drawing, ids: Sequence[str]) -> Part | None:
     aligned = around.width < 1.5 * max(box.width for box in boxes.values())
     lit = [box.grown(style.LIT) for box in ([around] if aligned else boxes.values())]
     band = tuple(Outline(rectangle(box), "data") for box in lit)
-    return Part(last, boxes[last].grown(style.LIT), "data", lit=band)
+    return CalloutTarget(last, boxes[last].grown(style.LIT), "data", lit=band)
 
 
 def _names(drawing: Drawing, array: str) -> Box | None:
@@ -135,7 +135,7 @@ def _names(drawing: Drawing, array: str) -> Box | None:
     return Box.around(near) if near else None
 
 
-def _path(drawing: Drawing, circuit: Circuit, axis: str) -> Part | None:
+def _path(drawing: Drawing, circuit: Circuit, axis: str) -> CalloutTarget | None:
     """Returns the path of an axis from its first op on, highlighted; its last dot is pointed at.
 
     Returns None where a collapsed block hides the dots.
@@ -156,7 +156,7 @@ def _path(drawing: Drawing, circuit: Circuit, axis: str) -> Part | None:
     lit = [Outline(ribbon(path, half), "note") for path in _chained(wires)]
     halos = [Dot(dot, style.DOT + style.LIT, "note") for dot in dots]
     owner = next((g.node for g in drawing.glyphs for i in g.items if _is_dot(i, end)), "")
-    return Part(
+    return CalloutTarget(
         owner or wires[-1].array,
         Box.at(end, style.DOT + style.LIT),
         lit=(*lit, *halos),
@@ -222,7 +222,7 @@ def _named(circuit: Circuit, part: str) -> Iterator[str]:
         label = cell.op.label  # such as "Function G"
         if part in (cell.name, cell.path, label, label.partition(" ")[2]):
             yield cell.id
-    yield from (id for id, name in called(circuit).items() if name == part)
+    yield from (id for id, name in array_names(circuit).items() if name == part)
 
 
 # --- Callouts: notes in the colour of the part that they point at, placed where there is room
@@ -234,7 +234,7 @@ SIGN = 12.0  # around the corner of a block, where the page has a sign to collap
 TRIED = 80  # places that are tried along both sides of a large drawing
 
 
-def noted(
+def with_callouts(
     drawing: Drawing, circuit: Circuit, notes: Mapping[str, str], width: float | None = None
 ) -> Drawing:
     """Returns the drawing with a callout for each part.
@@ -250,15 +250,16 @@ def noted(
     >>> from ncd import elaborate
     >>> from ncd.ops import Linear
     >>> term = Linear("n:2 -> k:3", "Q")
-    >>> [extra.words for extra in noted(draw(term), elaborate(term), {"Q": "It learns."}).extras]
+    >>> found = with_callouts(draw(term), elaborate(term), {"Q": "It learns."})
+    >>> [extra.words for extra in found.extras]
     ['', 'It learns.']
 
     Raises UnknownNameError for a part that the drawing has not.
     """
     for part, text in notes.items():
-        if part and (found := find(drawing, circuit, part)):
+        if part and (found := find_target(drawing, circuit, part)):
             if found.lit:
-                lit = Extra("path", found.lit, found.words, found.id, behind=True)
+                lit = Annotation("path", found.lit, found.words, found.id, behind=True)
                 drawing = replace(drawing, extras=(*drawing.extras, lit))
             drawing = _with(drawing, _callout(drawing, found, text, width or inf))
     for part, text in notes.items():
@@ -267,12 +268,12 @@ def noted(
     return drawing
 
 
-def _with(drawing: Drawing, note: Extra) -> Drawing:
+def _with(drawing: Drawing, note: Annotation) -> Drawing:
     box = Box.around([drawing.box, note.box.grown(style.MARGIN)])
     return replace(drawing, box=box, extras=(*drawing.extras, note))
 
 
-def _legend(drawing: Drawing, text: str) -> Extra:
+def _legend(drawing: Drawing, text: str) -> Annotation:
     """Returns a text above the diagram, at its left."""
     least, most = style.LEGEND_WIDE
     width = min(max(drawing.box.width - 2 * style.MARGIN, least), most)
@@ -280,7 +281,9 @@ def _legend(drawing: Drawing, text: str) -> Extra:
     wide, tall = _size(lines)
     x0, y1 = drawing.box.x0 + style.MARGIN, drawing.box.y0
     box = Box(x0, y1 - tall, x0 + wide, y1)
-    return Extra("note", (Outline(rectangle(box), "note"), *_texts(lines, box)), plain_text(text))
+    return Annotation(
+        "note", (Outline(rectangle(box), "note"), *_texts(lines, box)), plain_text(text)
+    )
 
 
 def _size(lines: tuple[Label, ...]) -> tuple[float, float]:
@@ -298,8 +301,10 @@ def _texts(lines: tuple[Label, ...], box: Box) -> tuple[Text, ...]:
 # Placing -----------------------------------------------------------------------------------------
 
 
-def _callout(drawing: Drawing, found: Part, text: str, width: float) -> Extra:
-    around = _Around(drawing, found.id, found.box, found.fence, max(width, drawing.box.width))
+def _callout(drawing: Drawing, found: CalloutTarget, text: str, width: float) -> Annotation:
+    around = _CalloutPlacer(
+        drawing, found.id, found.box, found.fence, max(width, drawing.box.width)
+    )
     lowest, box = inf, found.box
     lines: tuple[Label, ...] = ()
     for wrapped in _shapes(text):
@@ -308,7 +313,7 @@ def _callout(drawing: Drawing, found: Part, text: str, width: float) -> Extra:
             lowest, box, lines = cost, place, wrapped
     outline = Outline(_pointing(box, around.tip(box)), found.role)
     under = around.crossed(box) > 0  # a pointer lies below the wires that it crosses
-    return Extra("note", (outline, *_texts(lines, box)), plain_text(text), found.id, under)
+    return Annotation("note", (outline, *_texts(lines, box)), plain_text(text), found.id, under)
 
 
 def _shapes(text: str) -> Iterator[tuple[Label, ...]]:
@@ -319,7 +324,7 @@ def _shapes(text: str) -> Iterator[tuple[Label, ...]]:
 
 
 @dataclass
-class _Around:
+class _CalloutPlacer:
     """The surroundings of a part that a callout points at."""
 
     drawing: Drawing

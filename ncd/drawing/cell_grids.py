@@ -19,13 +19,13 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Curve,
+    DrawingData,
     DrawnWire,
-    Extra,
     Outline,
     Path,
-    Picture,
     Point,
     Text,
     polygon,
@@ -40,7 +40,7 @@ from ncd.language.axes import Axis
 Slice = tuple[int | None, ...]  # a position along each axis, or all of them
 
 
-def touched(circuit: Circuit) -> Mapping[str, Slice]:
+def dependency_slices(circuit: Circuit) -> Mapping[str, Slice]:
     """Returns a slice of each output, at one position of the broadcast axes, and what it needs.
 
     If ops take a position themselves, the slice is the whole output.
@@ -48,7 +48,7 @@ def touched(circuit: Circuit) -> Mapping[str, Slice]:
     >>> from ncd import elaborate
     >>> from ncd import Id
     >>> from ncd import Function
-    >>> dict(touched(elaborate(Id("4 3") >> Function("G", "3 -> 2"))))
+    >>> dict(dependency_slices(elaborate(Id("4 3") >> Function("G", "3 -> 2"))))
     {'v1': (2, None), 'v0': (2, None)}
     """
     if circuit.loops:
@@ -72,13 +72,13 @@ def _all(circuit: Circuit) -> tuple[Value, ...]:
     return (*circuit.inputs, *circuit.outputs)
 
 
-def lifted(circuit: Circuit) -> Mapping[str, str]:
+def broadcast_axis_colours(circuit: Circuit) -> Mapping[str, str]:
     """Returns the axes over which everything is broadcast: "lift", or "inner" if only some inputs.
 
     >>> from ncd import elaborate
     >>> from ncd import Id
     >>> from ncd import Function
-    >>> lifted(elaborate(Id("4 3, 5") >> Function("H", "3, 5 -> 2")))
+    >>> broadcast_axis_colours(elaborate(Id("4 3, 5") >> Function("H", "3, 5 -> 2")))
     {'4': 'inner'}
     """
     if circuit.loops or not circuit.cells:
@@ -150,7 +150,7 @@ DROPS = (1, 2, 3, 4)  # how far below the diagram it runs, beside the usual way
 REACHES = (0.2, 0.14, 0.09, 0.05, 0.0, -0.02, -0.04)
 
 
-def sweep(drawing: Picture, a: Point, b: Point, bottom: float) -> tuple[Path, Path]:
+def sweep(drawing: DrawingData, a: Point, b: Point, bottom: float) -> tuple[Path, Path]:
     """Returns the outlines of its shaft and head: one smooth curve that runs below ``bottom``.
 
     It is as flat as it can be without running over a wire, a mark or a name.
@@ -176,7 +176,7 @@ def _boxes(curve: Curve) -> Iterator[Box]:
         yield Box.of([curve.at(n / 48), curve.at((n + 1) / 48)]).grown(style.TOUCH_ROOM)
 
 
-def _solid(drawing: Picture) -> list[Box]:
+def _solid(drawing: DrawingData) -> list[Box]:
     wires = [Box.of([c.a, c.d]).grown(1.0) for wire in drawing.wires for c in wire.path]
     inks = [box for glyph in drawing.glyphs for box in glyph.ink]
     return [*wires, *inks, *(text.box for text in drawing.labels)]
@@ -204,22 +204,22 @@ def _head(neck: Point, tip: Point) -> Iterator[Point]:
 Side = Literal["left", "right"]
 
 
-def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
+def with_cell_grids(drawing: Drawing, circuit: Circuit) -> Drawing:
     """Returns the drawing with the grids of its arrays beside it, where their sizes are known.
 
     >>> from ncd import draw
     >>> from ncd import elaborate
     >>> from ncd import Id
     >>> term = Id("y:2 m:3")
-    >>> [extra.kind for extra in celled(draw(term), elaborate(term)).extras]
+    >>> [extra.kind for extra in with_cell_grids(draw(term), elaborate(term)).extras]
     ['cells', 'cells', 'cells']
     """
     values = (*circuit.inputs, *circuit.outputs)
     if not drawing.wires or not all(_is_small(value) for value in values):
         return drawing
-    needs = touched(circuit)
+    needs = dependency_slices(circuit)
     shown = any(at is not None for id in needs for at in needs[id])
-    paints = lifted(circuit)
+    paints = broadcast_axis_colours(circuit)
     before = _stacked(drawing, circuit.inputs, "left", needs if shown else {}, paints)
     after = _stacked(drawing, circuit.outputs, "right", needs if shown else {}, paints)
     extras = [grid.extra() for grid in (*before, *after)]
@@ -231,12 +231,14 @@ def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
     return replace(drawing, box=box, extras=(*_lifts(drawing, paints), *drawing.extras, *extras))
 
 
-def lifting(drawing: Drawing, circuit: Circuit) -> Drawing:
+def with_broadcast_bands(drawing: Drawing, circuit: Circuit) -> Drawing:
     """Returns the drawing with a band behind each wire over which everything is broadcast."""
-    return replace(drawing, extras=(*_lifts(drawing, lifted(circuit)), *drawing.extras))
+    return replace(
+        drawing, extras=(*_lifts(drawing, broadcast_axis_colours(circuit)), *drawing.extras)
+    )
 
 
-def _lifts(drawing: Drawing, paints: Mapping[str, str]) -> Iterator[Extra]:
+def _lifts(drawing: Drawing, paints: Mapping[str, str]) -> Iterator[Annotation]:
     """Yields a band in its colour behind each wire over which everything is broadcast."""
     over, under, short = style.LIFT
     for wire in drawing.wires:
@@ -244,7 +246,9 @@ def _lifts(drawing: Drawing, paints: Mapping[str, str]) -> Iterator[Extra]:
             (x0, y), (x1, _) = wire.path[0].a, wire.path[-1].d
             box = Box(x0 + short, y - over, x1 - short, y + under)
             band = Outline(rectangle(box), paints[wire.axis])
-            yield Extra("path", (band,), f"broadcast over {wire.axis}", wire.array, behind=True)
+            yield Annotation(
+                "path", (band,), f"broadcast over {wire.axis}", wire.array, behind=True
+            )
 
 
 def _is_small(value: Value) -> bool:
@@ -338,12 +342,12 @@ class _Grid:
     def label(self, axis: Axis) -> Label:
         return axis_label(axis, "names")
 
-    def extra(self) -> Extra:
+    def extra(self) -> Annotation:
         names = " ".join(axis.name for axis in self.axes)
         for n in reversed(range(len(self.slabs))):
             self.slab(style.SLAB[0] * n, -style.SLAB[0] * n, front=n == 0)
         self.rulers()
-        return Extra("cells", tuple(self.items), f"cells of the array ({names})", self.id)
+        return Annotation("cells", tuple(self.items), f"cells of the array ({names})", self.id)
 
     def slab(self, dx: float, dy: float, front: bool) -> None:
         x, y, side = self.x + dx, self.y + dy, style.CELL
@@ -434,7 +438,7 @@ def _range(slots: list[int | None], at: int | None) -> tuple[int, int]:
 # The arrow ----------------------------------------------------------------------------------------
 
 
-def _arrow(drawing: Drawing, start: _Grid, end: _Grid, bottom: float, letter: str) -> Extra:
+def _arrow(drawing: Drawing, start: _Grid, end: _Grid, bottom: float, letter: str) -> Annotation:
     """Returns an arrow below the diagram, from the needed cells to those computed from them."""
     a = Point(start.x + start.wide + style.RULER, start.slice.y1)
     b = Point(end.x - style.RULER_TICK, end.slice.y1)
@@ -443,4 +447,4 @@ def _arrow(drawing: Drawing, start: _Grid, end: _Grid, bottom: float, letter: st
         label = math(letter, style.MAP)
         x, y = (a.x + b.x) / 2 - label.width / 2, bottom + style.TOUCH_DROP + label.ascent
         items.append(Text(label, Point(x, y + style.RULER_TEXT), paint="touch"))
-    return Extra("cells", tuple(items), "what the blue cells of the output depend on")
+    return Annotation("cells", tuple(items), "what the blue cells of the output depend on")

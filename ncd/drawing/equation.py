@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ncd.circuit.circuit import Circuit, State
+from ncd.circuit.circuit import Boundary, Circuit
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math, roman, wrap
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
-    Extra,
     Outline,
     Point,
     Text,
+    merged_scene,
     moved,
     polygon,
-    together,
 )
 from ncd.language.blocks import Equation
 from ncd.language.terms import Term
@@ -41,14 +41,14 @@ def sides(circuit: Circuit) -> tuple[Circuit, ...]:
     for i, side in enumerate(circuit.term.sides):
         own = elaborate(side)
         ends = cells + len(own.cells), fences + len(own.fences)
-        part = _Part(circuit, range(cells, ends[0]), range(fences, ends[1]))
+        part = _EquationSide(circuit, range(cells, ends[0]), range(fences, ends[1]))
         found.append(part.circuit(side, i, len(own.steps)))
         cells, fences = ends
     return tuple(found)
 
 
 @dataclass(frozen=True)
-class _Part:
+class _EquationSide:
     """The indexes of the cells and fences of one side in the circuit of an equation."""
 
     whole: Circuit
@@ -73,11 +73,11 @@ class _Part:
         return int(id[1:]) in (self.cells if id[0] == "n" else self.fences)
 
 
-def _only(state: State, known: set[str]) -> State:
+def _only(state: Boundary, known: set[str]) -> Boundary:
     return tuple(value for value in state if value.id in known)
 
 
-def equated(
+def draw_equation(
     drawings: Sequence[Drawing], sign: str, width: float | None, paint: str = "ink"
 ) -> Drawing:
     """Returns the sides of an equation as one drawing, on one line if they fit, else on several.
@@ -94,7 +94,7 @@ def equated(
         placed += line
         top = max(part.box.y1 for part in line) + style.LINE_GAP
     return replace(
-        together(placed),
+        merged_scene(placed),
         title=f" {sign} ".join(dict.fromkeys(d.title for d in drawings)),
         description=f" {sign} ".join(d.description for d in drawings),
     )
@@ -166,7 +166,7 @@ def _sign(like: Drawing, sign: str) -> Drawing:
         items.append(Text(line, Point(middle - line.width / 2, y)))
     box = Box.around(item.box for item in items)
     box = Box(0.0, box.y0, 2 * middle, box.y1)
-    return _alone(like, Extra("sign", tuple(items), words or said or label.words), box)
+    return _alone(like, Annotation("sign", tuple(items), words or said or label.words), box)
 
 
 def _arrow(like: Drawing, sign: str, paint: str) -> Drawing:
@@ -180,10 +180,10 @@ def _arrow(like: Drawing, sign: str, paint: str) -> Drawing:
     shape = Outline(polygon([Point(*point) for point in points]), paint)
     text = Text(label, Point(style.SAID / 2, (label.ascent - label.descent) / 2), paint="light")
     box = Box(0.0, -head, neck + head, head)
-    return _alone(like, Extra("sign", (shape, text), said), box)
+    return _alone(like, Annotation("sign", (shape, text), said), box)
 
 
-def _alone(like: Drawing, extra: Extra, box: Box) -> Drawing:
+def _alone(like: Drawing, extra: Annotation, box: Box) -> Drawing:
     """Returns a sign as a drawing of the same theme as another."""
     return replace(
         like, box=box, fences=(), dashes=(), wires=(), glyphs=(), labels=(), extras=(extra,)

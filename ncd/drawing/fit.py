@@ -21,15 +21,15 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.tikz import UNIT
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import sans
-from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem
-from ncd.drawing.elements.primitives import Picture
+from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region
+from ncd.drawing.elements.primitives import DrawingData
 from ncd.drawing.elements.routing import bend_width
 from ncd.drawing.marks.marks import headroom, mark_width, names_its_array, takes_cap
 from ncd.drawing.placement.axis_labels import axis_label
-from ncd.drawing.plan.abbreviation import shown as collapse_shown
+from ncd.drawing.plan.abbreviation import collapsed as collapse_shown
 from ncd.drawing.plan.build_plan import plan
 from ncd.drawing.plan.collapse import CollapsibleBlock, blocks
-from ncd.errors import SizeError, shown
+from ncd.errors import SizeError, short_repr
 from ncd.language.arguments import Labels
 from ncd.language.axes import Axis
 from ncd.language.op import Glyph
@@ -63,7 +63,9 @@ def drawing_units(width: str) -> float:
     if not size:
         units = ", ".join(UNITS)
         raise SizeError(
-            f"{shown(width)} is no width in TeX units ({units})", cure='width="12cm"', where="draw"
+            f"{short_repr(width)} is no width in TeX units ({units})",
+            cure='width="12cm"',
+            where="draw",
         )
     return size / UNIT
 
@@ -268,7 +270,7 @@ def _draws_nothing(unit: PlanItem) -> bool:
     return unit.cell is None or _renames(unit)
 
 
-def torn(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) -> set[str]:
+def broken_fences(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) -> set[str]:
     """Returns the fences that contain a break though they are hardly longer than a row."""
     inner = at[1:-1]
     return {
@@ -302,7 +304,7 @@ def _row(plan: Plan, a: int, b: int) -> Plan:
     return replace(plan, states=plan.states[a : b + 1], steps=plan.steps[a:b], frames=tuple(frames))
 
 
-def _clipped(frame: Frame, a: int, b: int) -> Frame:
+def _clipped(frame: Region, a: int, b: int) -> Region:
     first, last = max(frame.first, a), min(frame.last, b)
     holds = frame.holds[first - frame.first : last - frame.first + 1]
     over = (frame.first < a, b < frame.last)
@@ -313,7 +315,7 @@ def _clipped(frame: Frame, a: int, b: int) -> Frame:
 
 
 @dataclass(frozen=True)
-class Room:
+class PageLimits:
     """A picture ``width`` pixels wide; estimates may fill these shares of its width and height."""
 
     width: float
@@ -328,14 +330,14 @@ class Room:
         """Returns the largest height, in drawing units, of a picture of a given width."""
         return self.down * style.TALLEST * max(1.0, wide / self.width)
 
-    def filled(self, drawing: Picture) -> tuple[float, float]:
+    def filled(self, drawing: DrawingData) -> tuple[float, float]:
         """Returns the shares of the width and the height that a drawing takes."""
         sizes = [span.size for text in drawing.texts for span in text.label.spans]
         least = min(sizes, default=style.NAME)  # scripts are smaller than their names
         wide, high = drawing.box.width, drawing.box.height
         return wide / self.widest(least), high / self.high(wide)
 
-    def tighter(self, along: float, down: float) -> Room:
+    def tighter(self, along: float, down: float) -> PageLimits:
         """Returns the room for the next try, after one that filled these shares.
 
         Rows that an earlier try made too short are longer again, as fewer are less high.
@@ -351,7 +353,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Sized:
+class FittedPlan:
     """A plan with its estimate and its row breaks."""
 
     plan: Plan
@@ -359,7 +361,7 @@ class Sized:
     widest: float
     at: Sequence[int]
 
-    def fits(self, room: Room) -> bool:
+    def fits(self, room: PageLimits) -> bool:
         """Returns whether the rows are short enough and together not too high."""
         rows = list(pairwise(self.at))
         wide = max(self.sizes.wide(a, b) for a, b in rows)
@@ -369,7 +371,7 @@ class Sized:
     @property
     def torn(self) -> set[str]:
         """Returns the blocks that are broken though they nearly fit in one row."""
-        return torn(self.plan, self.sizes, self.at, self.widest)
+        return broken_fences(self.plan, self.sizes, self.at, self.widest)
 
 
 def _least(planned: Plan) -> float:
@@ -390,25 +392,25 @@ class Plans:
     labels: Labels
     made: dict[frozenset[str], tuple[Plan, Estimate]] = field(default_factory=dict)
 
-    def sized(self, shut: frozenset[str], room: Room) -> Sized:
+    def sized(self, shut: frozenset[str], room: PageLimits) -> FittedPlan:
         """Returns the plan with these blocks collapsed, broken into rows for a room."""
         if shut not in self.made:
             planned = plan(collapse_shown(self.circuit, shut))
             self.made[shut] = planned, estimate(planned, self.labels)
         planned, sizes = self.made[shut]
         widest = room.widest(_least(planned))
-        return Sized(planned, sizes, widest, breaks(planned, sizes, widest))
+        return FittedPlan(planned, sizes, widest, breaks(planned, sizes, widest))
 
 
 @dataclass
-class Opener:
+class BlockExpander:
     """Expands the blocks of one circuit within a room."""
 
     plans: Plans
-    room: Room
-    tried: dict[frozenset[str], Sized] = field(default_factory=dict)
+    room: PageLimits
+    tried: dict[frozenset[str], FittedPlan] = field(default_factory=dict)
 
-    def best(self) -> Sized:
+    def best(self) -> FittedPlan:
         """Returns the plan with as many blocks expanded as fit, except those collapsed by role."""
         circuit = self.plans.circuit
         levels = _levels(blocks(circuit))
@@ -455,7 +457,7 @@ class Opener:
         sized = self.sized(shut)
         return sized.fits(self.room) and sized.torn <= may
 
-    def sized(self, shut: frozenset[str]) -> Sized:
+    def sized(self, shut: frozenset[str]) -> FittedPlan:
         if shut not in self.tried:
             self.tried[shut] = self.plans.sized(shut, self.room)
         return self.tried[shut]

@@ -15,49 +15,49 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State, Value, called
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value, array_names
 from ncd.drawing.alt_text import describe
-from ncd.drawing.backends.svg import Pattern, Place, Spot, Way, with_words
-from ncd.drawing.elements.primitives import DrawnGlyph, DrawnWire, Picture
+from ncd.drawing.backends.svg import Place, Spot, SvgTemplate, Way, with_words
+from ncd.drawing.elements.primitives import DrawingData, DrawnGlyph, DrawnWire
 from ncd.drawing.equation import sides
 from ncd.drawing.placement.layout import wire_words
-from ncd.drawing.plan.abbreviation import shown
-from ncd.drawing.plan.repeated_layers import stacked
+from ncd.drawing.plan.abbreviation import collapsed
+from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.language.axes import Array
-from ncd.language.cached_property import Key
+from ncd.language.cached_property import HashedKey
 from ncd.language.fields import field_names
 from ncd.language.op import Op
 from ncd.language.terms import Term
 
 Plain = str | int | float
 PARTS = 6_000  # wires and ops of the drawings that are kept, at 5 kB each
-WAYS: tuple[Way, ...] = (  # the possible visible parts of a circuit
+VISIBLE_PARTS: tuple[Way, ...] = (  # the possible visible parts of a circuit
     lambda circuit, shut: circuit,
-    lambda circuit, shut: shown(circuit, shut),
-    lambda circuit, shut: shown(stacked(circuit), shut),
+    lambda circuit, shut: collapsed(circuit, shut),
+    lambda circuit, shut: collapsed(fold_repetitions(circuit), shut),
 )
 
-P = TypeVar("P", bound=Picture)
+P = TypeVar("P", bound=DrawingData)
 
 
-class _First:
+class _UncachedDrawing:
     """The first drawing of a structure, before it is requested again."""
 
-    def __init__(self, drawing: Picture, circuit: Circuit, walk: _Walk) -> None:
+    def __init__(self, drawing: DrawingData, circuit: Circuit, walk: _StructureKey) -> None:
         self.known = drawing, circuit, walk
         self.parts = len(drawing.wires) + len(drawing.glyphs) + 1
 
-    def pattern(self) -> Pattern | None:
+    def pattern(self) -> SvgTemplate | None:
         return _pattern(*self.known)
 
 
-_CACHE: LRUCache[Hashable, _First | Pattern | None] = LRUCache(
+_CACHE: LRUCache[Hashable, _UncachedDrawing | SvgTemplate | None] = LRUCache(
     PARTS, lambda kept: kept.parts if kept else 1
 )
 _LOCK = Lock()
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Empties the cache."""
     with _LOCK:
         _CACHE.clear()
@@ -69,26 +69,26 @@ def cached(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], 
     ``options`` are all other things that the drawing depends on; ``sized`` says whether sizes are
     visible in it.
     """
-    walk = _Walk(circuit, sized)
-    key = Key(options, *walk.key)
+    walk = _StructureKey(circuit, sized)
+    key = HashedKey(options, *walk.key)
     new, found = False, None
     with _LOCK:
         try:
             found = _CACHE[key]  # compares long keys fewer times than asking for it first
         except KeyError:
             new = True
-    if isinstance(found, _First):
+    if isinstance(found, _UncachedDrawing):
         found = found.pattern()
         _keep(key, found)
     if found is not None:
         return _with_new_words(found, circuit, walk)
     drawing = draw()
     if new:
-        _keep(key, _First(drawing, circuit, walk))
+        _keep(key, _UncachedDrawing(drawing, circuit, walk))
     return drawing
 
 
-def _keep(key: Hashable, what: _First | Pattern | None) -> None:
+def _keep(key: Hashable, what: _UncachedDrawing | SvgTemplate | None) -> None:
     if what is None or what.parts <= PARTS:
         with _LOCK:
             _CACHE[key] = what
@@ -97,7 +97,7 @@ def _keep(key: Hashable, what: _First | Pattern | None) -> None:
 # --- what a layout reads --------------------------------------------------------------------------
 
 
-class _Walk:
+class _StructureKey:
     """Everything visible of a circuit, in order: its cache key, its arrays and its cells."""
 
     def __init__(self, circuit: Circuit, sized: bool) -> None:
@@ -124,7 +124,7 @@ class _Walk:
         for fence in circuit.own_fences:
             self.fence(fence)
 
-    def state(self, state: State) -> None:
+    def state(self, state: Boundary) -> None:
         self.values += state
         self.key.append(tuple([(value.id, self.array(value.array)) for value in state]))
 
@@ -144,7 +144,7 @@ class _Walk:
         self.key += (cell.id, cell.path, cell.fences, cell.glyph)
         self.key += (self.ids(cell.inputs), self.ids(cell.outputs))
 
-    def ids(self, state: State) -> Hashable:
+    def ids(self, state: Boundary) -> Hashable:
         return tuple([(value.id, value.array.names) for value in state])
 
     def loop(self, loop: Loop) -> None:
@@ -181,14 +181,14 @@ class _Walk:
 # --- words ----------------------------------------------------------------------------------------
 
 
-def _pattern(drawing: Picture, circuit: Circuit, walk: _Walk) -> Pattern | None:
+def _pattern(drawing: DrawingData, circuit: Circuit, walk: _StructureKey) -> SvgTemplate | None:
     """Returns where the words of a drawing come from, or None if not from its circuit."""
     shut = frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
     words = (drawing.title, drawing.description)
-    way = next((way for way in WAYS if _described(circuit, shut, way) == words), None)
+    way = next((way for way in VISIBLE_PARTS if _described(circuit, shut, way) == words), None)
     if way is None:
         return None
-    wires = tuple(_spots(drawing.wires, walk, [*map(called, _parts(circuit, shut, way))]))
+    wires = tuple(_spots(drawing.wires, walk, [*map(array_names, _parts(circuit, shut, way))]))
     nodes = {cell.id: n for n, cell in enumerate(walk.cells)}
     ops = tuple(nodes.get(glyph.node) for glyph in drawing.glyphs)  # None for a collapsed block
     said = (walk.cells[n].words for n in ops if n is not None)
@@ -196,11 +196,11 @@ def _pattern(drawing: Picture, circuit: Circuit, walk: _Walk) -> Pattern | None:
     known = tuple(spot for spot in wires if spot is not None)
     if len(known) < len(wires) or any(map(ne, said, own)):
         return None
-    return Pattern(drawing, shut, way, known, ops)
+    return SvgTemplate(drawing, shut, way, known, ops)
 
 
 def _spots(
-    wires: Iterable[DrawnWire], walk: _Walk, names: Iterable[Mapping[str, str]]
+    wires: Iterable[DrawnWire], walk: _StructureKey, names: Iterable[Mapping[str, str]]
 ) -> Iterator[Spot | None]:
     """Returns where the words of each wire come from."""
     places: dict[tuple[str, str], list[Place]] = defaultdict(list)
@@ -213,7 +213,7 @@ def _spots(
         yield next((spot for spot in tried if _said(walk, spot) == wire.words), None)
 
 
-def _said(walk: _Walk, spot: Spot) -> str:
+def _said(walk: _StructureKey, spot: Spot) -> str:
     (n, axis), name = spot
     array = walk.values[n].array
     return wire_words(array, array[axis], name)
@@ -231,7 +231,7 @@ def _parts(circuit: Circuit, shut: frozenset[str], way: Way) -> Iterator[Circuit
     return (way(part, shut) for part in sides(circuit))
 
 
-def _with_new_words(pattern: Pattern, circuit: Circuit, walk: _Walk) -> Any:
+def _with_new_words(pattern: SvgTemplate, circuit: Circuit, walk: _StructureKey) -> Any:
     """Returns the cached drawing with the words of this circuit."""
 
     def wire(before: DrawnWire, spot: Spot) -> DrawnWire:

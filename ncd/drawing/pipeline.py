@@ -9,26 +9,35 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, called, casts
+from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, array_names, cast_formats
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.alt_text import describe
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.callouts import noted
-from ncd.drawing.cell_grids import celled, lifting
+from ncd.drawing.callouts import with_callouts
+from ncd.drawing.cell_grids import with_broadcast_bands, with_cell_grids
 from ncd.drawing.elements import style
 from ncd.drawing.elements.plan_columns import Plan
-from ncd.drawing.elements.primitives import changed
-from ncd.drawing.equation import equated, sides
-from ncd.drawing.fit import Opener, Plans, Room, Sized, drawing_units, fitted, rows_of, wanted
+from ncd.drawing.elements.primitives import fast_replace
+from ncd.drawing.equation import draw_equation, sides
+from ncd.drawing.fit import (
+    BlockExpander,
+    FittedPlan,
+    PageLimits,
+    Plans,
+    drawing_units,
+    fitted,
+    rows_of,
+    wanted,
+)
 from ncd.drawing.layout_cache import cached
-from ncd.drawing.placement.layout import joined, lay
-from ncd.drawing.plan.abbreviation import shown
+from ncd.drawing.placement.layout import lay, stitch_rows
+from ncd.drawing.plan.abbreviation import collapsed
 from ncd.drawing.plan.build_plan import first_bodies, plan
 from ncd.drawing.plan.collapse import Box
-from ncd.drawing.plan.memory_notes import Note, original
-from ncd.drawing.plan.repeated_layers import stacked
+from ncd.drawing.plan.memory_notes import MemoryNote, original
+from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.errors import SizeError, UnknownNameError
-from ncd.errors import shown as quoted
+from ncd.errors import short_repr as quoted
 from ncd.language.arguments import (
     Labels,
     check_choice,
@@ -48,7 +57,7 @@ from ncd.language.terms import Term
 
 Folded = Literal["auto"] | Collection[str]
 Shut = Literal["auto"] | frozenset[str]
-Hiding = Box | Note  # ops that replace others
+Hiding = Box | MemoryNote  # ops that replace others
 TRIES = 5  # layouts at most, as sizes are first only estimated
 SLACK = 1.1  # the share of its room that a drawing may take once two tries have taken more
 SMALL = 12  # ops that mostly fit without collapsing
@@ -136,11 +145,11 @@ def draw(
     circuit = elaborate(term)
     shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())
-    to = tuple(casts(circuit, formats or Formats()).items())
+    to = tuple(cast_formats(circuit, formats or Formats()).items())
     options = Options(labels, shut, width, more, bands, cells, dark, mark, to)
     sized = labels != "names" or cells
     drawing = cached(circuit, options, sized, lambda: _whole(circuit, options))
-    return changed(drawing, title=title) if title else drawing
+    return fast_replace(drawing, title=title) if title else drawing
 
 
 def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
@@ -154,7 +163,7 @@ def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
     >>> len(circuit.cells), len(drawn_cells(circuit))
     (3, 1)
     """
-    return tuple(cell for part in sides(circuit) for cell in first_bodies(stacked(part)))
+    return tuple(cell for part in sides(circuit) for cell in first_bodies(fold_repetitions(part)))
 
 
 def drawn_wires(circuit: Circuit) -> int:
@@ -165,7 +174,7 @@ def drawn_wires(circuit: Circuit) -> int:
     >>> drawn_wires(elaborate(Id("y:2 m:3") >> Softmax("m")))
     4
     """
-    return sum(_wires(stacked(part)) for part in sides(circuit))
+    return sum(_wires(fold_repetitions(part)) for part in sides(circuit))
 
 
 def _wires(circuit: Circuit) -> int:
@@ -176,27 +185,32 @@ def _wires(circuit: Circuit) -> int:
 
 def _whole(circuit: Circuit, options: Options) -> Drawing:
     parts = sides(circuit)
-    drawings = [drawn(part, options) for part in parts]
+    drawings = [draw_circuit(part, options) for part in parts]
     if options.cells:
-        drawings = [celled(drawing, part) for drawing, part in zip(drawings, parts, strict=True)]
+        drawings = [
+            with_cell_grids(drawing, part) for drawing, part in zip(drawings, parts, strict=True)
+        ]
     elif options.bands:
-        drawings = [lifting(drawing, part) for drawing, part in zip(drawings, parts, strict=True)]
+        drawings = [
+            with_broadcast_bands(drawing, part)
+            for drawing, part in zip(drawings, parts, strict=True)
+        ]
     whole = drawings[0]
     if isinstance(circuit.term, Equation):
-        whole = equated(drawings, circuit.term.sign, options.width)
-    room = Room(options.width).widest(style.CALLOUT) if options.width else None
-    return noted(whole, circuit, dict(options.notes), room) if options.notes else whole
+        whole = draw_equation(drawings, circuit.term.sign, options.width)
+    room = PageLimits(options.width).widest(style.CALLOUT) if options.width else None
+    return with_callouts(whole, circuit, dict(options.notes), room) if options.notes else whole
 
 
-def drawn(circuit: Circuit, options: Options) -> Drawing:
+def draw_circuit(circuit: Circuit, options: Options) -> Drawing:
     """Draws a circuit, collapsed and broken into rows."""
     width, auto = options.width, options.folded == "auto"
     if width is None:
         shut = frozenset() if options.folded == "auto" else wanted(circuit, options.folded)
-        return _laid([plan(shown(circuit, shut))], options)
-    circuit, room = stacked(circuit), Room(width)
+        return _lay_out([plan(collapsed(circuit, shut))], options)
+    circuit, room = fold_repetitions(circuit), PageLimits(width)
     if auto and len(circuit.cells) <= SMALL:  # laying it out is faster than estimating it
-        drawing = _laid([plan(shown(circuit, ()))], options)
+        drawing = _lay_out([plan(collapsed(circuit, ()))], options)
         if max(room.filled(drawing)) <= 1:
             return drawing
     plans = Plans(circuit, options.labels)
@@ -206,9 +220,9 @@ def drawn(circuit: Circuit, options: Options) -> Drawing:
         planned = _planned(plans, options, room)
         key = id(planned.plan), *planned.at
         if key not in laid:
-            laid[key] = _laid(rows_of(planned.plan, planned.at), options)
+            laid[key] = _lay_out(rows_of(planned.plan, planned.at), options)
         drawing = laid[key]
-        along, down = Room(width).filled(drawing)
+        along, down = PageLimits(width).filled(drawing)
         if max(along, down if auto else 0.0) <= (SLACK if n > 1 else 1.0):
             near = [old for (wide, high), old in tried if max(wide, high) <= SLACK]
             return near[0] if near and len(drawing.glyphs) <= style.BARE else drawing
@@ -217,23 +231,23 @@ def drawn(circuit: Circuit, options: Options) -> Drawing:
     return min(tried, key=itemgetter(0))[1]
 
 
-def _planned(plans: Plans, options: Options, room: Room) -> Sized:
+def _planned(plans: Plans, options: Options, room: PageLimits) -> FittedPlan:
     if options.folded == "auto":
-        return Opener(plans, room).best()
+        return BlockExpander(plans, room).best()
     return plans.sized(wanted(plans.circuit, options.folded), room)
 
 
-def _laid(rows: list[Plan], options: Options) -> Drawing:
+def _lay_out(rows: list[Plan], options: Options) -> Drawing:
     circuit = rows[0].circuit
-    cells, names = circuit.cells, called(circuit)
+    cells, names = circuit.cells, array_names(circuit)
     hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Hiding)}
     mark = next((id for id, own in hidden.items() if options.mark in own), options.mark)
     look = {"bands": options.bands, "dark": options.dark}
     to = dict(options.casts)
     laid = [lay(row, options.labels, names, mark=mark, casts=to, **look) for row in rows]
     title, description = describe(circuit, names)
-    whole = replace(joined(rows, laid), title=title, description=description)
-    if any(isinstance(cell.op, Note) for cell in cells):
+    whole = replace(stitch_rows(rows, laid), title=title, description=description)
+    if any(isinstance(cell.op, MemoryNote) for cell in cells):
         wires = tuple(replace(wire, array=original(wire.array)) for wire in whole.wires)
         labels = tuple(replace(text, array=original(text.array)) for text in whole.labels)
         whole = replace(whole, wires=wires, labels=labels)
@@ -257,12 +271,12 @@ def draw_part(
     >>> [glyph.node for glyph in draw_part(term, "f0").glyphs]
     ['n1']
     """
-    inside = part(elaborate(term), id)
+    inside = block_circuit(elaborate(term), id)
     options = Options(labels, "auto", width, (), False, False, dark, "", ())
-    return cached(inside, options, labels != "names", lambda: drawn(inside, options))
+    return cached(inside, options, labels != "names", lambda: draw_circuit(inside, options))
 
 
-def part(circuit: Circuit, id: str) -> Circuit:
+def block_circuit(circuit: Circuit, id: str) -> Circuit:
     """Returns the inside of a block as a circuit; of a repetition or a stack, the first body.
 
     Raises UnknownNameError if neither the circuit nor its drawing has such a block.
@@ -270,12 +284,12 @@ def part(circuit: Circuit, id: str) -> Circuit:
     >>> from ncd import Block
     >>> from ncd.ops import Linear, Softmax
     >>> whole = elaborate(Linear("m:2 -> k:3") >> Block(Softmax("k"), "Weights"))
-    >>> inside = part(whole, "f0")
+    >>> inside = block_circuit(whole, "f0")
     >>> [cell.id for cell in inside.cells], [value.id for value in inside.inputs]
     (['n1'], ['v1'])
     """
     parts = sides(circuit)
-    for whole in (*parts, *map(stacked, parts)):
+    for whole in (*parts, *map(fold_repetitions, parts)):
         if (found := _in(whole, id)) is not None:
             return found
     raise UnknownNameError(f"there is no block {id!r}", cure="an id such as f0")

@@ -10,13 +10,13 @@ from torch import Tensor
 
 from ncd.circuit.circuit import Cell
 from ncd.explain.cell_arithmetic import (
-    Each,
+    ArithmeticReader,
+    CopyArithmetic,
+    FormulaArithmetic,
     How,
     Index,
     Products,
-    Reader,
-    Same,
-    Share,
+    SoftmaxArithmetic,
     Spans,
     arithmetic,
     exact,
@@ -28,7 +28,7 @@ from ncd.run.program import expressions
 
 
 @dataclass(frozen=True)
-class Step:
+class RowStage:
     """An op's output for each key, (keys,), and its arithmetic for the key in focus."""
 
     cell: Cell
@@ -37,7 +37,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Mixed:
+class MixedValue:
     """A number mixed from the values: its place along ``dims``, and its terms.
 
     ``weights`` is the index of the input that holds the weights.
@@ -59,10 +59,10 @@ class Row:
     """
 
     cell: Cell
-    share: Share
+    share: SoftmaxArithmetic
     score: Products | None
-    steps: tuple[Step, ...]
-    mixed: tuple[Mixed, ...]
+    steps: tuple[RowStage, ...]
+    mixed: tuple[MixedValue, ...]
 
 
 def row(
@@ -83,7 +83,7 @@ def row(
     (['einsum', 'scale', 'mask'], 16, 3)
     """
     share = arithmetic(module, values, cell, 0, index)
-    assert isinstance(share, Share)
+    assert isinstance(share, SoftmaxArithmetic)
     score, steps = _back(module, values, cell, _along(cell, share.spans, index), index)
     return Row(cell, share, score, steps, _mixed(module, values, cell, index, most))
 
@@ -97,9 +97,9 @@ def _along(cell: Cell, spans: Spans, index: Index) -> Index:
 
 def _back(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, every: Index, one: Index
-) -> tuple[Products | None, tuple[Step, ...]]:
+) -> tuple[Products | None, tuple[RowStage, ...]]:
     """Goes back from a softmax through masks and factors to the product of query and keys."""
-    steps: list[Step] = []
+    steps: list[RowStage] = []
     id = cell.inputs[0].id
     while (maker := module.circuit.makers.get(id)) is not None:
         numbers = exact(values[id][every])
@@ -107,23 +107,25 @@ def _back(
             break
         output = [value.id for value in maker.outputs].index(id)
         found = arithmetic(module, values, maker, output, one)
-        if not isinstance(found, Same):
-            steps.insert(0, Step(maker, found, numbers))
+        if not isinstance(found, CopyArithmetic):
+            steps.insert(0, RowStage(maker, found, numbers))
         if isinstance(found, Products):
             return found, tuple(steps)
-        if not isinstance(found, Each | Same):
+        if not isinstance(found, FormulaArithmetic | CopyArithmetic):
             break
-        again = Reader(module, values, maker, every).read(expressions(maker)[output], every)
-        assert isinstance(again, Each | Same)
+        again = ArithmeticReader(module, values, maker, every).read(
+            expressions(maker)[output], every
+        )
+        assert isinstance(again, FormulaArithmetic | CopyArithmetic)
         source, one = _on(found, maker, output)
         _, every = _on(again, maker, output)
         id = maker.inputs[source].id
     return None, tuple(steps)
 
 
-def _on(found: Each | Same, maker: Cell, output: int) -> tuple[int, Index]:
+def _on(found: FormulaArithmetic | CopyArithmetic, maker: Cell, output: int) -> tuple[int, Index]:
     """Returns the input that an op changes or passes on, and the place in it."""
-    if isinstance(found, Same):
+    if isinstance(found, CopyArithmetic):
         return found.source, found.index
     size = maker.site.outs[output].numel
     sizes = [array.numel for array in maker.site.ins]
@@ -133,7 +135,7 @@ def _on(found: Each | Same, maker: Cell, output: int) -> tuple[int, Index]:
 
 def _mixed(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, index: Index, most: int
-) -> tuple[Mixed, ...]:
+) -> tuple[MixedValue, ...]:
     """Returns the first few numbers of the product that takes the weights."""
     id = cell.outputs[0].id
     taker = module.circuit.takers.get(id)
@@ -149,5 +151,5 @@ def _mixed(
         at = fixed | {dim.key: i for dim, i in zip(free, place, strict=True)}
         total = arithmetic(module, values, taker, 0, tuple(at[dim.key] for dim in out))
         if isinstance(total, Products) and len(total.factors) == 2:
-            found.append(Mixed(taker, source, free, place, total))
+            found.append(MixedValue(taker, source, free, place, total))
     return tuple(found)

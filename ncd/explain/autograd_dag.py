@@ -23,13 +23,13 @@ from torch import Tensor
 from torch.autograd.graph import GradientEdge
 from torch.linalg import vector_norm
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, given
-from ncd.drawing.elements.style import fill, theme
-from ncd.errors import UnknownNameError, shown
+from ncd.circuit.circuit import Cell, Circuit, Fence, input_names
+from ncd.drawing.elements.style import role_colour, theme
+from ncd.errors import UnknownNameError, short_repr
 from ncd.explain.chain_rule import cotangents, input_leaves, isolated_copy
 from ncd.formulas.prefixed_amounts import amount
 from ncd.language.arguments import check_names, check_seed
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.run.module import CircuitModule, check_module
 from ncd.words import plain_text
 
@@ -116,7 +116,9 @@ class Dag:
             UnknownNameError: For another level.
         """
         if level not in LEVELS:
-            raise UnknownNameError(f"there is no level {shown(level)}", cure=" or ".join(LEVELS))
+            raise UnknownNameError(
+                f"there is no level {short_repr(level)}", cure=" or ".join(LEVELS)
+            )
         if level == "every function":
             return self
         home = {node.id: self._home(node, level) for node in self.nodes}
@@ -133,11 +135,11 @@ class Dag:
         """Returns how many nodes of the whole graph a level leaves out."""
         return len(self.nodes) - len(self.at(level).nodes)
 
-    @once
+    @lazy_property
     def _fences(self) -> Mapping[str, Fence]:
         return {fence.id: fence for fence in self.circuit.fences}
 
-    @once
+    @lazy_property
     def _blocks(self) -> frozenset[str]:
         """The titled fences that contain no other titled fence."""
         titled = {fence.id for fence in self.circuit.fences if fence.title.strip()}
@@ -236,7 +238,7 @@ def _look(fence: Fence, dark: bool) -> dict[str, str]:
         "label": _line(title),
         "tooltip": _line(title or fence.role),
         "style": "filled,rounded",
-        "fillcolor": fill(fence.role, dark),
+        "fillcolor": role_colour(fence.role, dark),
         "color": theme(dark).ink,
         "penwidth": "0.5",
     }
@@ -249,7 +251,7 @@ def _node_look(node: Node, dark: bool) -> dict[str, str]:
         "id": node.id,
         "tooltip": nohtml("; ".join(lines)),
         "shape": SHAPES[node.kind],
-        "fillcolor": fill(node.role, dark),
+        "fillcolor": role_colour(node.role, dark),
         "class": " ".join(filter(None, (node.kind, node.cell))),
     }
 
@@ -443,7 +445,7 @@ class _Run:
         self.ids: dict[Any, str] = {}  # keeps functions alive, so that no address is reused
         self.points: dict[Point, None] = {}
         self.counts: Counter[str] = Counter()  # a cell of a scan runs at every position
-        called = given(self.circuit)
+        called = input_names(self.circuit)
         for value, x in zip(self.circuit.inputs, inputs, strict=False):
             if value.id in frozen:
                 continue

@@ -18,8 +18,8 @@ from ncd.circuit.circuit import Cell
 from ncd.formulas.formula import FUNCTIONS
 from ncd.language import torch_code as ex
 from ncd.language.axes import Dim
-from ncd.language.torch_code import Call, Expr, Group
-from ncd.run.evaluate import Like, code, known
+from ncd.language.torch_code import Call, Group, TorchExpr
+from ncd.run.evaluate import TensorOptions, compile_expr, static_value
 from ncd.run.module import CircuitModule
 from ncd.run.program import expressions
 
@@ -89,7 +89,7 @@ class Products:
 
 
 @dataclass(frozen=True)
-class Share:
+class SoftmaxArithmetic:
     """The softmax of the score at index ``at`` among all scores along its axis."""
 
     spans: Spans
@@ -108,7 +108,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Normed:
+class NormArithmetic:
     """A normalised number: minus the mean, over the root of variance plus ε, times γ, plus β.
 
     Without a ``mean`` nothing is subtracted and the variance is the mean square. ``kept`` says that
@@ -139,7 +139,7 @@ class Normed:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ReductionArithmetic:
     """A reduction of numbers: the largest, least, sum, product or mean (``how``)."""
 
     spans: Spans
@@ -153,13 +153,13 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Each:
+class FormulaArithmetic:
     """A formula of the numbers at one place of the op's inputs.
 
     ``places`` are the positions along the result's dimensions, ``indices`` those in the inputs.
     """
 
-    expr: Expr
+    expr: TorchExpr
     numbers: tuple[float, ...]
     places: Mapping[tuple[str, int], int]
     indices: tuple[Index, ...]
@@ -167,18 +167,18 @@ class Each:
 
 
 @dataclass(frozen=True)
-class Same:
+class CopyArithmetic:
     """The unchanged number of the op's input ``source`` at ``index``."""
 
     source: int
     index: Index
 
 
-How = Products | Share | Normed | Chosen | Each
+How = Products | SoftmaxArithmetic | NormArithmetic | ReductionArithmetic | FormulaArithmetic
 
 
 @dataclass(frozen=True)
-class Made:
+class NumberOrigin:
     """A number of the array ``id`` at ``index``, with the op that made it, and how, if known.
 
     ``through`` are the ops that passed it on, the last one first.
@@ -282,12 +282,12 @@ def windowed(x: Tensor, window: Spans, beyond: float) -> Tensor:
     return exact(x).where(inside, beyond).flatten()
 
 
-def reduced_dims(expr: Call) -> tuple[Expr, list[int]]:
+def reduced_dims(expr: Call) -> tuple[TorchExpr, list[int]]:
     """Returns what a reduction reduces, and its dimensions; a product has a call for each."""
-    on: Expr = expr
+    on: TorchExpr = expr
     dims: list[int] = []
     while isinstance(on, Call) and on.function == expr.function:
-        along = known(on.kwargs[0][1])
+        along = static_value(on.kwargs[0][1])
         assert along is not None
         dims += along.value if isinstance(along.value, tuple) else (along.value,)
         (on,) = on.args
@@ -350,7 +350,7 @@ def _turned(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> P
     return Products(spans, factors, _one(layer.bias, out), n)
 
 
-def _layer_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Normed:
+def _layer_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> NormArithmetic:
     """Returns layer norm, or root-mean-square norm, which has no mean."""
     n = len(layer.normalized_shape)
     lead, own = index[: len(index) - n], index[len(index) - n :]
@@ -361,10 +361,12 @@ def _layer_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) 
     variance = float((numbers - (mean or 0.0)).square().mean())
     at = ravelled(own, layer.normalized_shape)
     weight, bias = (_one(getattr(layer, name, None), own) for name in ("weight", "bias"))
-    return Normed(spans, numbers, at, mean, variance, layer.eps, weight, bias)
+    return NormArithmetic(spans, numbers, at, mean, variance, layer.eps, weight, bias)
 
 
-def _batch_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Normed | None:
+def _batch_norm(
+    layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place
+) -> NormArithmetic | None:
     b, c, *rest = index
     channel = x[:, c]
     if channel.numel() > MOST:
@@ -377,7 +379,9 @@ def _batch_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) 
         mean, variance = layer.running_mean[c], layer.running_var[c]
     at = ravelled((b, *rest), channel.shape)
     weight, bias = _one(layer.weight, c), _one(layer.bias, c)
-    return Normed(spans, numbers, at, float(mean), float(variance), layer.eps, weight, bias, kept)
+    return NormArithmetic(
+        spans, numbers, at, float(mean), float(variance), layer.eps, weight, bias, kept
+    )
 
 
 def _one(x: Tensor | None, index: int | Place) -> float | None:
@@ -413,9 +417,9 @@ POINTWISE = (
 SEVERAL = {"clamp", "div", "maximum", "minimum", "where"}  # functions of more than one number
 
 
-def made(
+def number_origin(
     module: CircuitModule, values: Mapping[str, Tensor], id: str, index: Sequence[int]
-) -> Made:
+) -> NumberOrigin:
     """Returns how a number of an array came about: by the last op that did not just pass it on.
 
     >>> import ncd
@@ -423,7 +427,7 @@ def made(
     >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
     >>> values = ncd.trace(module, *inputs).values
     >>> (out,) = module.circuit.outputs
-    >>> found = made(module, values, out.id, (3, 5))
+    >>> found = number_origin(module, values, out.id, (3, 5))
     >>> found.cell.op.label, len(found.how.terms), abs(found.how.value - found.value) < 1e-6
     ('Linear O', 64, True)
     """
@@ -433,35 +437,35 @@ def made(
     while (cell := circuit.makers.get(id)) is not None:
         output = next(n for n, v in enumerate(cell.outputs) if v.id == id)
         found = arithmetic(module, values, cell, output, place)
-        if not isinstance(found, Same):
-            return Made(id, place, value, cell, found, tuple(through))
+        if not isinstance(found, CopyArithmetic):
+            return NumberOrigin(id, place, value, cell, found, tuple(through))
         through.append(cell)
         id, place = cell.inputs[found.source].id, tuple(map(int, found.index))
-    return Made(id, place, value, through=tuple(through))
+    return NumberOrigin(id, place, value, through=tuple(through))
 
 
 def arithmetic(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, output: int, index: Index
-) -> How | Same | None:
+) -> How | CopyArithmetic | None:
     """Returns how an op made one number of an output; None if unknown, as for a parameter."""
     said = expressions(cell)
     if len(said) < len(cell.outputs):
         return _piece(cell, output, index, said[0])
-    return Reader(module, values, cell, index).read(said[output], index)
+    return ArithmeticReader(module, values, cell, index).read(said[output], index)
 
 
-def _piece(cell: Cell, output: int, index: Index, said: ex.Expr) -> Same | None:
+def _piece(cell: Cell, output: int, index: Index, said: ex.TorchExpr) -> CopyArithmetic | None:
     """Returns the place in an array that was cut into pieces."""
     if not isinstance(said, ex.Method) or said.name != "split":
         return None
-    sizes, dim = (known(part) for part in said.args)
+    sizes, dim = (static_value(part) for part in said.args)
     assert sizes is not None and dim is not None
     place = list(index)
     place[dim.value] += sum(sizes.value[:output])
-    return Same(0, tuple(place))
+    return CopyArithmetic(0, tuple(place))
 
 
-class Reader:
+class ArithmeticReader:
     """Reads one number of an expression; one method for each kind that is not a plain formula."""
 
     def __init__(
@@ -474,20 +478,22 @@ class Reader:
         self.called = layer.function if layer is not None else ""
         self.own: Any = module.get_submodule(cell.path) if layer is not None else None
 
-    def read(self, expr: ex.Expr, index: Index) -> How | Same | None:
+    def read(self, expr: ex.TorchExpr, index: Index) -> How | CopyArithmetic | None:
         """Returns how the number at ``index`` of an expression came about."""
-        reader: Callable[[Any, Index], How | Same | None] | None
+        reader: Callable[[Any, Index], How | CopyArithmetic | None] | None
         reader = getattr(self, type(expr).__name__.lower(), None)
         found = reader(expr, index) if reader is not None else None
         return self._each(expr) if found is None else found
 
-    def tensor(self, expr: ex.Expr) -> Tensor:
+    def tensor(self, expr: ex.TorchExpr) -> Tensor:
         """Returns all numbers of an expression."""
         ranks = tuple(len(array.shape) for array in self.cell.site.ins)
-        x: Tensor = code(expr, ranks)(self.given, None, Like(self.made.device, self.made.dtype))
+        x: Tensor = compile_expr(expr, ranks)(
+            self.given, None, TensorOptions(self.made.device, self.made.dtype)
+        )
         return x
 
-    def groups(self, expr: ex.Expr) -> tuple[ex.Group, ...]:
+    def groups(self, expr: ex.TorchExpr) -> tuple[ex.Group, ...]:
         """Returns the dimensions that each torch dimension of an expression stands for."""
         if isinstance(expr, ex.Rearrange):
             return expr.after
@@ -496,24 +502,24 @@ class Reader:
 
     # One method a kind of expression ------------------------------------------------------------
 
-    def arg(self, expr: ex.Arg, index: Index) -> Same:
-        return Same(expr.index, index)
+    def arg(self, expr: ex.Arg, index: Index) -> CopyArithmetic:
+        return CopyArithmetic(expr.index, index)
 
-    def rearrange(self, expr: ex.Rearrange, index: Index) -> How | Same | None:
+    def rearrange(self, expr: ex.Rearrange, index: Index) -> How | CopyArithmetic | None:
         return self.read(expr.on, moved(index, expr.after, expr.before))
 
-    def select(self, expr: ex.Select, index: Index) -> How | Same | None:
+    def select(self, expr: ex.Select, index: Index) -> How | CopyArithmetic | None:
         at = len(index) + 1 + expr.dim
         size = self.tensor(expr.on).shape[expr.dim]
         return self.read(expr.on, (*index[:at], expr.index % size, *index[at:]))
 
-    def lookup(self, expr: ex.Lookup, index: Index) -> How | Same | None:
+    def lookup(self, expr: ex.Lookup, index: Index) -> How | CopyArithmetic | None:
         places = self.tensor(expr.index)
         shared, n = places.dim() - expr.own, places.dim()
         place = int(places[index[:n]])
         return self.read(expr.table, (*index[:shared], place, *index[n:]))
 
-    def contract(self, expr: ex.Contract, index: Index) -> How | Same | None:
+    def contract(self, expr: ex.Contract, index: Index) -> How | CopyArithmetic | None:
         fixed = {dim.key: at for dim, at in zip(expr.after, index, strict=True)}
         inner = dict.fromkeys(d for group in expr.before for d in group if d.key not in fixed)
         if len(expr.args) == 1 and not inner:  # it only puts the axes in another order
@@ -529,7 +535,7 @@ class Reader:
         )
         return Products(spans, factors)
 
-    def method(self, expr: ex.Method, index: Index) -> Share | None:
+    def method(self, expr: ex.Method, index: Index) -> SoftmaxArithmetic | None:
         if expr.name != "softmax":
             return None
         (dim,) = expr.args
@@ -537,9 +543,9 @@ class Reader:
         x, at = self.tensor(expr.on), dim.value % len(index)
         spans = whole(self.groups(expr.on)[at])
         scores = exact(x[(*index[:at], slice(None), *index[at + 1 :])])
-        return Share(spans, scores, int(index[at]))
+        return SoftmaxArithmetic(spans, scores, int(index[at]))
 
-    def call(self, expr: ex.Call, index: Index) -> How | Same | None:
+    def call(self, expr: ex.Call, index: Index) -> How | CopyArithmetic | None:
         if expr.function == "torch.cat":
             return self._joined(expr, index)
         if expr.function in REDUCTIONS:
@@ -562,7 +568,7 @@ class Reader:
 
     # What is called -----------------------------------------------------------------------------
 
-    def _joined(self, expr: ex.Call, index: Index) -> How | Same | None:
+    def _joined(self, expr: ex.Call, index: Index) -> How | CopyArithmetic | None:
         (arrays,), ((_, dim),) = expr.args, expr.kwargs
         assert (
             isinstance(arrays, ex.Tuple)
@@ -577,7 +583,7 @@ class Reader:
             place[at] -= size
         return None
 
-    def _reduced(self, expr: ex.Call, index: Index) -> Chosen | None:
+    def _reduced(self, expr: ex.Call, index: Index) -> ReductionArithmetic | None:
         on, gone = reduced_dims(expr)
         x = self.tensor(on)
         at = sorted(dim % x.dim() for dim in gone)
@@ -587,21 +593,23 @@ class Reader:
         for dim in at:
             place.insert(dim, slice(None))
         spans = whole(tuple(dim for i in at for dim in self.groups(on)[i]))
-        return Chosen(spans, exact(x[tuple(place)]).flatten(), REDUCTIONS[expr.function])
+        return ReductionArithmetic(
+            spans, exact(x[tuple(place)]).flatten(), REDUCTIONS[expr.function]
+        )
 
-    def _so_far(self, expr: ex.Call, index: Index) -> Chosen | None:
+    def _so_far(self, expr: ex.Call, index: Index) -> ReductionArithmetic | None:
         (on,), ((_, dim),) = expr.args, expr.kwargs
-        along = known(dim)
+        along = static_value(dim)
         assert along is not None
         x, at = self.tensor(on), int(along.value) % len(index)
         count = int(index[at]) + 1
         found = exact(x[(*index[:at], slice(count), *index[at + 1 :])])
         (way,) = self.groups(on)[at]
-        return Chosen((Span(way, count),), found, "sum")
+        return ReductionArithmetic((Span(way, count),), found, "sum")
 
-    def _rolled(self, expr: ex.Call, index: Index) -> How | Same | None:
+    def _rolled(self, expr: ex.Call, index: Index) -> How | CopyArithmetic | None:
         (on,), ((_, shifts), (_, dims)) = expr.args, expr.kwargs
-        far, along = known(shifts), known(dims)
+        far, along = static_value(shifts), static_value(dims)
         assert far is not None and along is not None
         ways = [
             value if isinstance(value, tuple) else (value,) for value in (far.value, along.value)
@@ -611,10 +619,10 @@ class Reader:
             place[dim] = (place[dim] - shift) % shape[dim]
         return self.read(on, tuple(place))
 
-    def _pooled(self, expr: ex.Call, index: Index) -> Chosen:
+    def _pooled(self, expr: ex.Call, index: Index) -> ReductionArithmetic:
         on, kernel, stride = expr.args
-        size, step = (known(part) for part in (kernel, stride))
-        pad = known(dict(expr.kwargs)["padding"]) if expr.kwargs else None
+        size, step = (static_value(part) for part in (kernel, stride))
+        pad = static_value(dict(expr.kwargs)["padding"]) if expr.kwargs else None
         assert size is not None and step is not None
         x, n = self.tensor(on), int(expr.function[-2])
         sizes, steps, pads = (_each_side(v.value if v else 0, n) for v in (size, step, pad))
@@ -622,9 +630,9 @@ class Reader:
         dims = [dim for group in self.groups(on)[-n:] for dim in group]
         spans = tuple(Span(*each) for each in zip(dims, sizes, first, strict=True))
         lead = index[: len(index) - n]
-        return Chosen(spans, windowed(x[lead], spans, -math.inf), "max", n)
+        return ReductionArithmetic(spans, windowed(x[lead], spans, -math.inf), "max", n)
 
-    def _each(self, expr: ex.Expr) -> Each | None:
+    def _each(self, expr: ex.TorchExpr) -> FormulaArithmetic | None:
         """Returns a formula of the numbers at one place, if the expression is one."""
         site = self.cell.site
         alone = not any((*site.dom, *site.cod))  # an op without own axes is broadcast over all
@@ -633,22 +641,22 @@ class Reader:
         at = {dim.key: i for dim, i in zip(site.outs[0].dims, self.index, strict=True)}
         indices = tuple(tuple(at[dim.key] for dim in array.dims) for array in site.ins)
         if any(isinstance(i, Tensor) for i in self.index):
-            return Each(expr, (), {}, indices, math.nan)
+            return FormulaArithmetic(expr, (), {}, indices, math.nan)
         numbers = tuple(float(x[i]) for x, i in zip(self.given, indices, strict=True))
         places = {key: int(i) for key, i in at.items()}
-        return Each(expr, numbers, places, indices, float(self.made[self.index]))
+        return FormulaArithmetic(expr, numbers, places, indices, float(self.made[self.index]))
 
 
 def _each_side(value: Any, n: int) -> tuple[int, ...]:
     return value if isinstance(value, tuple) else (value,) * n
 
 
-def _source(expr: ex.Expr) -> int | str:
+def _source(expr: ex.TorchExpr) -> int | str:
     """Returns the index of the op's input that an expression reads, or "unit"."""
     return next((part.index for part in expr.walk() if isinstance(part, ex.Arg)), "unit")
 
 
-def _plain(part: ex.Expr) -> bool:
+def _plain(part: ex.TorchExpr) -> bool:
     """Returns whether a call is known to work number by number."""
     name = part.function.rpartition(".")[2] if isinstance(part, ex.Call) else "abs"
     return (name in FUNCTIONS or name in SEVERAL) and not isinstance(part, ex.Method)

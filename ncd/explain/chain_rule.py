@@ -84,12 +84,12 @@ class Gradients(NamedTuple):
     parameters: Mapping[str, Tensor]
 
 
-def scanless(circuit: Circuit) -> bool:
+def has_no_scan(circuit: Circuit) -> bool:
     """Returns whether every array is made once, so that it has one gradient."""
     return all(loop.kind != "scan" for loop in circuit.loops)
 
 
-def backward(
+def op_gradients(
     module: CircuitModule, *inputs: Tensor, seed: int = 0, frozen: Collection[str] = ()
 ) -> Gradients:
     """Returns the gradient of every array and parameter, computed op by op.
@@ -100,14 +100,14 @@ def backward(
 
     >>> import ncd
     >>> term = ncd.catalogue["autograd"].build()
-    >>> found = backward(ncd.compile(term), *ncd.example_inputs(term))
+    >>> found = op_gradients(ncd.compile(term), *ncd.example_inputs(term))
     >>> [*found.parameters], [tuple(found.arrays[v].shape) for v in ("v0", "v1")]
     (['w'], [(4, 3), (4, 2)])
 
     Raises MismatchError for inputs that do not fit, and for a circuit with a scan, whose arrays are
     made anew at every position.
     """
-    if not scanless(module.circuit):
+    if not has_no_scan(module.circuit):
         raise MismatchError("the arrays of a scan are made anew at every position", cure="autograd")
     tape = _Tape(isolated_copy(module, frozen))
     given = input_leaves(module.circuit, inputs, frozen)

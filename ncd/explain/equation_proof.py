@@ -18,7 +18,7 @@ from ncd.run.seeding import example_inputs
 
 
 @dataclass(frozen=True)
-class Proof:
+class SideComparison:
     """The outputs of the sides of an equation on one input, and how much they differ.
 
     ``difference`` is the largest difference between two sides, in any number of any output;
@@ -40,7 +40,7 @@ def prove(
     *,
     double: bool = True,
     limits: Limits | None = None,
-) -> Proof:
+) -> SideComparison:
     """Runs all sides of an equation on the same inputs, with the same weights.
 
     Args:
@@ -50,7 +50,7 @@ def prove(
         limits: The memory and FLOPs allowed; by default those of the environment.
 
     Returns:
-        A :class:`Proof`, which is true if the sides are equal up to rounding.
+        A :class:`SideComparison`, which is true if the sides are equal up to rounding.
 
     Raises:
         LimitError: If a run would exceed the limits.
@@ -76,15 +76,15 @@ def prove(
     n = len(outputs) // len(equation.sides)
     sides = tuple(outputs[i : i + n] for i in range(0, len(outputs), n)) if n else ()
     pairs = (zip(one, two, strict=True) for one, two in combinations(sides, 2))
-    difference = max((apart(a, b) for pair in pairs for a, b in pair), default=0.0)
+    difference = max((max_difference(a, b) for pair in pairs for a, b in pair), default=0.0)
     largest = max((x.abs().max().item() for x in outputs if x.isfinite().all()), default=1.0)
-    return Proof(difference, difference / max(largest, 1e-30), sides)
+    return SideComparison(difference, difference / max(largest, 1e-30), sides)
 
 
-def apart(a: Tensor, b: Tensor) -> float:
+def max_difference(a: Tensor, b: Tensor) -> float:
     """Returns the largest difference; equal infinities, or two NaN, count as equal.
 
-    >>> apart(torch.tensor([1.0, math.inf]), torch.tensor([3.0, math.inf]))
+    >>> max_difference(torch.tensor([1.0, math.inf]), torch.tensor([3.0, math.inf]))
     2.0
     """
     a, b = a.detach(), b.detach()

@@ -13,7 +13,7 @@ import sympy
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.errors import ParseError, shown
+from ncd.errors import ParseError, short_repr
 from ncd.findings.cures.cure_search import cures
 from ncd.findings.cures.number_edits import near_sizes, solutions
 from ncd.findings.cures.working_sizes import working_sizes
@@ -219,7 +219,9 @@ def module_findings(found: Imported) -> tuple[Finding, ...]:
     ()
     """
     if not isinstance(found, Imported):
-        raise ParseError(f"{shown(found)} is no module that was imported", cure="ncd.from_torch")
+        raise ParseError(
+            f"{short_repr(found)} is no module that was imported", cure="ncd.from_torch"
+        )
     module, kind = found.exported.module, type(found.exported.module)
     if kind.__module__.startswith("torch.") or "." in kind.__qualname__:
         return ()

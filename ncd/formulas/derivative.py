@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from ncd.formulas.elementwise_functions import ELEMENTWISE
-from ncd.formulas.formula import COMPARISONS, Apply, Formula, Name, Number, Operand, leaves, parse
+from ncd.formulas.formula import (
+    COMPARISONS,
+    Application,
+    Formula,
+    Name,
+    Number,
+    Operand,
+    leaves,
+    parse,
+)
 
 ZERO, ONE = Number("0"), Number("1")
 
@@ -29,24 +38,26 @@ def derivative(formula: Formula, operand: int) -> Formula:
     """
     if isinstance(formula, Operand):
         return ONE if formula.number == operand else ZERO
-    if not isinstance(formula, Apply) or formula.operation in _FLAT:
+    if not isinstance(formula, Application) or formula.operation in _FLAT:
         return ZERO
     inner = tuple(derivative(part, operand) for part in formula.parts)
     if all(part == ZERO for part in inner):
         return ZERO
     if formula.operation in _RULES:
         (x,), (slope,) = formula.parts, inner
-        return times(_filled(_RULES[formula.operation], (x, formula)), slope)
+        return times(_substitute(_RULES[formula.operation], (x, formula)), slope)
     rule = _of_negative if len(formula.parts) == 1 else _OF_SEVERAL[formula.operation]
     return rule(formula, inner)
 
 
-def _filled(rule: Formula, operands: tuple[Formula, ...]) -> Formula:
+def _substitute(rule: Formula, operands: tuple[Formula, ...]) -> Formula:
     """Returns a formula with other formulas in place of its operands."""
     if isinstance(rule, Operand):
         return operands[rule.number - 1]
-    if isinstance(rule, Apply):
-        return Apply(rule.operation, tuple(_filled(part, operands) for part in rule.parts))
+    if isinstance(rule, Application):
+        return Application(
+            rule.operation, tuple(_substitute(part, operands) for part in rule.parts)
+        )
     return rule
 
 
@@ -54,9 +65,9 @@ def plus(a: Formula, b: Formula) -> Formula:
     """Returns a sum, without zeros."""
     if ZERO in (a, b):
         return b if a == ZERO else a
-    if isinstance(b, Apply) and b.operation == "-" and len(b.parts) == 1:
-        return Apply("-", (a, *b.parts))
-    return Apply("+", (a, b))
+    if isinstance(b, Application) and b.operation == "-" and len(b.parts) == 1:
+        return Application("-", (a, *b.parts))
+    return Application("+", (a, b))
 
 
 def times(a: Formula, b: Formula) -> Formula:
@@ -65,50 +76,50 @@ def times(a: Formula, b: Formula) -> Formula:
         return ZERO
     if ONE in (a, b):
         return b if a == ONE else a
-    if isinstance(b, Apply) and b.operation == "/" and b.parts[0] == ONE:
-        return Apply("/", (a, b.parts[1]))
-    return Apply("*", (a, b))
+    if isinstance(b, Application) and b.operation == "/" and b.parts[0] == ONE:
+        return Application("/", (a, b.parts[1]))
+    return Application("*", (a, b))
 
 
 def minus(a: Formula) -> Formula:
     """Returns the negative of a formula."""
-    if isinstance(a, Apply) and a.operation == "-" and len(a.parts) == 1:
+    if isinstance(a, Application) and a.operation == "-" and len(a.parts) == 1:
         return a.parts[0]
-    return a if a == ZERO else Apply("-", (a,))
+    return a if a == ZERO else Application("-", (a,))
 
 
-def _of_negative(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+def _of_negative(formula: Application, inner: tuple[Formula, ...]) -> Formula:
     return minus(inner[0])  # the only operation on one part that has no rule of its own
 
 
-def _of_where(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
-    return Apply("where", (formula.parts[0], *inner[1:]))
+def _of_where(formula: Application, inner: tuple[Formula, ...]) -> Formula:
+    return Application("where", (formula.parts[0], *inner[1:]))
 
 
-def _of_sum(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+def _of_sum(formula: Application, inner: tuple[Formula, ...]) -> Formula:
     return plus(inner[0], inner[1] if formula.operation == "+" else minus(inner[1]))
 
 
-def _of_product(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+def _of_product(formula: Application, inner: tuple[Formula, ...]) -> Formula:
     (a, b), (da, db) = formula.parts, inner
     return plus(times(da, b), times(a, db))
 
 
-def _of_quotient(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+def _of_quotient(formula: Application, inner: tuple[Formula, ...]) -> Formula:
     (a, b), (da, db) = formula.parts, inner
-    first = da if da == ZERO else Apply("/", (da, b))
+    first = da if da == ZERO else Application("/", (da, b))
     if db == ZERO:
         return first
-    return plus(first, minus(Apply("/", (times(a, db), Apply("**", (b, Number("2")))))))
+    return plus(first, minus(Application("/", (times(a, db), Application("**", (b, Number("2")))))))
 
 
-def _of_remainder(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+def _of_remainder(formula: Application, inner: tuple[Formula, ...]) -> Formula:
     """Returns that of ``a % b``, which is a - floor(a / b) * b."""
     (a, b), (da, db) = formula.parts, inner
-    return plus(da, minus(times(Apply("floor", (Apply("/", (a, b)),)), db)))
+    return plus(da, minus(times(Application("floor", (Application("/", (a, b)),)), db)))
 
 
-def _of_power(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+def _of_power(formula: Application, inner: tuple[Formula, ...]) -> Formula:
     """Returns that of ``a ** b``: 0 by a where b is 0, and 0 by b where a is 0, as torch takes it.
 
     Where b is below 0 at a = 0, neither the power nor its derivative is finite.
@@ -116,57 +127,61 @@ def _of_power(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
     (a, b), (da, db) = formula.parts, inner
     first = times(times(b, _power(a, b)), da)
     if not isinstance(b, Number) and first != ZERO:
-        first = Apply("where", (Apply("==", (b, ZERO)), ZERO, first))
+        first = Application("where", (Application("==", (b, ZERO)), ZERO, first))
     if db == ZERO or a == ZERO:
         return first
-    second = times(Apply("*", (formula, Apply("log", (a,)))), db)
+    second = times(Application("*", (formula, Application("log", (a,)))), db)
     if not isinstance(a, Number):
-        at_zero = Apply("and", (Apply("==", (a, ZERO)), Apply(">=", (b, ZERO))))
-        second = Apply("where", (at_zero, ZERO, second))
+        at_zero = Application("and", (Application("==", (a, ZERO)), Application(">=", (b, ZERO))))
+        second = Application("where", (at_zero, ZERO, second))
     return plus(first, second)
 
 
 def _power(base: Formula, exponent: Formula) -> Formula:
     """Returns ``base ** (exponent - 1)``."""
     if not isinstance(exponent, Number):
-        return Apply("**", (base, Apply("-", (exponent, ONE))))
+        return Application("**", (base, Application("-", (exponent, ONE))))
     less = exponent.value - 1
     if less in (0, 1):
         return ONE if less == 0 else base
-    return Apply("**", (base, minus(Number(f"{-less:g}")) if less < 0 else Number(f"{less:g}")))
+    return Application(
+        "**", (base, minus(Number(f"{-less:g}")) if less < 0 else Number(f"{less:g}"))
+    )
 
 
-def _of_extreme(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+def _of_extreme(formula: Application, inner: tuple[Formula, ...]) -> Formula:
     """Returns that of ``max`` or ``min``: of equal numbers both count half, a limit not at all."""
     (a, b), (da, db) = formula.parts, inner
     sign = ">" if formula.operation == "max" else "<"
-    if _plain(b) or _plain(a):  # torch clamps, and a number on the limit passes
-        number, limit, slope = (a, b, da) if _plain(b) else (b, a, db)
-        return Apply("where", (Apply(f"{sign}=", (number, limit)), slope, ZERO))
+    if _is_constant(b) or _is_constant(a):  # torch clamps, and a number on the limit passes
+        number, limit, slope = (a, b, da) if _is_constant(b) else (b, a, db)
+        return Application("where", (Application(f"{sign}=", (number, limit)), slope, ZERO))
     half = times(Number("0.5"), plus(da, db))
-    equal = Apply("where", (Apply("==", (a, b)), half, db))
-    return Apply("where", (Apply(sign, (a, b)), da, equal))
+    equal = Application("where", (Application("==", (a, b)), half, db))
+    return Application("where", (Application(sign, (a, b)), da, equal))
 
 
-def _of_clamp(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+def _of_clamp(formula: Application, inner: tuple[Formula, ...]) -> Formula:
     """Returns that of ``clamp``: a number on a plain limit passes, as in torch."""
     (number, low, high), (slope, *_) = formula.parts, inner
-    if _plain(low) and _plain(high):
-        within = Apply("and", (Apply(">=", (number, low)), Apply("<=", (number, high))))
-        return Apply("where", (within, slope, ZERO))
-    above = Apply("max", (number, low))
+    if _is_constant(low) and _is_constant(high):
+        within = Application(
+            "and", (Application(">=", (number, low)), Application("<=", (number, high)))
+        )
+        return Application("where", (within, slope, ZERO))
+    above = Application("max", (number, low))
     slope = _of_extreme(above, inner[:2])
-    return _of_extreme(Apply("min", (above, high)), (slope, inner[2]))
+    return _of_extreme(Application("min", (above, high)), (slope, inner[2]))
 
 
-def _plain(formula: Formula) -> bool:
+def _is_constant(formula: Formula) -> bool:
     """Returns whether a formula is a number that follows from sizes, for all that can be seen."""
     named = (leaf.text for leaf in leaves(formula) if isinstance(leaf, Name))
     operands = any(isinstance(leaf, Operand) for leaf in leaves(formula))
     return not operands and all(name.startswith("n_") for name in named)
 
 
-_OF_SEVERAL: Mapping[str, Callable[[Apply, tuple[Formula, ...]], Formula]] = {
+_OF_SEVERAL: Mapping[str, Callable[[Application, tuple[Formula, ...]], Formula]] = {
     "+": _of_sum,
     "-": _of_sum,
     "*": _of_product,

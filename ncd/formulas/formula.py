@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any
 
-from ncd.errors import ParseError, shown
+from ncd.errors import ParseError, short_repr
 from ncd.formulas.elementwise_functions import ELEMENTWISE
 from ncd.words import nearest_name
 
@@ -73,7 +73,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Apply:
+class Application:
     """An operator or a function applied to formulas: ``+`` to two, ``-`` to one or two."""
 
     operation: str
@@ -97,7 +97,7 @@ class Apply:
     def brackets(self, place: int) -> bool:
         """Returns whether the part at this place needs brackets to be read back as it is."""
         part, own = self.parts[place], self.precedence
-        if own == _FUNCTION or not isinstance(part, Apply):
+        if own == _FUNCTION or not isinstance(part, Application):
             return False
         power, inner = own == _PRECEDENCE["**"], part.precedence
         if power and place == 1 and inner == _NEGATIVE:
@@ -107,7 +107,7 @@ class Apply:
         return inner < own or (inner == own and not groups)
 
 
-Formula = Number | Operand | Name | Apply
+Formula = Number | Operand | Name | Application
 
 # Every function, with how many arguments it takes.
 FUNCTIONS: Mapping[str, int] = {
@@ -135,7 +135,7 @@ _NEGATIVE, _FUNCTION = 7, 9  # a minus sign binds less tightly than a power
 
 def leaves(formula: Formula) -> Iterator[Formula]:
     """Yields every number, operand and name, from left to right."""
-    if isinstance(formula, Apply):
+    if isinstance(formula, Application):
         for part in formula.parts:
             yield from leaves(part)
     else:
@@ -151,7 +151,7 @@ def parse(text: str) -> Formula:
     Raises ParseError, with the place of the fault, for a text that is not a formula.
     """
     if not isinstance(text, str):
-        raise ParseError(f"{shown(text)} is no formula", cure='text such as "2 * $1"')
+        raise ParseError(f"{short_repr(text)} is no formula", cure='text such as "2 * $1"')
     if len(text) > LONGEST:
         raise ParseError(f"the formula has more than {LONGEST} letters", cure="a shorter one")
     return _parsed(text)
@@ -184,13 +184,13 @@ class _Parser:
         while at < end:
             token = _TOKEN.match(text, at)
             if token is None:
-                raise self._wrong(f"{shown(text[at:].lstrip()[:12])} is not understood")
+                raise self._wrong(f"{short_repr(text[at:].lstrip()[:12])} is not understood")
             self.tokens.append(token)
             at = token.end()
         self._check_order()
 
     def _wrong(self, fact: str) -> ParseError:
-        whole = f" in the formula {shown(self.text)}"
+        whole = f" in the formula {short_repr(self.text)}"
         return ParseError(fact + whole, cure='something like "where($2 > 0, -inf, $1)"')
 
     def _check_order(self) -> None:
@@ -199,7 +199,7 @@ class _Parser:
         name = value = False  # whether the token before is a name, or ends a value
         for token in (*self.tokens, None):
             sign = token["sign"] if token else ""
-            word = shown(token[0].strip() if token else "the end")
+            word = short_repr(token[0].strip() if token else "the end")
             if not value and sign not in (None, "(", "-", "not"):
                 raise self._wrong(f"a number or a name is missing before {word}")
             starts = sign is None or sign == "not" or (sign == "(" and not name)
@@ -254,7 +254,7 @@ class _Parser:
     def _call(self, name: str, args: list[ast.expr], height: int) -> Formula:
         if name not in FUNCTIONS:
             cure = nearest_name(name, FUNCTIONS)
-            raise ParseError(f"there is no function {shown(name)}", cure=cure)
+            raise ParseError(f"there is no function {short_repr(name)}", cure=cure)
         if len(args) != FUNCTIONS[name]:
             raise self._wrong(f"{name} takes {FUNCTIONS[name]} arguments, not {len(args)}")
         return self._apply(name, args, height)
@@ -265,8 +265,8 @@ class _Parser:
             raise _too_tall()
         parts = [self._converted(node, height) for node in nodes]
         if operation in ("and", "or"):
-            return reduce(lambda a, b: Apply(operation, (a, b)), parts)
-        return Apply(operation, tuple(parts))
+            return reduce(lambda a, b: Application(operation, (a, b)), parts)
+        return Application(operation, tuple(parts))
 
 
 def _too_tall() -> ParseError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ncd.formulas.elementwise_functions import ELEMENTWISE
-from ncd.formulas.formula import FUNCTIONS, Apply, Formula, Operand
+from ncd.formulas.formula import FUNCTIONS, Application, Formula, Operand
 
 # --- Formulas in LaTeX
 
@@ -38,7 +38,7 @@ def latex(formula: Formula) -> str:
     """
     if isinstance(formula, Operand):
         return "abcdfghl"[(formula.number - 1) % 8]
-    if not isinstance(formula, Apply):
+    if not isinstance(formula, Application):
         head, _, tail = str(formula).partition("_")
         plain = f"{head}_{{{tail.replace('_', ',')}}}" if tail else head
         return _LETTERS.get(head, plain)
@@ -64,18 +64,18 @@ _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "=", "inf": "∞", "pi": 
 _WORD = re.compile(r"<=|>=|!=|==|\binf\b|\bpi\b|\bsqrt\(")
 
 
-def short(formula: Formula) -> str:
+def mark_text(formula: Formula) -> str:
     """Returns the formula as the text of a mark; operands are a, b, c.
 
     >>> from ncd.formulas.formula import parse
-    >>> short(parse("$1 / n_k ** 0.5")), short(parse("where($2 > 0, -inf, $1)"))
+    >>> mark_text(parse("$1 / n_k ** 0.5")), mark_text(parse("where($2 > 0, -inf, $1)"))
     ('a / n_k^{0.5}', 'where(b > 0, -∞, a)')
-    >>> short(parse("where($2 > 0, sin(x / 100), cos(x / 100))"))
+    >>> mark_text(parse("where($2 > 0, sin(x / 100), cos(x / 100))"))
     'where(b > 0, sin(x / 100…'
     """
     text = lettered(formula)
     text = _WORD.sub(lambda word: _SIGNS[word[0]], text)
-    return re.sub(r" \*\* (-?[\w.]+)", r"^{\1}", cut(text)).replace(" ** ", "^")
+    return re.sub(r" \*\* (-?[\w.]+)", r"^{\1}", ellipsize(text)).replace(" ** ", "^")
 
 
 def lettered(formula: Formula) -> str:
@@ -88,10 +88,10 @@ def lettered(formula: Formula) -> str:
     return re.sub(r"\$(\d+)", lambda n: "abcdfghl"[(int(n[1]) - 1) % 8], str(formula))
 
 
-def cut(text: str) -> str:
+def ellipsize(text: str) -> str:
     """Returns the text, shortened with an ellipsis if it is too long for a mark.
 
-    >>> cut("positions")
+    >>> ellipsize("positions")
     'positions'
     """
     return text if len(text) <= LONGEST else text[:LONGEST].rstrip(" *_-+/.,(") + "…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncd.formulas.traced_sizes import traced
+from ncd.formulas.traced_sizes import is_symbolic
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -17,7 +17,7 @@ def amount(number: float, unit: str = "") -> str:
     >>> amount(1.0975e16, "FLOP"), amount(999_700_000_000, "B")
     ('11 PFLOP', '1 TB')
     """
-    if traced(number):
+    if is_symbolic(number):
         return number.said(f"~{unit}", amount(number.value, unit))
     if number == 0:
         return f"0 {unit}".strip()

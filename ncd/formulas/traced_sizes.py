@@ -22,19 +22,19 @@ Counted = dict[Product, int]
 Sum = tuple[tuple[Product, int], ...]  # each product with its coefficient, sorted
 
 
-def ordered(total: Mapping[Product, int]) -> Sum:
+def normal_form(total: Mapping[Product, int]) -> Sum:
     """Returns the sorted terms of a sum, without those whose coefficient is 0.
 
-    >>> ordered({("k",): 2, (): 0, ("h", "k"): 1})
+    >>> normal_form({("k",): 2, (): 0, ("h", "k"): 1})
     ((('h', 'k'), 1), (('k',), 2))
     """
     return tuple(sorted(((product, n) for product, n in total.items() if n), key=repr))
 
 
-def added(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
+def add(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
     """Returns the sum of two polynomials.
 
-    >>> added({("h",): 1}, {("h",): 2, (): 5})
+    >>> add({("h",): 1}, {("h",): 2, (): 5})
     {('h',): 3, (): 5}
     """
     total = dict(a)
@@ -43,10 +43,10 @@ def added(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
     return total
 
 
-def multiplied(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
+def multiply(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
     """Returns the product of two polynomials.
 
-    >>> multiplied({("k",): 1, (): 1}, {("h",): 2})
+    >>> multiply({("k",): 1, (): 1}, {("h",): 2})
     {('h', 'k'): 2, ('h',): 2}
     """
     total: Counted = {}
@@ -57,10 +57,10 @@ def multiplied(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
     return total
 
 
-def divided(a: Mapping[Product, int], b: Mapping[Product, int]) -> tuple[Counted, Counted]:
+def divmod_by(a: Mapping[Product, int], b: Mapping[Product, int]) -> tuple[Counted, Counted]:
     """Returns the quotient and the remainder of ``a`` by ``b``, if ``b`` is one product.
 
-    >>> divided({("h", "k"): 4, ("k",): 3}, {("k",): 2})
+    >>> divmod_by({("h", "k"): 4, ("k",): 3}, {("k",): 2})
     ({('h',): 2}, {('k',): 3})
     """
     whole, rest = {}, dict(a)
@@ -103,7 +103,7 @@ class Trace:
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
         self.holds: dict[Fact, None] = {}
-        self.written: dict[tuple[Traced, str], str] = {}
+        self.written: dict[tuple[SymbolicInt, str], str] = {}
         self.differences: dict[Any, Any] = {}  # by the two numbers, which are often compared
         self.silent = False
         self.exact = False  # whether a conversion to a real number is a fact as well
@@ -111,13 +111,13 @@ class Trace:
     def size(self, name: str, value: int) -> Any:
         """Returns a traced number for the size of this name, which has this value now."""
         self.sizes[name] = value
-        return Traced(self, (((name,), 1),), value)
+        return SymbolicInt(self, (((name,), 1),), value)
 
     def number(self, total: Mapping[Product, int]) -> Any:
         """Returns the number of a polynomial; a plain int if it depends on no size."""
-        terms = ordered(total)
+        terms = normal_form(total)
         plain = all(not product for product, _ in terms)
-        return self.now(terms) if plain else Traced(self, terms, self.now(terms))
+        return self.now(terms) if plain else SymbolicInt(self, terms, self.now(terms))
 
     def now(self, total: Sum) -> int:
         """Returns the value of a sum at the current sizes."""
@@ -126,7 +126,9 @@ class Trace:
     @property
     def open(self) -> dict[str, Any]:
         """The traced sizes by their names."""
-        return {name: Traced(self, (((name,), 1),), value) for name, value in self.sizes.items()}
+        return {
+            name: SymbolicInt(self, (((name,), 1),), value) for name, value in self.sizes.items()
+        }
 
     def read(self, total: Sum) -> Iterator[str]:
         """Yields the names of the sizes in a sum, each as often as it occurs."""
@@ -157,7 +159,7 @@ class Trace:
         finally:
             self.silent = before
 
-    def letter(self, number: Traced, how: str, length: int) -> str:
+    def letter(self, number: SymbolicInt, how: str, length: int) -> str:
         """Returns the letters that stand for a number in a text, as many as its text now has."""
         key = number, how
         if key not in self.written:
@@ -167,7 +169,7 @@ class Trace:
         return self.written[key] + FILL * (length - 1)
 
 
-class Traced:
+class SymbolicInt:
     """A whole number computed from sizes; it passes for an int.
 
     Code that needs a real int calls ``__index__``, which the trace records.
@@ -183,11 +185,11 @@ class Traced:
     def __class__(self) -> type:
         return int
 
-    def _with(self, other: Any, join: Callable[[Traced, Any], Any]) -> Any:
+    def _with(self, other: Any, join: Callable[[SymbolicInt, Any], Any]) -> Any:
         return join(self, other) if isinstance(other, int) else NotImplemented
 
     def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a.trace.number(added(_total(a), _total(b))))
+        return self._with(other, lambda a, b: a.trace.number(add(_total(a), _total(b))))
 
     __radd__ = __add__
 
@@ -204,7 +206,7 @@ class Traced:
         return -self if self < 0 else self
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a.trace.number(multiplied(_total(a), _total(b))))
+        return self._with(other, lambda a, b: a.trace.number(multiply(_total(a), _total(b))))
 
     __rmul__ = __mul__
 
@@ -266,11 +268,11 @@ class Traced:
             return self._compared_real(other, sign, test)
         if not isinstance(other, int):
             return NotImplemented
-        key = self.total, other.total if traced(other) else int(other)
+        key = self.total, other.total if is_symbolic(other) else int(other)
         difference = self.trace.differences.get(key)
         if difference is None:
             difference = self.trace.differences[key] = self - other
-        if type(difference) is not Traced:
+        if type(difference) is not SymbolicInt:
             return test(difference)
         return self.trace.fact(difference.total, sign, test(difference.value))
 
@@ -323,9 +325,9 @@ class Traced:
         return self.trace.letter(self, how, len(now))
 
 
-def traced(number: object) -> TypeGuard[Traced]:
+def is_symbolic(number: object) -> TypeGuard[SymbolicInt]:
     """Returns whether a number is traced."""
-    return type(number) is Traced
+    return type(number) is SymbolicInt
 
 
 def _opposite(answer: Any) -> Any:
@@ -333,19 +335,19 @@ def _opposite(answer: Any) -> Any:
 
 
 def _total(number: Any) -> Mapping[Product, int]:
-    return dict(number.total) if type(number) is Traced else {(): int(number)}
+    return dict(number.total) if type(number) is SymbolicInt else {(): int(number)}
 
 
 def _part(what: str, a: Any, b: Any) -> Any:
     """Returns the floor of a quotient, or a remainder; what divides exactly is simplified."""
     if b == 0:
         raise ZeroDivisionError("division by zero")
-    trace: Trace = (a if type(a) is Traced else b).trace
-    whole, rest = divided(_total(a), _total(b))
+    trace: Trace = (a if type(a) is SymbolicInt else b).trace
+    whole, rest = divmod_by(_total(a), _total(b))
     quotient, left = trace.number(whole), trace.number(rest)
-    if type(left) is not Traced and type(b) is not Traced:
+    if type(left) is not SymbolicInt and type(b) is not SymbolicInt:
         return quotient + left // b if what == "//" else left % b
     if not rest:
         return quotient if what == "//" else 0
-    part = trace.number({((what, ordered(rest), ordered(_total(b))),): 1})
+    part = trace.number({((what, normal_form(rest), normal_form(_total(b))),): 1})
     return quotient + part if what == "//" else part

@@ -27,13 +27,13 @@ from ncd.run.device import device as find_device
 from ncd.run.guard import STEPS
 from ncd.run.limits import Limits, check_free, number
 from ncd.run.module import CircuitModule
-from ncd.run.run_memory import stated_forward
+from ncd.run.run_memory import predicted_forward_peak
 from ncd.run.seeding import example_inputs
 from ncd.systems.catalogue import CATALOGUE
-from ncd.systems.training.module_or_functional import Way
-from ncd.systems.training.plane_training import Plane
+from ncd.systems.training.module_or_functional import TwoWayTraining
+from ncd.systems.training.plane_training import PlaneTraining
 from ncd.systems.training.trained_weights import written
-from ncd.systems.training.training_loop import Fit, TrainingLoop
+from ncd.systems.training.training_loop import TaskTraining, TrainingLoop
 from ncd.write.term_json import from_json
 
 # --- The limits of a job that runs a system forward, which are above those of a page
@@ -58,14 +58,18 @@ def fits(term: Term) -> bool:
     if cost_of(circuit).flops > most.flops or sum(cell.times for cell in circuit.cells) > STEPS:
         return False
     try:
-        return stated_forward(term) <= most.bytes
+        return predicted_forward_peak(term) <= most.bytes
     except (RuntimeError, TypeError, OverflowError):  # more elements than torch can count
         return False
 
 
 # --- The job that trains, reports :class:`ncd.train.Progress`, and returns weights
 
-LOOPS: Mapping[str, type[TrainingLoop]] = {"fit": Fit, "plane": Plane, "way": Way}
+LOOPS: Mapping[str, type[TrainingLoop]] = {
+    "fit": TaskTraining,
+    "plane": PlaneTraining,
+    "way": TwoWayTraining,
+}
 
 
 def train(line: Line, loop: str, **asked: Any) -> None:
@@ -134,7 +138,7 @@ def forward(
     Raises LimitError if the machine has less free memory than the run needs.
     """
     system = from_json(term) if term else _listed(name, knobs)
-    circuit, held = elaborate(system), stated_forward(system)
+    circuit, held = elaborate(system), predicted_forward_peak(system)
     check_free(held, device)
     inputs = example_inputs(system, seed, device, limits())
     module = CircuitModule(circuit, seed).to(find_device(device))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from math import inf
 from typing import Literal
 
-from ncd.errors import ParseError, UnknownNameError, shown
+from ncd.errors import ParseError, UnknownNameError, short_repr
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 
@@ -23,26 +23,26 @@ def check_term(value: object, where: str) -> None:
     """Raises ParseError if the value is not a term; ``where`` is the name of the function."""
     if not isinstance(value, Term):
         cure = 'a term, such as Id("m:3") >> Softmax("m")'
-        raise ParseError(f"{shown(value)} is not a term", where=where, cure=cure)
+        raise ParseError(f"{short_repr(value)} is not a term", where=where, cure=cure)
 
 
 def check_text(value: object, name: str, where: str) -> None:
     """Raises ParseError if the value is not text, or contains half of a surrogate pair."""
     if not isinstance(value, str):
-        raise ParseError(f"{name} is {shown(value)}, but it is text", where=where, cure="text")
+        raise ParseError(f"{name} is {short_repr(value)}, but it is text", where=where, cure="text")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
-        fact = f"{name} is {shown(value)}, which holds half a letter (a surrogate)"
+        fact = f"{name} is {short_repr(value)}, which holds half a letter (a surrogate)"
         raise ParseError(fact, where=where, cure="whole letters")
 
 
 def check_texts(value: object, name: str, where: str) -> None:
     """Raises ParseError if the value is not a mapping from text to text."""
     if not isinstance(value, Mapping):
-        fact = f"{name} is {shown(value)}, but it is a mapping from text to text"
+        fact = f"{name} is {short_repr(value)}, but it is a mapping from text to text"
         raise ParseError(fact, where=where, cure=f'{name}={{"Q": "…"}}')
     for key, text in value.items():
         check_text(key, f"a key of {name}", where)
-        check_text(text, f"{name}[{shown(key)}]", where)
+        check_text(text, f"{name}[{short_repr(key)}]", where)
 
 
 def check_names(value: object, name: str, where: str, form: str, example: str) -> None:
@@ -51,9 +51,9 @@ def check_names(value: object, name: str, where: str, form: str, example: str) -
     ``form`` says in the message what it is, and ``example`` is one of its texts.
     """
     if isinstance(value, str | bytes) or not isinstance(value, Collection):
-        fact = f"{name} is {shown(value)}, but it is {form}"
+        fact = f"{name} is {short_repr(value)}, but it is {form}"
         known = value if isinstance(value, str) and value else example
-        raise ParseError(fact, where=where, cure=f"{name}=[{shown(known)}]")
+        raise ParseError(fact, where=where, cure=f"{name}=[{short_repr(known)}]")
     for item in value:
         check_text(item, f"an item of {name}", where)
 
@@ -61,21 +61,21 @@ def check_names(value: object, name: str, where: str, form: str, example: str) -
 def check_formats(value: object, where: str) -> None:
     """Raises ParseError if the value is neither number formats nor None."""
     if value is not None and not isinstance(value, Formats):
-        fact = f"formats is {shown(value)}, but it is number formats"
+        fact = f"formats is {short_repr(value)}, but it is number formats"
         raise ParseError(fact, where=where, cure='formats=ncd.Formats("int8")')
 
 
 def check_flag(value: object, name: str, where: str) -> None:
     """Raises ParseError if the value is neither True nor False."""
     if not isinstance(value, bool):
-        fact = f"{name} is {shown(value)}, but it is True or False"
+        fact = f"{name} is {short_repr(value)}, but it is True or False"
         raise ParseError(fact, where=where, cure=f"{name}=True")
 
 
 def check_seed(value: object, where: str = "") -> None:
     """Raises ParseError if the value is not a whole number."""
     if not isinstance(value, int):
-        fact = f"the seed is {shown(value)}, but it is a whole number"
+        fact = f"the seed is {short_repr(value)}, but it is a whole number"
         raise ParseError(fact, where=where, cure="seed=0")
 
 
@@ -93,5 +93,5 @@ def positive(value: object) -> bool:
 def check_choice(value: object, name: str, where: str, among: Collection[str]) -> None:
     """Raises UnknownNameError if the value is not one of the permitted texts."""
     if not isinstance(value, str) or value not in among:
-        fact = f"{name} is {shown(value)}, but it is one of {', '.join(among)}"
+        fact = f"{name} is {short_repr(value)}, but it is one of {', '.join(among)}"
         raise UnknownNameError(fact, where=where, cure=f'{name}="{next(iter(among))}"')

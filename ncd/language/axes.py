@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isfinite, prod
 
-from ncd.errors import ParseError, SizeError, printable, shown
-from ncd.language.cached_property import once
+from ncd.errors import ParseError, SizeError, printable, short_repr
+from ncd.language.cached_property import lazy_property
 
 # --- Axes: the wires of a diagram, each one dimension of a tensor or a spatial group of them
 
 Size = int | tuple[int, ...]
-LARGEST = 10**12  # positions along one dimension; torch counts all numbers of an array to 2**63
+MAX_SIZE = 10**12  # positions along one dimension; torch counts all numbers of an array to 2**63
 SIDES = 8  # dimensions of a spatial group
 
 _NAME = r"[^\W_]\w*(?:/\w+)*"
@@ -76,7 +76,9 @@ class Axis:
     def _check_label(self) -> None:
         text = isinstance(self.label, str) and printable(self.label)
         if not (text and _LABEL.match(self.label)):
-            raise ParseError(f"{shown(self.label)} is no label", cure='a short text such as "3 3"')
+            raise ParseError(
+                f"{short_repr(self.label)} is no label", cure='a short text such as "3 3"'
+            )
 
     def _check_size(self) -> None:
         n = len(self.shape)
@@ -89,18 +91,18 @@ class Axis:
             )
         for size in self.shape:
             whole = isinstance(size, int) and not isinstance(size, bool)
-            if not whole or not 1 <= size <= LARGEST:
-                nearest = min(max(1, round(size)), LARGEST) if _is_number(size) else 1
-                limits = "1 or more" if not whole or size < 1 else f"at most {LARGEST:,}"
+            if not whole or not 1 <= size <= MAX_SIZE:
+                nearest = min(max(1, round(size)), MAX_SIZE) if _is_number(size) else 1
+                limits = "1 or more" if not whole or size < 1 else f"at most {MAX_SIZE:,}"
                 raise SizeError(
-                    f"axis {self.name} has size {shown(size)}, "
+                    f"axis {self.name} has size {short_repr(size)}, "
                     f"but a size is a whole number, {limits}",
                     cure=f"{self.name} = {nearest}",
                     axis=self.name,
                     nearest=nearest,
                 )
 
-    @once
+    @lazy_property
     def shape(self) -> tuple[int, ...]:
         """The sizes of its torch dimensions: one, or one for each side of a group.
 
@@ -116,17 +118,17 @@ class Axis:
         """Returns whether it is a spatial group."""
         return isinstance(self.size, tuple)
 
-    @once
+    @lazy_property
     def numel(self) -> int:
         """The number of positions."""
         return prod(self.shape)
 
-    @once
+    @lazy_property
     def size_text(self) -> str:
         """The size as people write it: ``20``, or ``16×16``."""
         return "×".join(map(str, self.shape))
 
-    @once
+    @lazy_property
     def called(self) -> str:
         """The label, if it says more than the size, else the name.
 
@@ -146,7 +148,7 @@ class Axis:
             return self.name
         return f"{self.name} {self.size_text}"
 
-    @once
+    @lazy_property
     def identifier(self) -> str:
         """The name as a Python identifier; two names may share one.
 
@@ -156,7 +158,7 @@ class Axis:
         name = re.sub(r"\W", "_", self.name)
         return f"n{name}" if name[0].isdigit() else name
 
-    @once
+    @lazy_property
     def dims(self) -> tuple[Dim, ...]:
         """The torch dimensions of the axis, each with its name."""
         if not self.spatial:
@@ -183,7 +185,8 @@ class Axis:
         found = _AXIS.match(text) if isinstance(text, str) else None
         if not found:
             raise ParseError(
-                f"{shown(text)} is not an axis", cure="a name such as m, m:128, ~y:20 or x:16x16"
+                f"{short_repr(text)} is not an axis",
+                cure="a name such as m, m:128, ~y:20 or x:16x16",
             )
         sizes = tuple(map(int, found["size"].split("x"))) if found["size"] else None
         size = sizes[0] if sizes and len(sizes) == 1 else sizes
@@ -208,7 +211,7 @@ def _check_name(name: object) -> None:
     """Raises ParseError for a name that a text, and so JSON, could not hold."""
     if not isinstance(name, str) or not _is_name(name):
         letters = re.sub(r"\W+", "_", str(name)[:40]).strip("_")
-        fact = f"{shown(name)} is no name of an axis, which has letters, digits, _ and /"
+        fact = f"{short_repr(name)} is no name of an axis, which has letters, digits, _ and /"
         raise ParseError(fact, cure=letters or "m")
 
 
@@ -223,8 +226,8 @@ def _is_number(value: object) -> bool:
 
 # --- Arrays and types: tuples of axes, tuples of arrays, and how they are written
 
-DIMENSIONS = 64  # of one array; torch has no more
-SHORT = 200  # letters of a text whose parsed value is cached
+MAX_DIMENSIONS = 64  # of one array; torch has no more
+CACHED_TEXT_LENGTH = 200  # letters of a text whose parsed value is cached
 
 _WORD = re.compile(r'(?:[^\s"]|"[^"]*"|")+')
 
@@ -279,26 +282,26 @@ class Array(tuple[Axis, ...]):
         if isinstance(text, Array):
             return text
         if not isinstance(text, str):
-            raise ParseError(f"{shown(text)} is no array", cure='something like "y m"')
-        return _array(text) if len(text) <= SHORT else _array.__wrapped__(text)
+            raise ParseError(f"{short_repr(text)} is no array", cure='something like "y m"')
+        return _array(text) if len(text) <= CACHED_TEXT_LENGTH else _array.__wrapped__(text)
 
-    @once
+    @lazy_property
     def shape(self) -> tuple[int, ...]:
         """The sizes of all torch dimensions."""
         return tuple(size for axis in self for size in axis.shape)
 
-    @once
+    @lazy_property
     def numel(self) -> int:
         """The number of numbers that it holds."""
         return prod(self.shape)
 
-    @once
+    @lazy_property
     def sized(self) -> bool:
         """Returns whether every axis has a size, and so has the bound of its whole numbers."""
         axes = self if self.below is None else (*self, self.below)
         return all(axis.size is not None for axis in axes)
 
-    @once
+    @lazy_property
     def dims(self) -> tuple[Dim, ...]:
         """All torch dimensions, each with its name."""
         return tuple(dim for axis in self for dim in axis.dims)
@@ -339,7 +342,7 @@ class Array(tuple[Axis, ...]):
 
 
 def _no_axes(value: object) -> ParseError:
-    return ParseError(f"{shown(value)} is no axes of an array", cure='Array.parse("y m")')
+    return ParseError(f"{short_repr(value)} is no axes of an array", cure='Array.parse("y m")')
 
 
 NO_AXES = Array()
@@ -352,8 +355,8 @@ def _array(text: str) -> Array:
     below = Axis.parse(bound.strip()) if sign else None
     array = Array(() if words == ["()"] else map(Axis.parse, words), below)
     check_once(array)
-    if len(array) > DIMENSIONS:
-        raise ParseError(f"an array has at most {DIMENSIONS} axes", cure="fewer axes")
+    if len(array) > MAX_DIMENSIONS:
+        raise ParseError(f"an array has at most {MAX_DIMENSIONS} axes", cure="fewer axes")
     return array
 
 
@@ -368,7 +371,7 @@ def check_once(array: Array) -> None:
 
 
 def _no_arrays(value: object) -> ParseError:
-    return ParseError(f"{shown(value)} is no arrays of a type", cure='Type.parse("y m, x m")')
+    return ParseError(f"{short_repr(value)} is no arrays of a type", cure='Type.parse("y m, x m")')
 
 
 class Type(tuple[Array, ...]):
@@ -402,7 +405,7 @@ class Type(tuple[Array, ...]):
         if isinstance(text, Type):
             return text
         if not isinstance(text, str):
-            raise ParseError(f"{shown(text)} is no type", cure='something like "y m, x m"')
+            raise ParseError(f"{short_repr(text)} is no type", cure='something like "y m, x m"')
         return Type(map(Array.parse, text.split(","))) if text.strip() else Type()
 
     @property
@@ -457,8 +460,10 @@ class Signature:
         if isinstance(text, Signature):
             return text
         if not isinstance(text, str):
-            raise ParseError(f"{shown(text)} is no signature", cure='something like "m -> k h"')
-        return _signature(text) if len(text) <= SHORT else _signature.__wrapped__(text)
+            raise ParseError(
+                f"{short_repr(text)} is no signature", cure='something like "m -> k h"'
+            )
+        return _signature(text) if len(text) <= CACHED_TEXT_LENGTH else _signature.__wrapped__(text)
 
     @property
     def spec(self) -> str:
@@ -473,7 +478,7 @@ class Signature:
 def _signature(text: str) -> Signature:
     left, arrow, right = text.partition("->")
     if not arrow:
-        raise ParseError(f"{shown(text)} is not a signature", cure='something like "m -> k h"')
+        raise ParseError(f"{short_repr(text)} is not a signature", cure='something like "m -> k h"')
     return Signature(Type.parse(left), Type.parse(right if right.strip() else "()"))
 
 
@@ -481,7 +486,7 @@ def _signature(text: str) -> Signature:
 
 
 @dataclass(frozen=True)
-class Marked:
+class SizeWithKind:
     """A size with a kind of axis; made by :func:`seq`, :func:`space` and :func:`plain`.
 
     ``size`` may be text: a formula of other sizes such as ``"k*h"``.
@@ -492,10 +497,10 @@ class Marked:
     label: str = ""
 
 
-AxisSize = int | str | Marked  # as a caller writes it
+AxisSize = int | str | SizeWithKind  # as a caller writes it
 
 
-def seq(size: int | str, label: str = "") -> Marked:
+def seq(size: int | str, label: str = "") -> SizeWithKind:
     """Returns the size of a sequence axis, whose name is drawn with a bar.
 
     Args:
@@ -509,10 +514,10 @@ def seq(size: int | str, label: str = "") -> Marked:
     >>> Axes(y=seq(20), m=8)(Id("y m"))
     Id('~y:20 m:8')
     """
-    return Marked(size, sequence=True, label=label)
+    return SizeWithKind(size, sequence=True, label=label)
 
 
-def space(*sizes: int, label: str = "") -> Marked:
+def space(*sizes: int, label: str = "") -> SizeWithKind:
     """Returns the sizes of a spatial group such as height × width, drawn as a double wire.
 
     Args:
@@ -526,10 +531,10 @@ def space(*sizes: int, label: str = "") -> Marked:
     >>> Axes(x=space(28, 28), c=3)(Id("c x"))
     Id('c:3 x:28x28')
     """
-    return Marked(sizes, label=label)
+    return SizeWithKind(sizes, label=label)
 
 
-def plain(size: int | str, label: str = "") -> Marked:
+def plain(size: int | str, label: str = "") -> SizeWithKind:
     """Returns the size of a plain axis that is drawn with a label of its own.
 
     Args:
@@ -543,10 +548,10 @@ def plain(size: int | str, label: str = "") -> Marked:
     >>> Axes(c=plain(64, "c_λ"))(Id("c"))
     Id('c"c_λ":64')
     """
-    return Marked(size, label=label)
+    return SizeWithKind(size, label=label)
 
 
-def sized(axis: Axis, sizes: Mapping[str, AxisSize]) -> Axis:
+def with_size(axis: Axis, sizes: Mapping[str, AxisSize]) -> Axis:
     """Returns the axis with the size and kind that ``sizes`` has for its name, or unchanged.
 
     A size that is a formula stays unknown here; the solver evaluates it.
@@ -554,6 +559,6 @@ def sized(axis: Axis, sizes: Mapping[str, AxisSize]) -> Axis:
     value = sizes.get(axis.name)
     if value is None:
         return axis
-    mark = value if isinstance(value, Marked) else Marked(value)
+    mark = value if isinstance(value, SizeWithKind) else SizeWithKind(value)
     size = axis.size if isinstance(mark.size, str) else mark.size
     return replace(axis, size=size, sequence=mark.sequence, label=mark.label or axis.label)

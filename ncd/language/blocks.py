@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ncd.errors import MismatchError, NCDError, unknown
+from ncd.errors import MismatchError, NCDError, unknown_name_error
 from ncd.language.axes import Array, Axis, Signature, Type
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.fields import (
     FLAG,
     SCOPE,
@@ -18,10 +18,10 @@ from ncd.language.fields import (
     StatedField,
     choice,
     read_fields,
-    spelled,
+    term_field,
 )
 from ncd.language.patterns import Binding
-from ncd.language.terms import Id, Origins, Term, Then, check_some
+from ncd.language.terms import BroadcastSources, Id, Term, Then, check_some
 from ncd.language.wire import Wire
 
 # --- Roles of the parts of a system; a role has the same colour in every view
@@ -58,7 +58,7 @@ ROLES = (
 def check_role(role: str, where: str) -> None:
     """Raises UnknownNameError, with the nearest name, for a role that is not in ``ROLES``."""
     if role not in ROLES:
-        raise unknown("role", role, ROLES, where)
+        raise unknown_name_error("role", role, ROLES, where)
 
 
 # --- Blocks, which fence a part of a term, and equations between terms
@@ -88,12 +88,12 @@ class Block(Term):
     Type.parse('a b')
     """
 
-    body: Term = spelled(TERM)
-    title: str = spelled(TEXT, "")
-    role: str = spelled(TEXT, "neutral")
-    name: str = spelled(SCOPE, "")
-    type: StatedField = spelled(STATED, None)
-    local: bool = spelled(FLAG, False)
+    body: Term = term_field(TERM)
+    title: str = term_field(TEXT, "")
+    role: str = term_field(TEXT, "neutral")
+    name: str = term_field(SCOPE, "")
+    type: StatedField = term_field(STATED, None)
+    local: bool = term_field(FLAG, False)
 
     def __post_init__(self) -> None:
         try:
@@ -112,14 +112,14 @@ class Block(Term):
     def children(self) -> tuple[Term, ...]:
         return (self.body,)
 
-    @once
+    @lazy_property
     def dom(self) -> Type:
         if self.type is None:
             return self.body.dom
         return check_stated(self.body, self.type, self._where)
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return self.body.origins
 
     def lift(self, inputs: Type) -> Type:
@@ -223,8 +223,8 @@ class Equation(Term):
     'm, m'
     """
 
-    sides: tuple[Term, ...] = spelled(TERMS)
-    sign: str = spelled(choice("=", "≝"), "=")
+    sides: tuple[Term, ...] = term_field(TERMS)
+    sign: str = term_field(choice("=", "≝"), "=")
     variadic: ClassVar[str] = "sides"
 
     def __init__(self, *sides: Term, sign: str = "=") -> None:
@@ -247,7 +247,7 @@ class Equation(Term):
         return self.sides[0].dom
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return tuple(sources for side in self.sides for sources in side.origins)
 
     def _lift(self, inputs: Type) -> Type:

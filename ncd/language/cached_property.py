@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class once(Generic[T]):
+class lazy_property(Generic[T]):
     """A property that is computed once, as :func:`functools.cached_property` since Python 3.12.
 
     In Python 3.11 that one holds a lock which all objects of a class share, so that threads wait
@@ -16,7 +16,7 @@ class once(Generic[T]):
 
     >>> class Square:
     ...     side = 3
-    ...     @once
+    ...     @lazy_property
     ...     def area(self) -> int:
     ...         return self.side**2
     >>> square = Square()
@@ -28,22 +28,22 @@ class once(Generic[T]):
         self.compute, self.name, self.__doc__ = compute, compute.__name__, compute.__doc__
 
     @overload
-    def __get__(self, of: None, kind: type) -> once[T]: ...
+    def __get__(self, of: None, kind: type) -> lazy_property[T]: ...
 
     @overload
     def __get__(self, of: object, kind: type) -> T: ...
 
-    def __get__(self, of: object | None, kind: type) -> once[T] | T:
+    def __get__(self, of: object | None, kind: type) -> lazy_property[T] | T:
         if of is None:
             return self
         value = of.__dict__[self.name] = self.compute(of)
         return value
 
 
-class Key:
+class HashedKey:
     """A cache key whose hash is computed once, for keys that are large.
 
-    >>> Key("a", (1, 2)) == Key("a", (1, 2)), Key("a") == Key("b")
+    >>> HashedKey("a", (1, 2)) == HashedKey("a", (1, 2)), HashedKey("a") == HashedKey("b")
     (True, False)
     """
 
@@ -56,4 +56,4 @@ class Key:
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and self.parts == other.parts
+        return isinstance(other, HashedKey) and self.parts == other.parts

@@ -1,6 +1,6 @@
 """The fields of a term: their spelling in Python and JSON, equality and hashes.
 
-A field of a term is declared with :func:`spelled`; its spelling checks every value that it is
+A field of a term is declared with :func:`term_field`; its spelling checks every value that it is
 given.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from keyword import iskeyword
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from ncd.errors import ParseError, SizeError, printable, shown
-from ncd.formulas.formula import Apply, Formula, Name, Number, Operand
+from ncd.errors import ParseError, SizeError, printable, short_repr
+from ncd.formulas.formula import Application, Formula, Name, Number, Operand
 from ncd.formulas.formula import parse as parse_formula
 from ncd.language.axes import Array, Signature, Type, check_once
 
@@ -44,7 +44,7 @@ InitialField = Read[Formula | None, Formula | str | None]
 
 
 @dataclass(frozen=True)
-class Spelling:
+class FieldFormat:
     """A reader and the writers of a field; ``words`` describes the values that it takes."""
 
     words: str
@@ -53,14 +53,14 @@ class Spelling:
     literal: Callable[[Any], str] = repr  # for Python
 
 
-def spelled(by: Spelling, default: Any = MISSING) -> Any:
+def term_field(by: FieldFormat, default: Any = MISSING) -> Any:
     """Returns a field of a term that is read by a spelling."""
     return field(default=default, metadata={"by": by})
 
 
-def spelling(of: Field[Any]) -> Spelling:
+def spelling(of: Field[Any]) -> FieldFormat:
     """Returns the spelling of a field."""
-    by: Spelling = of.metadata["by"]
+    by: FieldFormat = of.metadata["by"]
     return by
 
 
@@ -90,7 +90,7 @@ _READERS: dict[type, tuple[tuple[str, Callable[[Any, str], Any]], ...]] = {}
 _NAMES: dict[type, tuple[str, ...]] = {}
 
 
-def kind_of(what: type, parse: Callable[[Any], Any], example: str) -> Spelling:
+def kind_of(what: type, parse: Callable[[Any], Any], example: str) -> FieldFormat:
     """Returns the spelling of an array, a type or a signature: text, or the object itself."""
 
     def read(value: Any, name: str) -> Any:
@@ -99,10 +99,10 @@ def kind_of(what: type, parse: Callable[[Any], Any], example: str) -> Spelling:
                 check_once(array)
             return value
         if not isinstance(value, str):
-            raise ParseError(f"{name} is {shown(value)}, but it is text", cure=example)
+            raise ParseError(f"{name} is {short_repr(value)}, but it is text", cure=example)
         return parse(value)
 
-    return Spelling("text", read, lambda v: v.spec, lambda v: repr(v.spec))
+    return FieldFormat("text", read, lambda v: v.spec, lambda v: repr(v.spec))
 
 
 def _arrays(value: object) -> tuple[Array, ...]:
@@ -123,21 +123,21 @@ def one_axis(value: Any, name: str) -> Any:
     return array
 
 
-AXIS = Spelling("text", one_axis, lambda v: v.spec, lambda v: repr(v.spec))
+AXIS = FieldFormat("text", one_axis, lambda v: v.spec, lambda v: repr(v.spec))
 
 
 def _formula(value: Any, name: str) -> Any:
-    if isinstance(value, Number | Operand | Name | Apply):
+    if isinstance(value, Number | Operand | Name | Application):
         return value
     return parse_formula(value)
 
 
-FORMULA = Spelling("text", _formula, str, lambda v: repr(str(v)))
+FORMULA = FieldFormat("text", _formula, str, lambda v: repr(str(v)))
 
 
-def maybe(by: Spelling, *none: object) -> Spelling:
+def optional(by: FieldFormat, *none: object) -> FieldFormat:
     """Returns the spelling of the same values, or of None, for which ``none`` may be written."""
-    return Spelling(
+    return FieldFormat(
         f"{by.words} or null",
         lambda value, name: None if value in (None, *none) else by.read(value, name),
         lambda value: None if value is None else by.plain(value),
@@ -145,22 +145,24 @@ def maybe(by: Spelling, *none: object) -> Spelling:
     )
 
 
-INITIAL = maybe(FORMULA, "")
-STATED = maybe(SIGNATURE, "")
+INITIAL = optional(FORMULA, "")
+STATED = optional(SIGNATURE, "")
 
 
 def _text(value: Any, name: str, most: int = 200) -> str:
     if not isinstance(value, str):
-        raise ParseError(f"{name} is {shown(value)}, but it is text", cure=f'{name} = "…"')
+        raise ParseError(f"{name} is {short_repr(value)}, but it is text", cure=f'{name} = "…"')
     if len(value) > most:
         raise ParseError(f"{name} has {len(value)} letters, at most {most} can be", cure="fewer")
     if not printable(value):
-        raise ParseError(f"{name} is {shown(value)}, which cannot be printed", cure="plain text")
+        raise ParseError(
+            f"{name} is {short_repr(value)}, which cannot be printed", cure="plain text"
+        )
     return value
 
 
-TEXT = Spelling("text", _text)
-LONG_TEXT = Spelling("text", lambda value, name: _text(value, name, 4000))
+TEXT = FieldFormat("text", _text)
+LONG_TEXT = FieldFormat("text", lambda value, name: _text(value, name, 4000))
 
 
 def _layer_name(value: Any, name: str) -> str:
@@ -172,11 +174,11 @@ def _layer_name(value: Any, name: str) -> str:
     return text
 
 
-NAME = Spelling("text", _layer_name)
-SCOPE = Spelling("text", lambda value, name: value if value == "" else _layer_name(value, name))
+NAME = FieldFormat("text", _layer_name)
+SCOPE = FieldFormat("text", lambda value, name: value if value == "" else _layer_name(value, name))
 
 
-def whole(least: int = 0, most: int = 10**6) -> Spelling:
+def integer(least: int = 0, most: int = 10**6) -> FieldFormat:
     """Returns the spelling of a whole number from ``least`` to ``most``."""
 
     def read(value: Any, name: str) -> int:
@@ -187,30 +189,32 @@ def whole(least: int = 0, most: int = 10**6) -> Spelling:
                 limits = f"from {least:,} to {most:,}"
             nearest = most if number and value > most else least if number else max(least, 0)
             raise SizeError(
-                f"the {name} is {shown(value)}, but it is a whole number, {limits}",
+                f"the {name} is {short_repr(value)}, but it is a whole number, {limits}",
                 cure=f"{name} = {nearest}",
                 axis=name,
                 nearest=nearest,
             )
         return value
 
-    return Spelling("a whole number", read)
+    return FieldFormat("a whole number", read)
 
 
 def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
-        raise ParseError(f"{name} is {shown(value)}, but it is True or False", cure=f"{name}=True")
+        raise ParseError(
+            f"{name} is {short_repr(value)}, but it is True or False", cure=f"{name}=True"
+        )
     return value
 
 
-FLAG = Spelling("true or false", _flag)
+FLAG = FieldFormat("true or false", _flag)
 
 
 def number(
     limits: str = "a number",
     allowed: Callable[[float], bool] = lambda value: abs(value) < 1e300,
     example: str = "0.5",
-) -> Spelling:
+) -> FieldFormat:
     """Returns the spelling of a real number that is ``allowed``; ``limits`` says so in words.
 
     >>> number("a number over 1", lambda value: value > 1, "1.5").read(2, "scale")
@@ -221,11 +225,11 @@ def number(
         plain = isinstance(value, int | float) and not isinstance(value, bool)
         if not plain or not allowed(value):
             raise ParseError(
-                f"{name} is {shown(value)}, but it is {limits}", cure=f"{name}={example}"
+                f"{name} is {short_repr(value)}, but it is {limits}", cure=f"{name}={example}"
             )
         return float(value)
 
-    return Spelling(limits, read)
+    return FieldFormat(limits, read)
 
 
 NUMBER = number()
@@ -233,18 +237,18 @@ PROBABILITY = number("a number from 0 up to, not including, 1", lambda value: 0 
 SMALL = number("a small number over 0", lambda value: 0 < value < 1, "1e-5")
 
 
-def choice(*names: str) -> Spelling:
+def choice(*names: str) -> FieldFormat:
     """Returns the spelling of one of some names."""
 
     def read(value: Any, name: str) -> str:
         if not isinstance(value, str) or value not in names:
             raise ParseError(
-                f"{name} is {shown(value)}, but it is one of {', '.join(names)}",
+                f"{name} is {short_repr(value)}, but it is one of {', '.join(names)}",
                 cure=f'{name}="{names[0]}"',
             )
         return value
 
-    return Spelling("text", read)
+    return FieldFormat("text", read)
 
 
 # --- The fields of terms: equality, hashes, pickling and text by their values
@@ -254,7 +258,7 @@ CACHED = {"_lifted", "_sites", "_circuit", "_hash"}  # a text's hash differs bet
 KEPT = 256  # entries of a cache of one object
 
 
-class FieldValue:
+class StructuralBase:
     """The base of terms: frozen dataclasses that are equal if their class and fields are."""
 
     variadic: ClassVar[str] = ""  # the field that is given as positional arguments
@@ -294,23 +298,23 @@ class FieldValue:
         return f"{type(self).__name__}({', '.join(words)})"
 
 
-def _read_term(value: Any, name: str) -> FieldValue:
-    if not isinstance(value, FieldValue):
+def _read_term(value: Any, name: str) -> StructuralBase:
+    if not isinstance(value, StructuralBase):
         raise ParseError(f"{name} is no term", cure='a term such as Id("m")')
     return value
 
 
-def _read_terms(value: Any, name: str) -> tuple[FieldValue, ...]:
+def _read_terms(value: Any, name: str) -> tuple[StructuralBase, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise ParseError(f"{name} is no list of terms", cure='terms such as (Id("m"),)')
     return tuple(_read_term(item, name) for item in value)
 
 
-TERM = Spelling("a term", _read_term)
-TERMS = Spelling("a list of terms", _read_terms)
+TERM = FieldFormat("a term", _read_term)
+TERMS = FieldFormat("a list of terms", _read_terms)
 
 
-def kept(owner: Any, name: str, key: Hashable, compute: Callable[[Any], T]) -> T:
+def memoised(owner: Any, name: str, key: Hashable, compute: Callable[[Any], T]) -> T:
     """Returns ``compute(key)``, which an object remembers for its last keys under this name."""
     known = owner.__dict__.setdefault(name, {})
     value: T | None = known.get(key)

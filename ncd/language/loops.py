@@ -7,7 +7,7 @@ from typing import Any
 
 from ncd.errors import MismatchError, NCDError, SizeError
 from ncd.language.axes import Array, Axis, Type
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.fields import (
     AXIS,
     FLAG,
@@ -16,12 +16,12 @@ from ncd.language.fields import (
     TERM,
     TERMS,
     ArrayField,
+    integer,
     read_fields,
-    spelled,
-    whole,
+    term_field,
 )
 from ncd.language.patterns import Binding
-from ncd.language.terms import Origins, Term, Then
+from ncd.language.terms import BroadcastSources, Term, Then
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -49,10 +49,10 @@ class Repeat(Term):
     'y m, x m'
     """
 
-    bodies: tuple[Term, ...] = spelled(TERMS)
-    name: str = spelled(NAME, "layers")
-    shared: bool = spelled(FLAG, False)
-    memory: int = spelled(whole(0, 16), 0)
+    bodies: tuple[Term, ...] = term_field(TERMS)
+    name: str = term_field(NAME, "layers")
+    shared: bool = term_field(FLAG, False)
+    memory: int = term_field(integer(0, 16), 0)
 
     def __post_init__(self) -> None:
         try:
@@ -80,17 +80,17 @@ class Repeat(Term):
     def children(self) -> tuple[Term, ...]:
         return self.bodies
 
-    @once
+    @lazy_property
     def chain(self) -> Then:
         """The bodies as steps that also give the memory to the next one."""
-        return Then(*(_Keeping(body, self.memory) for body in self.bodies))
+        return Then(*(_MemoryPassing(body, self.memory) for body in self.bodies))
 
     @property
     def dom(self) -> Type:
         return self.chain.dom
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return _without(self.chain.origins, self._memory_at)
 
     def _lift(self, inputs: Type) -> Type:
@@ -103,18 +103,18 @@ class Repeat(Term):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Keeping(Term):
+class _MemoryPassing(Term):
     """A body that also returns the memory it receives."""
 
-    body: Term = spelled(TERM)
-    memory: int = spelled(whole())
+    body: Term = term_field(TERM)
+    memory: int = term_field(integer())
 
     @property
     def dom(self) -> Type:
         return self.body.dom
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         n = len(self.dom)
         return (*self.body.origins, *((i,) for i in range(n - self.memory, n)))
 
@@ -151,10 +151,10 @@ class Scan(Term):
     Type.parse('n, t n')
     """
 
-    body: Term = spelled(TERM)
-    axis: ArrayField = spelled(AXIS, "t")
-    name: str = spelled(SCOPE, "")
-    states: int = spelled(whole(0, 64), 1)
+    body: Term = term_field(TERM)
+    axis: ArrayField = term_field(AXIS, "t")
+    name: str = term_field(SCOPE, "")
+    states: int = term_field(integer(0, 64), 1)
 
     def __post_init__(self) -> None:
         try:
@@ -189,13 +189,13 @@ class Scan(Term):
     def _with(self, array: Array) -> Array:
         return array.with_axes((*self.axis, *array))
 
-    @once
+    @lazy_property
     def dom(self) -> Type:
         dom, n = self.body.dom, self.states
         return Type((*dom[:n], *map(self._with, dom[n:])))
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return self.body.origins
 
     def inside(self, inputs: Type) -> tuple[Type, int]:

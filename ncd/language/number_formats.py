@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ncd.errors import ParseError, shown, unknown
+from ncd.errors import ParseError, short_repr, unknown_name_error
 
 BITS: Mapping[str, int] = {
     "float32": 32,
@@ -59,10 +59,10 @@ class Formats:
         for kind in KINDS:
             name = getattr(self, kind)
             if not isinstance(name, str) or name not in BITS:
-                raise unknown("format", name, BITS, where=kind)
+                raise unknown_name_error("format", name, BITS, where=kind)
         names = self.cached
         if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-            fact = f"cached is {shown(names)}, but it is the names of ops"
+            fact = f"cached is {short_repr(names)}, but it is the names of ops"
             raise ParseError(fact, where="Formats", cure='cached=("K", "V")')
 
     @property

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal, Protocol
 from ncd.errors import MismatchError, NCDError
 from ncd.formulas.formula import Formula
 from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
-from ncd.language.cached_property import once
-from ncd.language.fields import field_names, kept, read_fields
-from ncd.language.patterns import Binding, check_form, check_kinds, match, union
-from ncd.language.terms import Origins, Term
-from ncd.language.torch_code import Call, Expr
+from ncd.language.cached_property import lazy_property
+from ncd.language.fields import field_names, memoised, read_fields
+from ncd.language.patterns import Binding, check_form, check_kinds, match_or_raise, union
+from ncd.language.terms import BroadcastSources, Term
+from ncd.language.torch_code import Call, TorchExpr
 
 # --- Glyphs: drawings of ops, as wires that run through and marks on them
 
@@ -55,7 +55,7 @@ class Glyph:
     marks: tuple[Mark, ...] = ()
     arrows: bool = True
 
-    @once
+    @lazy_property
     def _hash(self) -> int:
         return hash((self.through, self.joins, self.splits, self.caps, self.marks, self.arrows))
 
@@ -110,12 +110,12 @@ class Site:
     outs: Type
     reads: Array = NO_AXES
 
-    @once
+    @lazy_property
     def axes(self) -> tuple[Axis, ...]:
         """Every axis of the arrays, each name once."""
         return tuple({axis.name: axis for axis in (*self.ins.axes, *self.outs.axes)}.values())
 
-    @once
+    @lazy_property
     def every(self) -> Mapping[str, Axis]:
         """Every axis by its name, including those whose size the op only reads."""
         return {axis.name: axis for axis in (*self.axes, *self.reads)}
@@ -131,7 +131,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Initial:
+class InitialValue:
     """The initial value of a parameter, or of a buffer if it is not ``learned``.
 
     ``array`` has the axes of its numbers, in their order in memory. ``formula`` gives each number
@@ -149,7 +149,7 @@ class Initial:
 
 
 @dataclass(frozen=True, eq=False)
-class Slot:
+class ArrayHandle:
     """An array of a term that is being written: its axes, and which one it is."""
 
     axes: Array
@@ -160,35 +160,35 @@ class Slot:
         return self.axes.below is None
 
 
-Slots = Sequence[Slot]
+Slots = Sequence[ArrayHandle]
 
 
-Rule = Callable[["StepWriter", Slot], Slot]
+PullbackRule = Callable[["TermBuilder", ArrayHandle], ArrayHandle]
 
 
-class StepWriter(Protocol):
+class TermBuilder(Protocol):
     """Adds steps on arrays to a term; each method returns the arrays that its step makes."""
 
-    def call(self, term: Any, *slots: Slot) -> tuple[Slot, ...]:
+    def call(self, term: Any, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
         """Adds any term."""
 
-    def product(self, slots: Slots, out: Array) -> Slot:
+    def product(self, slots: Slots, out: Array) -> ArrayHandle:
         """Adds a product of arrays, summed to the axes of ``out``; new axes are copies."""
 
-    def map(self, formula: str | Formula, slots: Slots, out: Array, title: str = "") -> Slot:
+    def map(self, formula: str | Formula, slots: Slots, out: Array, title: str = "") -> ArrayHandle:
         """Adds a formula of arrays, of which it may leave some out, for every place of ``out``."""
 
-    def renamed(self, slot: Slot, old: Array, new: Array) -> Slot:
+    def renamed(self, slot: ArrayHandle, old: Array, new: Array) -> ArrayHandle:
         """Adds other names for some axes, if they differ."""
 
-    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> Slot:
+    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> ArrayHandle:
         """Adds a parameter of the op that is written.
 
         In torch it has one dimension for each of the groups, which may have several axes or none,
-        and then those of the ``kept`` axes.
+        and then those of the ``memoised`` axes.
         """
 
-    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+    def ruled(self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule) -> None:
         """Makes one rule the pullback of all steps since a count, from one array to another.
 
         ``rule`` takes the writer of the backward pass and the gradient of ``made``, and gives that
@@ -199,10 +199,10 @@ class StepWriter(Protocol):
     def count(self) -> int:
         """The number of steps so far that have a pullback."""
 
-    def reversed(self, slot: Slot, axis: Axis) -> Slot:
+    def reversed(self, slot: ArrayHandle, axis: Axis) -> ArrayHandle:
         """Adds an array in the opposite order along an axis."""
 
-    def scattered(self, places: Slot, values: Slot, out: Array) -> Slot:
+    def scattered(self, places: ArrayHandle, values: ArrayHandle, out: Array) -> ArrayHandle:
         """Adds a sum of numbers into the places of an array."""
 
 
@@ -217,7 +217,9 @@ class Differentiable:
         """Its name in words."""
         return type(self).__name__
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...] | None:
+    def written_out(
+        self, site: Site, steps: TermBuilder, ins: Slots
+    ) -> tuple[ArrayHandle, ...] | None:
         """Returns its outputs in ops that have a pullback, with its weights as arrays.
 
         Returns None for an op that has a pullback itself.
@@ -225,8 +227,8 @@ class Differentiable:
         return None
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         """Returns the gradient of each input from those of the outputs; None if there is none.
 
         Args:
@@ -249,7 +251,7 @@ class Differentiable:
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningStatistic:
     """A number that is kept from tile to tile, for every place that the op is broadcast over.
 
     Args:
@@ -266,7 +268,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Part:
+class DeferredSummand:
     """A term of a result that is only known after the last tile.
 
     Args:
@@ -281,7 +283,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Streamed:
+class TilingRule:
     """The rule by which an op works on tiles of one axis.
 
     Without ``merge`` and ``parts`` each tile of its result is the op on that tile. With ``merge``
@@ -303,11 +305,11 @@ class Streamed:
     merge: Literal["", "max", "min", "product", "sum"] = ""
     mean: bool = False
     linear: tuple[int, ...] = ()
-    states: tuple[Running, ...] = ()
-    parts: tuple[Part, ...] = ()
+    states: tuple[RunningStatistic, ...] = ()
+    parts: tuple[DeferredSummand, ...] = ()
 
 
-class Streamable:
+class Tileable:
     """The base of ops: each can be cut into tiles along the axes that it is broadcast over.
 
     ``weighted`` says that it is the product of its inputs and its weight, which is cut like them.
@@ -320,7 +322,7 @@ class Streamable:
         """Its name in words."""
         return type(self).__name__
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         """Returns how it works on tiles of an axis.
 
         Raises:
@@ -332,7 +334,7 @@ class Streamable:
                 f"{self.label} works on all of {axis} at once, so tiles of {axis} are not enough",
                 cure=f"an axis other than {axis}",
             )
-        return Streamed()
+        return TilingRule()
 
 
 # --- Ops: the generators of the language, and how they are broadcast over arrays
@@ -362,7 +364,7 @@ class Sample:
     alone: bool = False
 
 
-class Op(Differentiable, Streamable, Term):
+class Op(Differentiable, Tileable, Term):
     """The base of all generators: frozen dataclasses that describe themselves by plain data.
 
     ``role`` gives its colour, ``label`` its name in words. A learned op also has a ``name``: the
@@ -406,7 +408,7 @@ class Op(Differentiable, Streamable, Term):
         """Raises NCDError for fields that do not fit together."""
         check_kinds(self.signature, self.any_kind)
 
-    @once
+    @lazy_property
     def signature(self) -> Signature:
         """The arrays that it takes and gives, with its own axes only.
 
@@ -439,7 +441,7 @@ class Op(Differentiable, Streamable, Term):
         return NO_AXES
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         own = ((0,) if len(self.dom) == 1 else (),)
         return own * len(self.signature.cod)
 
@@ -456,13 +458,13 @@ class Op(Differentiable, Streamable, Term):
             MismatchError: For arrays that lack its axes.
             SizeError: For sizes that do not fit.
         """
-        return kept(self, "_sites", inputs, self._site)
+        return memoised(self, "_sites", inputs, self._site)
 
     def _site(self, inputs: Type) -> Site:
         binding, signature = Binding(), self.signature
         try:
             rests = [
-                match(own, array, binding, any_kind=self.any_kind)
+                match_or_raise(own, array, binding, any_kind=self.any_kind)
                 for own, array in zip(signature.dom, inputs, strict=True)
             ]
             for array in inputs:
@@ -510,7 +512,7 @@ class Op(Differentiable, Streamable, Term):
             rests = [(inputs[0], NO_AXES)]
         first = union(rest[0] for rest in rests)
         last = union(
-            after if own else _apart(after, first)
+            after if own else _axes_not_in(after, first)
             for (_, after), own in zip(rests, self.signature.dom, strict=True)
         )
         return Type(
@@ -559,14 +561,14 @@ class Op(Differentiable, Streamable, Term):
         """Returns the call that makes its torch layer; None if it has no layer."""
         return None
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
         """Returns the initial values of its parameters and buffers, by name.
 
         An op with a parameter but no layer names the parameter after itself.
         """
         return {}
 
-    def torch(self, site: Site) -> tuple[Expr, ...] | Expr:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...] | TorchExpr:
         """Returns an expression for each output, or one that gives all of them as a tuple."""
         raise NotImplementedError
 
@@ -603,7 +605,7 @@ class Op(Differentiable, Streamable, Term):
         raise NotImplementedError
 
 
-def _apart(array: Array, others: Array) -> Array:
+def _axes_not_in(array: Array, others: Array) -> Array:
     """Returns the axes of ``array`` that are not in ``others``; raises MismatchError."""
     union((others, array))
     return Array(axis for axis in array if axis.name not in others.names)

@@ -142,7 +142,7 @@ def _says_no_more(pattern: Axis, given: Axis) -> bool:
     )
 
 
-def take(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array] | None:
+def match_axes(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array] | None:
     """Binds the axes of ``pattern``, which stand in ``given`` in this order.
 
     Returns the other axes, before and after the first of them: those that an op is broadcast over.
@@ -166,14 +166,14 @@ def take(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array] 
     return Array(before) if before else NO_AXES, Array(after) if after else NO_AXES
 
 
-def match(
+def match_or_raise(
     pattern: Array, given: Array, binding: Binding, *, any_kind: bool = False
 ) -> tuple[Array, Array]:
-    """Binds as :func:`take` does, and raises MismatchError if ``given`` lacks the pattern.
+    """Binds as :func:`match_axes` does, and raises MismatchError if ``given`` lacks the pattern.
 
     With ``any_kind`` a pattern of real numbers accepts whole numbers as well.
     """
-    others = take(pattern, given, binding)
+    others = match_axes(pattern, given, binding)
     if others is None:
         missing = [axis.name for axis in pattern if axis.name not in given.names]
         fact = f"it takes ({pattern}), but the array that meets it is ({given})"

@@ -15,11 +15,11 @@ from ncd.language.wire import Wire
 Slots = tuple[Any, ...]  # names of arrays
 Arrays = Mapping[Any, Array]
 ABREAST = 6  # ops that stand beside each other, at most
-S = TypeVar("S", bound="Step")
+S = TypeVar("S", bound="AppliedTerm")
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class AppliedTerm:
     """A term with the names of the arrays that it takes and gives."""
 
     term: Term
@@ -37,7 +37,7 @@ class Step:
         return False
 
 
-def alive(steps: Sequence[S], outputs: Slots) -> list[S]:
+def drop_dead_steps(steps: Sequence[S], outputs: Slots) -> list[S]:
     """Returns the steps of which something is needed."""
     needed = {*outputs}
     found: list[S] = []
@@ -48,11 +48,15 @@ def alive(steps: Sequence[S], outputs: Slots) -> list[S]:
     return found
 
 
-def wired(items: Sequence[Step], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
+def wire_together(
+    items: Sequence[AppliedTerm], inputs: Slots, outputs: Slots, arrays: Arrays
+) -> Then:
     """Returns the steps one after the other, each with its arrays brought to the top."""
     state: Slots = inputs
     given = [arrays[slot] for slot in inputs]
-    first = [Id(Type((array,))) for array in given] if _clash(given) else [Id(Type(given))]
+    first = (
+        [Id(Type((array,))) for array in given] if _has_size_conflict(given) else [Id(Type(given))]
+    )
     steps: list[Term] = [first[0] if len(first) == 1 else Beside(*first)]
     waiting = list(items)
     while waiting:
@@ -62,21 +66,21 @@ def wired(items: Sequence[Step], inputs: Slots, outputs: Slots, arrays: Arrays) 
         wanted = tuple(slot for item in group for slot in _taken(item, state))
         terms = [item.term for item in group]
         made = tuple(slot for item in group for slot in item.gives)
-        at = _in_place(state, wanted, needed)
+        at = _adjacent_position(state, wanted, needed)
         if at:
             above = [Id(Type((arrays[slot],))) for slot in state[:at]]
             steps.append(Beside(*above, *terms))
             state = (*state[:at], *made, *state[at + len(wanted) :])
             continue
         rest = tuple(dict.fromkeys(slot for slot in state if slot in needed))
-        steps += _brought(state, (*wanted, *rest), arrays)
+        steps += _reordering(state, (*wanted, *rest), arrays)
         steps.append(terms[0] if len(terms) == 1 else Beside(*terms))
         state = (*made, *rest)
-    steps += _brought(state, outputs, arrays)
+    steps += _reordering(state, outputs, arrays)
     return Then(*steps)
 
 
-def _in_place(state: Slots, wanted: Slots, needed: set[Any]) -> int:
+def _adjacent_position(state: Slots, wanted: Slots, needed: set[Any]) -> int:
     """Returns the place where these arrays stand side by side, with all others still needed.
 
     Returns 0 if they are elsewhere, or on top.
@@ -87,14 +91,14 @@ def _in_place(state: Slots, wanted: Slots, needed: set[Any]) -> int:
     return at if state[at : at + len(wanted)] == wanted and len({*state}) == len(state) else 0
 
 
-def _taken(item: Step, state: Slots) -> Slots:
+def _taken(item: AppliedTerm, state: Slots) -> Slots:
     """Returns what an item takes; a sum takes its arrays in the order in which they come."""
     if item.unordered and {*item.takes} <= {*state}:
         return tuple(sorted(item.takes, key=state.index))
     return item.takes
 
 
-def _abreast(items: Sequence[Step]) -> list[Step]:
+def _abreast(items: Sequence[AppliedTerm]) -> list[AppliedTerm]:
     """Returns the first items that do not need each other.
 
     Of several items with weights each is one op: a later op of one would stand behind the first op
@@ -114,7 +118,7 @@ def _abreast(items: Sequence[Step]) -> list[Step]:
     return group
 
 
-def _brought(state: Slots, wanted: Slots, arrays: Arrays) -> list[Term]:
+def _reordering(state: Slots, wanted: Slots, arrays: Arrays) -> list[Term]:
     """Returns the wires from one state to another; none if they are the same."""
     if state == wanted:
         return []
@@ -126,7 +130,7 @@ def _brought(state: Slots, wanted: Slots, arrays: Arrays) -> list[Term]:
         before, after = state[:1] or before, (*after, *state[:1])
     if {*after} - {*before}:
         before, after = state, wanted
-    bare = _clash(arrays[slot] for slot in before)
+    bare = _has_size_conflict(arrays[slot] for slot in before)
     dom, cod = (
         Type(Array() if bare else arrays[slot] for slot in slots) for slots in (before, after)
     )
@@ -134,7 +138,7 @@ def _brought(state: Slots, wanted: Slots, arrays: Arrays) -> list[Term]:
     return [Wire(Signature(dom, cod), places)]
 
 
-def _clash(arrays: Iterable[Array]) -> bool:
+def _has_size_conflict(arrays: Iterable[Array]) -> bool:
     """Returns whether a name stands for axes of two sizes, so that no pattern can name them all."""
     sizes: dict[str, object] = {}
     return any(sizes.setdefault(axis.name, axis.size) != axis.size for axis in Type(arrays).axes)

@@ -16,20 +16,20 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ncd.errors import LimitError, MismatchError, NCDError, ParseError
 from ncd.language.axes import Array, Axis, Signature, Type
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.fields import (
     TERM,
     TERMS,
     TYPE,
-    FieldValue,
+    StructuralBase,
     TypeField,
     field_names,
-    kept,
+    memoised,
     read_fields,
-    spelled,
     spelling,
+    term_field,
 )
-from ncd.language.patterns import Binding, match
+from ncd.language.patterns import Binding, match_or_raise
 
 # --- The call of a term on named arrays, which a definition records
 
@@ -37,7 +37,7 @@ Call = Callable[[Any, tuple[Any, ...]], Any]
 CALLS: ContextVar[Call | None] = ContextVar("CALLS", default=None)
 
 
-def called(term: Any, arrays: tuple[Any, ...]) -> Any:
+def record_call(term: Any, arrays: tuple[Any, ...]) -> Any:
     """Records a call of a term in the current definition, and returns its outputs.
 
     Raises MismatchError outside of a definition.
@@ -53,29 +53,29 @@ def called(term: Any, arrays: tuple[Any, ...]) -> Any:
 
 RETYPED = 200_000  # axes of steps that are typed again because later steps need more; about 0.5 s
 
-Origins = tuple[tuple[int, ...], ...]
+BroadcastSources = tuple[tuple[int, ...], ...]
 
 
-class Typed(Protocol):
+class ChainStep(Protocol):
     """A step as its chain sees it; see :class:`ncd.language.terms.Term`."""
 
     @property
     def dom(self) -> Type: ...
 
     @property
-    def origins(self) -> Origins: ...
+    def origins(self) -> BroadcastSources: ...
 
     def lift(self, inputs: Type) -> Type: ...
 
 
-class Flow(NamedTuple):
+class ChainType(NamedTuple):
     """The type of a chain of steps so far: inputs, outputs, and the origins of the outputs."""
 
     dom: Type
     cod: Type
-    origins: Origins
+    origins: BroadcastSources
 
-    def through(self, step: Typed) -> Flow | Type:
+    def through(self, step: ChainStep) -> ChainType | Type:
         """Returns the flow with one step more, or the wider inputs if the step needs more axes."""
         dom, state, origins = self
         missing = len(step.dom) - len(state)
@@ -99,9 +99,9 @@ class Flow(NamedTuple):
             tuple(dict.fromkeys(i for source in sources for i in origins[source]))
             for sources in step.origins
         ]
-        return Flow(dom, Type((*out, *state[n:])), (*through, *origins[n:]))
+        return ChainType(dom, Type((*out, *state[n:])), (*through, *origins[n:]))
 
-    def _with_cure(self, step: Typed, error: MismatchError) -> MismatchError:
+    def _with_cure(self, step: ChainStep, error: MismatchError) -> MismatchError:
         """Returns the error of a step; it says how an axis that no array has comes in front."""
         pairs = zip(self.cod, step.dom, self.origins, strict=False)
         for array, pattern, sources in pairs:
@@ -115,13 +115,15 @@ class Flow(NamedTuple):
         return error
 
 
-def chained(start: Flow, before: tuple[Typed, ...], steps: tuple[Typed, ...]) -> Flow:
+def type_chain(
+    start: ChainType, before: tuple[ChainStep, ...], steps: tuple[ChainStep, ...]
+) -> ChainType:
     """Returns the flow through ``steps`` from ``start``, which has gone through ``before``."""
     done, flow, retyped = list(before), start, 0
     waiting = list(reversed(steps))
     while waiting:
         after = flow.through(waiting[-1])
-        if isinstance(after, Flow):
+        if isinstance(after, ChainType):
             flow = after
             done.append(waiting.pop())
         else:  # the inputs must be wider, so every step is typed again
@@ -134,7 +136,7 @@ def chained(start: Flow, before: tuple[Typed, ...], steps: tuple[Typed, ...]) ->
                     cure="an Id of the whole type as the first step",
                 )
             waiting += reversed(done)
-            done, flow = [], Flow(after, after, tuple((i,) for i in range(len(after))))
+            done, flow = [], ChainType(after, after, tuple((i,) for i in range(len(after))))
     return flow
 
 
@@ -167,7 +169,7 @@ DEPTH = 200  # nested terms; Python itself can walk about five times as many
 NODES = 50_000  # ops and structures of one term
 
 
-class Term(FieldValue):
+class Term(StructuralBase):
     """The base of all terms: immutable, hashable, equal by value, with a type.
 
     ``dom`` and ``cod`` are the types that the term is written for; :meth:`lift` gives the codomain
@@ -194,19 +196,21 @@ class Term(FieldValue):
         """The arrays that it takes."""
         raise NotImplementedError
 
-    @once
+    @lazy_property
     def cod(self) -> Type:
         """The arrays that it gives."""
         return self.lift(self.dom)
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         """For each output the indices of the inputs that have all axes it is broadcast over."""
         raise NotImplementedError
 
     def lift(self, inputs: Type) -> Type:
         """Returns the outputs on these inputs, which may have more axes; raises MismatchError."""
-        return kept(self, "_lifted", inputs, self._lift)  # every term around this one asks again
+        return memoised(
+            self, "_lifted", inputs, self._lift
+        )  # every term around this one asks again
 
     def _lift(self, inputs: Type) -> Type:
         raise NotImplementedError
@@ -229,7 +233,7 @@ class Term(FieldValue):
 
     def __call__(self, *arrays: Any) -> Any:
         """Returns its outputs on named arrays; only inside of :func:`ncd.define`."""
-        return called(self, arrays)
+        return record_call(self, arrays)
 
     def __rshift__(self, other: Term) -> Then:
         if not isinstance(other, Term):
@@ -259,7 +263,7 @@ class Id(Term):
     'y m, x m'
     """
 
-    type: TypeField = spelled(TYPE)
+    type: TypeField = term_field(TYPE)
 
     def __post_init__(self) -> None:
         read_fields(self)
@@ -269,19 +273,20 @@ class Id(Term):
         return self.type
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return tuple((i,) for i in range(len(self.type)))
 
     def _lift(self, inputs: Type) -> Type:
         binding = Binding()
         try:
             for pattern, given in zip(self.type, inputs, strict=True):
-                match(pattern, given, binding, any_kind=True)
+                match_or_raise(pattern, given, binding, any_kind=True)
         except NCDError as error:
             raise error.at(where=f"Id ({self.type})", bound=inputs.axes) from None
         arrays = zip(self.type, inputs, strict=True)
         return Type(
-            _marked(binding.own(pattern, given), pattern, given) for pattern, given in arrays
+            _with_sequence_marks(binding.own(pattern, given), pattern, given)
+            for pattern, given in arrays
         )
 
 
@@ -304,7 +309,7 @@ class Then(Term):
     Linear('m -> k', 'Q') >> Softmax('k')
     """
 
-    steps: tuple[Term, ...] = spelled(TERMS)
+    steps: tuple[Term, ...] = term_field(TERMS)
     variadic: ClassVar[str] = "steps"
 
     def __init__(self, *steps: Term) -> None:
@@ -318,8 +323,8 @@ class Then(Term):
         term = Then.__new__(Then)
         before, more = _steps(left), _steps(right)
         term._set((*before, *more))
-        start = left.flow if isinstance(left, Then) else Flow(left.dom, left.cod, left.origins)
-        term.__dict__["flow"] = chained(start, before, more)
+        start = left.flow if isinstance(left, Then) else ChainType(left.dom, left.cod, left.origins)
+        term.__dict__["flow"] = type_chain(start, before, more)
         return term
 
     def _set(self, steps: tuple[Term, ...]) -> None:
@@ -330,10 +335,10 @@ class Then(Term):
     def children(self) -> tuple[Term, ...]:
         return self.steps
 
-    @once
-    def flow(self) -> Flow:
+    @lazy_property
+    def flow(self) -> ChainType:
         """Its type and its origins."""
-        return chained(Flow(Type(), Type(), ()), (), self.steps)
+        return type_chain(ChainType(Type(), Type(), ()), (), self.steps)
 
     @property
     def dom(self) -> Type:
@@ -344,7 +349,7 @@ class Then(Term):
         return self.flow.cod
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return self.flow.origins
 
     def _lift(self, inputs: Type) -> Type:
@@ -376,7 +381,7 @@ class Beside(Term):
     'y m, x'
     """
 
-    parts: tuple[Term, ...] = spelled(TERMS)
+    parts: tuple[Term, ...] = term_field(TERMS)
     variadic: ClassVar[str] = "parts"
 
     def __init__(self, *parts: Term) -> None:
@@ -388,12 +393,12 @@ class Beside(Term):
     def children(self) -> tuple[Term, ...]:
         return self.parts
 
-    @once
+    @lazy_property
     def dom(self) -> Type:
         return Type(array for part in self.parts for array in part.dom)
 
-    @once
-    def origins(self) -> Origins:
+    @lazy_property
+    def origins(self) -> BroadcastSources:
         origins: list[tuple[int, ...]] = []
         start = 0
         for part in self.parts:
@@ -417,7 +422,7 @@ class Beside(Term):
         return parts if len(self.parts) > 1 else f"Beside({parts})"
 
 
-def _marked(array: Array, *own: Array) -> Array:
+def _with_sequence_marks(array: Array, *own: Array) -> Array:
     """Returns the array in which those axes are sequences that ``own`` marks so."""
     marks = {axis.name for other in own for axis in other if axis.sequence}
     return array.with_axes(
@@ -445,20 +450,20 @@ def _parts(term: Term) -> tuple[Term, ...]:
 # --- Terms rebuilt with changed axes or fields
 
 
-def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:
+def rewrite_axes(value: Any, change: Callable[[Axis], Axis]) -> Any:
     """Returns a term, type or array in which every axis is changed."""
     if isinstance(value, Axis):
         return change(value)
     if isinstance(value, Array):
         return Array(map(change, value), value.below and change(value.below))
     if isinstance(value, Signature):
-        return Signature(rewrite(value.dom, change), rewrite(value.cod, change))
+        return Signature(rewrite_axes(value.dom, change), rewrite_axes(value.cod, change))
     if isinstance(value, Type):
-        return Type(rewrite(item, change) for item in value)
+        return Type(rewrite_axes(item, change) for item in value)
     if isinstance(value, tuple):
-        return tuple(rewrite(item, change) for item in value)
+        return tuple(rewrite_axes(item, change) for item in value)
     if isinstance(value, Term):
-        return rebuilt(value, lambda part: rewrite(part, change))
+        return map_fields(value, lambda part: rewrite_axes(part, change))
     return value
 
 
@@ -475,16 +480,18 @@ def axes_in(term: Term) -> list[Axis]:
         found.append(axis)
         return axis
 
-    rewrite(term, note)
+    rewrite_axes(term, note)
     return found
 
 
-def rebuilt(term: Term, change: Callable[[Any], Any]) -> Any:
+def map_fields(term: Term, change: Callable[[Any], Any]) -> Any:
     """Returns the term with every field changed; the term itself if all stay the same."""
-    return remade(term, {name: change(getattr(term, name)) for name in field_names(type(term))})
+    return replace_fields(
+        term, {name: change(getattr(term, name)) for name in field_names(type(term))}
+    )
 
 
-def remade(term: Term, new: dict[str, Any]) -> Any:
+def replace_fields(term: Term, new: dict[str, Any]) -> Any:
     """Returns the term with these fields; the term itself if they are its own."""
     if all(_same(value, getattr(term, name)) for name, value in new.items()):
         return term

@@ -19,15 +19,15 @@ from typing import Literal
 from ncd.language.axes import Array, Axis, Dim
 
 
-class Expr:
+class TorchExpr:
     """A node of an expression; its fields are expressions or plain values."""
 
-    def parts(self) -> Iterator[Expr]:
+    def parts(self) -> Iterator[TorchExpr]:
         """Yields the expressions directly within this one."""
         for name in _names(type(self)):  # type: ignore[arg-type]
             yield from _expressions(getattr(self, name))
 
-    def walk(self) -> Iterator[Expr]:
+    def walk(self) -> Iterator[TorchExpr]:
         """Yields this expression and all expressions within it."""
         yield self
         for part in self.parts():
@@ -35,13 +35,13 @@ class Expr:
 
 
 @lru_cache
-def _names(kind: type[Expr]) -> tuple[str, ...]:
+def _names(kind: type[TorchExpr]) -> tuple[str, ...]:
     """Returns the fields of a class of nodes whose type annotations mention expressions."""
     return tuple(f.name for f in fields(kind) if "Expr" in str(f.type))  # type: ignore[arg-type]
 
 
-def _expressions(value: object) -> Iterator[Expr]:
-    if isinstance(value, Expr):
+def _expressions(value: object) -> Iterator[TorchExpr]:
+    if isinstance(value, TorchExpr):
         yield value
     elif isinstance(value, tuple):
         for item in value:
@@ -49,103 +49,103 @@ def _expressions(value: object) -> Iterator[Expr]:
 
 
 @dataclass(frozen=True)
-class Arg(Expr):
+class Arg(TorchExpr):
     """The op's input tensor with this index, from 0."""
 
     index: int
 
 
 @dataclass(frozen=True)
-class Const(Expr):
+class Const(TorchExpr):
     """A number, a boolean, a text or None."""
 
     value: int | float | bool | str | None
 
 
 @dataclass(frozen=True)
-class Size(Expr):
+class Size(TorchExpr):
     """The product of the sizes of some axes; 1 for none. Source writes their names: ``k * h``."""
 
     axes: tuple[Axis, ...]
 
 
 @dataclass(frozen=True)
-class Layer(Expr):
+class Layer(TorchExpr):
     """A call of the op's layer."""
 
-    args: tuple[Expr, ...]
+    args: tuple[TorchExpr, ...]
 
 
 @dataclass(frozen=True)
-class Weight(Expr):
+class Weight(TorchExpr):
     """The op's own parameter: a learned array outside of any layer."""
 
 
 @dataclass(frozen=True)
-class Call(Expr):
+class Call(TorchExpr):
     """A call of a function by its dotted name: ``torch.cat``, ``F.relu``, ``nn.Linear``.
 
     The first word is one of ``torch``, ``F`` (``torch.nn.functional``), ``nn`` and ``math``.
     """
 
     function: str
-    args: tuple[Expr, ...] = ()
-    kwargs: tuple[tuple[str, Expr], ...] = ()
+    args: tuple[TorchExpr, ...] = ()
+    kwargs: tuple[tuple[str, TorchExpr], ...] = ()
 
 
 @dataclass(frozen=True)
-class Method(Expr):
+class Method(TorchExpr):
     """A call of a tensor's method: ``x.softmax(-1)``."""
 
-    on: Expr
+    on: TorchExpr
     name: str
-    args: tuple[Expr, ...] = ()
-    kwargs: tuple[tuple[str, Expr], ...] = ()
+    args: tuple[TorchExpr, ...] = ()
+    kwargs: tuple[tuple[str, TorchExpr], ...] = ()
 
 
 @dataclass(frozen=True)
-class Infix(Expr):
+class Infix(TorchExpr):
     """A binary operator of Python: ``+ - * / // % ** < <= > >= == != & |``."""
 
     sign: str
-    left: Expr
-    right: Expr
+    left: TorchExpr
+    right: TorchExpr
 
 
 @dataclass(frozen=True)
-class Prefix(Expr):
+class Prefix(TorchExpr):
     """A unary operator of Python: ``-`` or ``~``."""
 
     sign: Literal["-", "~"]
-    on: Expr
+    on: TorchExpr
 
 
 @dataclass(frozen=True)
-class Tuple(Expr):
+class Tuple(TorchExpr):
     """A tuple of values: ``(a, b)``."""
 
-    items: tuple[Expr, ...]
+    items: tuple[TorchExpr, ...]
 
 
 @dataclass(frozen=True)
-class Item(Expr):
+class Item(TorchExpr):
     """The value of a tuple at an index."""
 
-    on: Expr
+    on: TorchExpr
     index: int
 
 
 @dataclass(frozen=True)
-class Select(Expr):
+class Select(TorchExpr):
     """The slice at position ``index`` along a dimension, which is dropped (``torch.select``)."""
 
-    on: Expr
+    on: TorchExpr
     dim: int
     index: int
 
 
 @dataclass(frozen=True)
-class Lookup(Expr):
+class Lookup(TorchExpr):
     """The entries of a table at some indices: ``out[s, a, r] = table[s, index[s, a], r]``.
 
     ``index`` has the dimensions s, then ``own`` more (a); ``table`` has s, then the one that is
@@ -154,21 +154,21 @@ class Lookup(Expr):
     and with one dimension after the one that is looked up, it is ``F.embedding``.
     """
 
-    index: Expr
-    table: Expr
+    index: TorchExpr
+    table: TorchExpr
     own: int
     rest: int
 
 
 @dataclass(frozen=True)
-class Scattered(Expr):
+class Scattered(TorchExpr):
     """Sums of numbers into places: ``out[s, index[s, a], r] += values[s, a, r]``, from zeros.
 
     ``own`` and ``rest`` are the numbers of dimensions a and r. Either may have batch axes in front.
     """
 
-    index: Expr
-    values: Expr
+    index: TorchExpr
+    values: TorchExpr
     own: int
     rest: int
     size: int
@@ -178,42 +178,42 @@ Group = tuple[Dim, ...]  # dimensions merged into one torch dimension, the last 
 
 
 @dataclass(frozen=True)
-class Rearrange(Expr):
+class Rearrange(TorchExpr):
     """Dimensions reordered, split or merged, as ``einops.rearrange`` does.
 
     ``before`` and ``after`` hold the same dimensions; an empty group has size 1. Batch axes stay in
     front.
     """
 
-    on: Expr
+    on: TorchExpr
     before: tuple[Group, ...]
     after: tuple[Group, ...]
 
 
 @dataclass(frozen=True)
-class Contract(Expr):
+class Contract(TorchExpr):
     """The product of arrays, summed over the dimensions that are not in ``after`` (``einsum``)."""
 
-    args: tuple[Expr, ...]
+    args: tuple[TorchExpr, ...]
     before: tuple[Group, ...]  # the dimensions of each argument
     after: Group
 
 
 @dataclass(frozen=True)
-class Align(Expr):
+class Align(TorchExpr):
     """A tensor of dimensions ``before``, reshaped to broadcast with one of dimensions ``after``.
 
     ``before`` is a subset of ``after``, in any order; the others get size 1, and leading ones are
     omitted.
     """
 
-    on: Expr
+    on: TorchExpr
     before: Group
     after: Group
 
 
 @dataclass(frozen=True)
-class Position(Expr):
+class Position(TorchExpr):
     """The positions 0, 1, 2, … along a dimension, shaped to broadcast with dimensions ``after``.
 
     They are whole numbers, on the device of the op's inputs.
@@ -224,17 +224,17 @@ class Position(Expr):
 
 
 @dataclass(frozen=True)
-class Filled(Expr):
+class Filled(TorchExpr):
     """Zeros of these dimensions: real numbers on the device of the op's inputs."""
 
     dims: Group
 
 
 @dataclass(frozen=True)
-class Cast(Expr):
+class Cast(TorchExpr):
     """A tensor converted to real numbers (of the dtype of the inputs) or whole ones (int64)."""
 
-    on: Expr
+    on: TorchExpr
     to: Literal["real", "whole"]
 
 
@@ -246,32 +246,34 @@ def groups(array: Array) -> tuple[Group, ...]:
     return tuple((dim,) for dim in array.dims)
 
 
-def arranged(on: Expr, before: tuple[Group, ...], after: tuple[Group, ...]) -> Expr:
+def rearrange(on: TorchExpr, before: tuple[Group, ...], after: tuple[Group, ...]) -> TorchExpr:
     """Rearranges ``before`` to ``after``, merged with a rearrangement just before it.
 
     Returns the expression itself if nothing changes.
     """
     if isinstance(on, Rearrange) and on.after == before:
-        return arranged(on.on, on.before, after)
+        return rearrange(on.on, on.before, after)
     return on if before == after else Rearrange(on, before, after)
 
 
-def reordered(on: Expr, before: Array, after: Array) -> Expr:
+def reordered(on: TorchExpr, before: Array, after: Array) -> TorchExpr:
     """Permutes the axes of ``before`` into the order of ``after``."""
-    return arranged(on, groups(before), groups(after))
+    return rearrange(on, groups(before), groups(after))
 
 
-def merged(on: Expr, rest: Array, own: Array) -> Expr:
+def merge_axes(on: TorchExpr, rest: Array, own: Array) -> TorchExpr:
     """Merges the last axes ``own``, after those of ``rest``, into one dimension."""
-    return arranged(on, (*groups(rest), *groups(own)), (*groups(rest), own.dims))
+    return rearrange(on, (*groups(rest), *groups(own)), (*groups(rest), own.dims))
 
 
-def parted(on: Expr, rest: Array, own: Array) -> Expr:
+def split_axis(on: TorchExpr, rest: Array, own: Array) -> TorchExpr:
     """Splits the last dimension, after the axes ``rest``, into the axes ``own``."""
-    return arranged(on, (*groups(rest), own.dims), (*groups(rest), *groups(own)))
+    return rearrange(on, (*groups(rest), own.dims), (*groups(rest), *groups(own)))
 
 
-def call(function: str, *args: Expr | int | float | bool | str | None, **kwargs: object) -> Call:
+def call(
+    function: str, *args: TorchExpr | int | float | bool | str | None, **kwargs: object
+) -> Call:
     """Returns a call; arguments that are plain values become constants.
 
     >>> call("torch.cat", Arg(0), dim=-1).kwargs
@@ -281,18 +283,18 @@ def call(function: str, *args: Expr | int | float | bool | str | None, **kwargs:
     return Call(function, tuple(map(_expr, args)), named)
 
 
-def several(value: int | tuple[int, ...]) -> Expr:
+def number_or_tuple(value: int | tuple[int, ...]) -> TorchExpr:
     """Returns a number, or a tuple of numbers, as an argument."""
     return _expr(value)
 
 
-def method(on: Expr, name: str, *args: Expr | int | float | bool | str | None) -> Method:
+def method(on: TorchExpr, name: str, *args: TorchExpr | int | float | bool | str | None) -> Method:
     """Returns a method call; arguments that are plain values become constants."""
     return Method(on, name, tuple(map(_expr, args)))
 
 
-def _expr(value: object) -> Expr:
-    if isinstance(value, Expr):
+def _expr(value: object) -> TorchExpr:
+    if isinstance(value, TorchExpr):
         return value
     if isinstance(value, tuple | list):
         return Tuple(tuple(map(_expr, value)))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ncd.errors import MismatchError, NCDError, ParseError, shown
+from ncd.errors import MismatchError, NCDError, ParseError, short_repr
 from ncd.language.axes import Array, Signature, Type
-from ncd.language.cached_property import once
-from ncd.language.fields import LONG_TEXT, SIGNATURE, SignatureField, spelled
-from ncd.language.op import Glyph, Op, Sample, Site, Slot, Slots, StepWriter, Streamed
-from ncd.language.patterns import Binding, match
-from ncd.language.terms import Origins
-from ncd.language.torch_code import Arg, Expr
+from ncd.language.cached_property import lazy_property
+from ncd.language.fields import LONG_TEXT, SIGNATURE, SignatureField, term_field
+from ncd.language.op import ArrayHandle, Glyph, Op, Sample, Site, Slots, TermBuilder, TilingRule
+from ncd.language.patterns import Binding, match_or_raise
+from ncd.language.terms import BroadcastSources
+from ncd.language.torch_code import Arg, TorchExpr
 
 
 class Wiring(Op):
@@ -28,14 +28,14 @@ class Wiring(Op):
         raise NotImplementedError
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return tuple((i,) for i in self.order)
 
     def _site(self, inputs: Type) -> Site:
         binding = Binding()
         try:
             for pattern, array in zip(self.dom, inputs, strict=True):
-                match(pattern, array, binding, any_kind=True)
+                match_or_raise(pattern, array, binding, any_kind=True)
         except NCDError as error:
             where = f"{self.label} ({self.signature})"
             raise error.at(where=where, bound=inputs.axes, op=self) from None
@@ -44,14 +44,14 @@ class Wiring(Op):
         outs, cod = (Type(arrays[i] for i in self.order) for arrays in (ins, own))
         return Site(own, cod, ins, outs)
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         """Returns a tile for every tile: arrays only pass."""
-        return Streamed(linear=tuple(range(len(site.ins))))
+        return TilingRule(linear=tuple(range(len(site.ins))))
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return tuple(Arg(i) for i in self.order)
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         return tuple(ins[i] for i in self.order)
 
     def glyph(self, site: Site) -> Glyph:
@@ -101,8 +101,8 @@ class Wire(Wiring):
     Wire('m, m, k -> k, m', '3 2')
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    places: str = spelled(LONG_TEXT, "")
+    pattern: SignatureField = term_field(SIGNATURE)
+    places: str = term_field(LONG_TEXT, "")
 
     def __post_init__(self) -> None:
         if isinstance(self.pattern, str):
@@ -126,7 +126,7 @@ class Wire(Wiring):
             places = (w.strip("$ ") if "$" in w else str(place + 1) for w, place in every)
             object.__setattr__(self, "places", " ".join(places))
 
-    @once
+    @lazy_property
     def order(self) -> tuple[int, ...]:
         return self._placed() if self.places else self._in_turn()
 
@@ -172,7 +172,7 @@ class Wire(Wiring):
 def _place(word: str, arrays: Type) -> int:
     """Returns the index of the array of a number from 1; raises ParseError."""
     if not word.isdecimal() or not 1 <= int(word[:9]) <= len(arrays):
-        fact = f"{shown(word)} is no number of an input, of which there are {len(arrays)}"
+        fact = f"{short_repr(word)} is no number of an input, of which there are {len(arrays)}"
         raise ParseError(fact, where="Wire", cure="$1")
     return int(word) - 1
 

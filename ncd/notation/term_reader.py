@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from ncd.circuit.definition import Definition, NamedArray
 from ncd.circuit.elaborate import Axes
-from ncd.errors import NCDError, ParseError, shown
+from ncd.errors import NCDError, ParseError, short_repr
 from ncd.language.arguments import check_text
 from ncd.language.axes import Array, Signature, Type, plain, seq, space
 from ncd.language.terms import DEPTH, Beside, Term, Then
@@ -118,7 +118,7 @@ def unknown_at(
     """Returns the error for an unknown name, with the known one that was probably meant."""
     what = f"there is {what}" if what.startswith("no") else what
     return parse_error_at(
-        f"{what} {shown(name)}", node, nearest_name(name, sorted(known), otherwise)
+        f"{what} {short_repr(name)}", node, nearest_name(name, sorted(known), otherwise)
     )
 
 
@@ -140,7 +140,7 @@ class Terms(Protocol):
         """Returns the term of a syntax node."""
 
 
-def defined(node: ast.FunctionDef, terms: Terms) -> Term:
+def read_definition(node: ast.FunctionDef, terms: Terms) -> Term:
     """Returns the term that a definition describes.
 
     Args:
@@ -231,7 +231,9 @@ class _Body:
         if isinstance(node, ast.Tuple):
             return tuple(array for item in node.elts for array in self.arrays(item))
         if not isinstance(node, ast.Call) or node.keywords:
-            raise parse_error_at(f"{shown(ast.unparse(node))} is no term on arrays", node, LINE)
+            raise parse_error_at(
+                f"{short_repr(ast.unparse(node))} is no term on arrays", node, LINE
+            )
         if isinstance(node.func, ast.Name) and node.func.id not in self.terms.known:
             self.terms.value(node)  # which names an op that is not known
             raise parse_error_at(f"{node.func.id} stands here without its arrays", node, LINE)
@@ -301,7 +303,7 @@ def parse(text: str) -> Term:
     lines = _tree(text).body
     if not lines:
         raise TextError("there is no term", 1, 1, cure=EXAMPLE)
-    reader = Reader()
+    reader = TermReader()
     for line in lines[:-1]:
         reader.name(line)
     last = lines[-1]
@@ -338,7 +340,7 @@ def _loose(text: str) -> ast.Module:
         raise
 
 
-class Reader:
+class TermReader:
     """Reads the nodes of a syntax tree; ``known`` holds the named terms."""
 
     def __init__(self) -> None:
@@ -369,7 +371,7 @@ class Reader:
 
     def definition(self, node: ast.FunctionDef) -> Term:
         """Returns the term of a function of named arrays."""
-        term = defined(node, self)
+        term = read_definition(node, self)
         _check_size(term, node)
         return term
 
@@ -377,7 +379,7 @@ class Reader:
         """Returns the term of a syntax node."""
         found = self.value(node)
         if not isinstance(found, Term):
-            raise parse_error_at(f"{shown(ast.unparse(node))} is not a term", node, EXAMPLE)
+            raise parse_error_at(f"{short_repr(ast.unparse(node))} is not a term", node, EXAMPLE)
         return found
 
     def value(self, node: ast.expr) -> Any:
@@ -396,7 +398,9 @@ class Reader:
     def _constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, str | int | float | bool | None):
             return node.value
-        raise parse_error_at(f"{shown(node.value)} is neither a text nor a number", node, "a text")
+        raise parse_error_at(
+            f"{short_repr(node.value)} is neither a text nor a number", node, "a text"
+        )
 
     def _minus(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
@@ -446,7 +450,7 @@ class Reader:
             raise parse_error_at("only several terms are multiplied", node, "(layer,) * 3")
         if not 0 < count * len(items) <= COPIES:
             raise parse_error_at(
-                f"it makes {shown(count)} copies, at most {COPIES}", node, "(layer,) * 3"
+                f"it makes {short_repr(count)} copies, at most {COPIES}", node, "(layer,) * 3"
             )
         return items * count
 
@@ -473,7 +477,9 @@ class Reader:
             return NAMES[name]
         if isinstance(node, ast.Name):
             raise unknown_at("no op", name, NAMES, node, EXAMPLE)
-        fact = f"{shown(ast.unparse(node))} is no op of the language, and only those are called"
+        fact = (
+            f"{short_repr(ast.unparse(node))} is no op of the language, and only those are called"
+        )
         raise parse_error_at(fact, node, PYTORCH)
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from keyword import iskeyword
 
-from ncd.errors import NCDError, unknown
+from ncd.errors import NCDError, unknown_name_error
 from ncd.language.arguments import check_term
 from ncd.language.axes import Axis
-from ncd.language.terms import Beside, Id, Term, Then, arguments, axes_in, rewrite
+from ncd.language.terms import Beside, Id, Term, Then, arguments, axes_in, rewrite_axes
 from ncd.language.wire import Wire
 from ncd.notation.term_reader import parse
 from ncd.write.term_json import KINDS
@@ -30,7 +30,7 @@ def definition(term: Term, sizes: Mapping[str, str] | None) -> str:
         sizes: The size of each axis as text, for the decorator; None if they stand in the lines.
     """
     if sizes is not None:
-        inner: Term = rewrite(term, lambda axis: bare(axis, sizes))
+        inner: Term = rewrite_axes(term, lambda axis: bare(axis, sizes))
         words = ", ".join(f"{name}={size}" for name, size in sizes.items())
         for writer in (_Writer(), _Writer(inline=True)):
             text = writer.written(inner, f"@define({words})\n")
@@ -209,13 +209,13 @@ def spell(term: Term, notation: str = "pipes") -> str:
     """
     check_term(term, "spell")
     if notation not in NOTATIONS:
-        raise unknown("notation", notation, NOTATIONS)
+        raise unknown_name_error("notation", notation, NOTATIONS)
     if notation == "lines":
         return definition(term, _sizes(term))
     sizes = _sizes(term)
     if sizes is not None:
         names = ", ".join(f"{name}={size}" for name, size in sizes.items())
-        inner = rewrite(term, lambda axis: bare(axis, sizes))
+        inner = rewrite_axes(term, lambda axis: bare(axis, sizes))
         if _same(f"Axes({names})({inner!r})", term):
             return f"Axes({names})(\n{STEP}{_text(inner, 1)}\n)"
     text = _text(term, 0)

@@ -8,22 +8,22 @@ from math import pi
 from typing import Any, ClassVar
 from zlib import crc32
 
-from ncd.errors import MismatchError, ParseError, shown
+from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.formulas.elementwise_functions import ELEMENTWISE
 from ncd.language import torch_code as ex
 from ncd.language.axes import Array, Dim, Signature, Type
 from ncd.language.fields import (
     SIGNATURE,
     STATED,
+    FieldFormat,
     SignatureField,
-    Spelling,
     StatedField,
     choice,
-    spelled,
+    term_field,
 )
-from ncd.language.op import Glyph, Mark, Op, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import union
-from ncd.ops.axis_places import over, own_ports
+from ncd.ops.axis_places import broadcast_glyph, own_ports
 
 _SMOOTH = ("gelu", "linear", "sigmoid", "sin", "softplus", "tanh")
 _TURNS = 97  # a prime, so that the numbers of small matrices all differ
@@ -32,13 +32,13 @@ _STEP = 31  # about a third of a turn, so that neighbouring numbers are far apar
 
 def _read_letter(value: Any, name: str) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > 20:
-        raise ParseError(f"{name} is {shown(value)}, but it is a short name", cure='"f"')
+        raise ParseError(f"{name} is {short_repr(value)}, but it is a short name", cure='"f"')
     if not value.isprintable():
-        raise ParseError(f"{name} is {shown(value)}, which cannot be printed", cure='"f"')
+        raise ParseError(f"{name} is {short_repr(value)}, which cannot be printed", cure='"f"')
     return value
 
 
-LETTER = Spelling("text", _read_letter)
+LETTER = FieldFormat("text", _read_letter)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -65,10 +65,10 @@ class Function(Op):
     Type.parse('1 2')
     """
 
-    letter: str = spelled(LETTER)
-    pattern: SignatureField = spelled(SIGNATURE)
-    fn: str = spelled(choice(*_SMOOTH), "linear")
-    of: StatedField = spelled(STATED, None)
+    letter: str = term_field(LETTER)
+    pattern: SignatureField = term_field(SIGNATURE)
+    fn: str = term_field(choice(*_SMOOTH), "linear")
+    of: StatedField = term_field(STATED, None)
     role: ClassVar[str] = "linear"
 
     def check_pattern(self) -> None:
@@ -102,21 +102,21 @@ class Function(Op):
     def label(self) -> str:
         return f"Function {self.letter}{'' if self.of is None else 'ᵀ'}"
 
-    def torch(self, site: Site) -> tuple[ex.Expr, ...]:
+    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
         if self.of is not None:
             return (self._transposed(self.of, site),)
         return tuple(self._output(site, j) for j in range(len(site.cod)))
 
-    def _output(self, site: Site, j: int) -> ex.Expr:
+    def _output(self, site: Site, j: int) -> ex.TorchExpr:
         own, out = site.cod[j], site.outs[j]
         rests = [_rest(array, own) for array, own in zip(site.ins, site.dom, strict=True)]
         rest = union(rests)
         end = _flat_dim(own, "out")
-        total: ex.Expr | None = None
+        total: ex.TorchExpr | None = None
         for i, array in enumerate(site.ins):
             moved = ex.reordered(ex.Arg(i), array, Array((*rests[i], *site.dom[i])))
-            flat = ex.merged(moved, rests[i], site.dom[i])
-            part: ex.Expr = ex.call("F.linear", flat, self._matrix(i, j, end, site.dom[i]))
+            flat = ex.merge_axes(moved, rests[i], site.dom[i])
+            part: ex.TorchExpr = ex.call("F.linear", flat, self._matrix(i, j, end, site.dom[i]))
             if rests[i].names != rest.names:
                 part = ex.Align(part, (*rests[i].dims, end), (*rest.dims, end))
             total = part if total is None else ex.Infix("+", total, part)
@@ -126,9 +126,9 @@ class Function(Op):
             total = ex.Infix("/", total, ex.call("math.sqrt", _count(site.dom)))
         if self.fn != "linear":
             total = ex.Call(ELEMENTWISE[self.fn].torch, (total,))
-        return ex.reordered(ex.parted(total, rest, own), Array((*rest, *own)), out)
+        return ex.reordered(ex.split_axis(total, rest, own), Array((*rest, *own)), out)
 
-    def _matrix(self, i: int, j: int, end: Dim, takes: Array) -> ex.Expr:
+    def _matrix(self, i: int, j: int, end: Dim, takes: Array) -> ex.TorchExpr:
         """Returns the matrix of input i and output j, with a row for each output position."""
         start = _flat_dim(takes, "in")
         if start == end:
@@ -136,7 +136,7 @@ class Function(Op):
         both = (end, start)
         return self._wave(_product(ex.Position(end, both), ex.Position(start, both)), i, j)
 
-    def _transposed(self, of: Signature, site: Site) -> ex.Expr:
+    def _transposed(self, of: Signature, site: Site) -> ex.TorchExpr:
         """Returns the product of the input with the matrix of the map itself, of type ``of``."""
         both = (*site.cod[0].dims, *site.dom[0].dims)
         takes = Array(site.every[name] for name in of.dom[0].names)
@@ -145,7 +145,7 @@ class Function(Op):
         total = ex.Contract((ex.Arg(0), numbers), (site.ins[0].dims, both), site.outs[0].dims)
         return ex.Infix("/", total, ex.call("math.sqrt", ex.Size(tuple(takes))))
 
-    def _wave(self, places: ex.Expr, i: int, j: int) -> ex.Expr:
+    def _wave(self, places: ex.TorchExpr, i: int, j: int) -> ex.TorchExpr:
         """Returns a cosine at whole positions, exact for large ones too."""
         shift = (crc32(self.letter.encode()) + 7 * i + 11 * j) % _TURNS
         spread = ex.Infix("*", places, ex.Const(_STEP))
@@ -169,7 +169,7 @@ class Function(Op):
         text = self.letter if self.of is None else f"{self.letter}^T"
         if shape == "italic" and not ins and not outs:
             shape = "elementwise"
-        return over(site, Mark(shape, text, ins=ins, outs=outs))
+        return broadcast_glyph(site, Mark(shape, text, ins=ins, outs=outs))
 
     def formula(self, site: Site) -> str:
         letters = ", ".join("abcdfghl"[i % 8] for i in range(len(site.ins)))
@@ -180,12 +180,12 @@ class Function(Op):
         name = self.letter if self.of is None else f"{self.letter} transposed"
         return f"function {name}: ({site.dom}) to ({site.cod})"
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         if self.of is not None:
             return (self._transposed_steps(self.of, site, steps, ins[0]),)
         return tuple(self._output_steps(site, steps, ins, j) for j in range(len(site.cod)))
 
-    def _output_steps(self, site: Site, steps: StepWriter, ins: Slots, j: int) -> Slot:
+    def _output_steps(self, site: Site, steps: TermBuilder, ins: Slots, j: int) -> ArrayHandle:
         own, out, total = site.cod[j], site.outs[j], None
         inner = [inner_axes(array, site) for array in site.dom]
         for i, (x, array) in enumerate(zip(ins, site.dom, strict=True)):
@@ -200,7 +200,9 @@ class Function(Op):
         text = f"$1{root}" if self.fn == "linear" else f"{self.fn}($1{root})"
         return steps.map(text, (total,), out)
 
-    def _transposed_steps(self, of: Signature, site: Site, steps: StepWriter, x: Slot) -> Slot:
+    def _transposed_steps(
+        self, of: Signature, site: Site, steps: TermBuilder, x: ArrayHandle
+    ) -> ArrayHandle:
         takes = Array(site.every[name] for name in of.dom[0].names)
         gives = Array(site.every[name] for name in of.cod[0].names)
         wave = self._wave_text(f"({_flat(gives)} + 1) * (2 * ({_flat(takes)}) + 3)", 0, 0)
@@ -233,15 +235,15 @@ class Function(Op):
         )
 
 
-def _product(out: ex.Expr, start: ex.Expr) -> ex.Expr:
+def _product(out: ex.TorchExpr, start: ex.TorchExpr) -> ex.TorchExpr:
     """Returns the phase of the matrix entry at these positions."""
     two = ex.Infix("+", ex.Infix("*", ex.Const(2), start), ex.Const(3))
     return ex.Infix("*", ex.Infix("+", out, ex.Const(1)), two)
 
 
-def _place(array: Array, among: tuple[Dim, ...]) -> ex.Expr:
+def _place(array: Array, among: tuple[Dim, ...]) -> ex.TorchExpr:
     """Returns the flat position in an array, shaped to broadcast with the dimensions ``among``."""
-    place: ex.Expr | None = None
+    place: ex.TorchExpr | None = None
     for dim in array.dims:
         own = ex.Position(dim, among)
         place = (
@@ -259,9 +261,9 @@ def _rest(array: Array, own: Array) -> Array:
     return Array(axis for axis in array if axis.name not in own.names)
 
 
-def _count(arrays: Type) -> ex.Expr:
+def _count(arrays: Type) -> ex.TorchExpr:
     """Returns the number of numbers of some arrays."""
-    total: ex.Expr = ex.Size(tuple(arrays[0]))
+    total: ex.TorchExpr = ex.Size(tuple(arrays[0]))
     for array in arrays[1:]:
         total = ex.Infix("+", total, ex.Size(tuple(array)))
     return total

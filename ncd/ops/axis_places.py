@@ -7,12 +7,12 @@ from collections.abc import Callable
 from ncd.errors import SizeError
 from ncd.language.axes import Array, Axis
 from ncd.language.op import Glyph, Mark, Site
-from ncd.language.torch_code import Arg, Expr, reordered
+from ncd.language.torch_code import Arg, TorchExpr, reordered
 
 SHORT = 6  # letters of a name that is drawn as a superscript
 
 
-def at_end(site: Site, make: Callable[[Expr, Array], Expr]) -> tuple[Expr]:
+def with_axes_last(site: Site, make: Callable[[TorchExpr, Array], TorchExpr]) -> tuple[TorchExpr]:
     """Applies ``make`` to the op's only input with the op's own axes moved to the end.
 
     ``make`` is given the tensor and the axes before the own ones; its result has the axes of the
@@ -30,7 +30,7 @@ def ports(arrays: tuple[Array, ...]) -> list[tuple[int, int, str]]:
     return [(port, k, name) for port, (k, name) in enumerate(wires)]
 
 
-def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
+def broadcast_glyph(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
     """Returns a glyph in which broadcast wires, and own axes named in ``keep``, run through.
 
     The wires of an axis that several arrays have meet at a dot before the op and part behind it.
@@ -49,12 +49,12 @@ def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
     )
 
 
-def on_own(
+def single_mark_glyph(
     site: Site, shape: str, text: str = "", note: str = "", keep: tuple[str, ...] = ()
 ) -> Glyph:
     """Returns a glyph with one mark on the op's own axes; those in ``keep`` run through it."""
     ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-    return over(site, Mark(shape, text, ins, outs, note), keep=keep)
+    return broadcast_glyph(site, Mark(shape, text, ins, outs, note), keep=keep)
 
 
 def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:
@@ -62,20 +62,22 @@ def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, .
     return tuple([port for port, k, name in ports(arrays) if name in own[k].names])
 
 
-def learned(letter: str, name: str, usual: str) -> tuple[str, str]:
+def weight_letter(letter: str, name: str, usual: str) -> tuple[str, str]:
     """Returns the letter of a learned map, with a short name as superscript, and a longer name.
 
     The usual name, also with a number, is not shown.
 
-    >>> learned("L", "Q", "L"), learned("L", "self_attn_in", "L"), learned("L", "up_1", "up")
-    (('L^{Q}', ''), ('L', 'self_attn_in'), ('L', ''))
+    >>> weight_letter("L", "Q", "L"), weight_letter("L", "self_attn_in", "L")
+    (('L^{Q}', ''), ('L', 'self_attn_in'))
+    >>> weight_letter("L", "up_1", "up")
+    ('L', '')
     """
     if name == usual or name.removeprefix(f"{usual}_").isdecimal():
         return letter, ""
     return (f"{letter}^{{{name}}}", "") if len(name) <= SHORT else (letter, name)
 
 
-def check_plain(axis: Axis, why: str) -> None:
+def check_not_spatial(axis: Axis, why: str) -> None:
     """Raises SizeError for a spatial group; ``why`` is the reason: "has no single order"."""
     if axis.spatial:
         raise SizeError(

@@ -8,15 +8,15 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Axis, Signature
-from ncd.language.fields import SIGNATURE, SignatureField, spelled
-from ncd.language.op import Glyph, Mark, Op, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.fields import SIGNATURE, SignatureField, term_field
+from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
-from ncd.language.terms import Origins
-from ncd.language.torch_code import Arg, Const, Expr, Method, Size, Tuple, call
-from ncd.ops.axis_places import check_plain, ports
+from ncd.language.terms import BroadcastSources
+from ncd.language.torch_code import Arg, Const, Method, Size, TorchExpr, Tuple, call
+from ncd.ops.axis_places import check_not_spatial, ports
 
 
-class _Pieces(Op):
+class _ConcatenationOp(Op):
     """The base of ops on an axis that is the concatenation of several pieces."""
 
     any_kind: ClassVar[bool] = True
@@ -60,11 +60,11 @@ class _Pieces(Op):
 
     def check(self, binding: Binding) -> None:
         for axis in (*self.pieces, self.whole):
-            check_plain(binding[axis.name], "cannot be concatenated")
+            check_not_spatial(binding[axis.name], "cannot be concatenated")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Concat(_Pieces):
+class Concat(_ConcatenationOp):
     """Concatenates arrays along an axis (``torch.cat``); drawn as a thick bar.
 
     Args:
@@ -82,7 +82,7 @@ class Concat(_Pieces):
     '2c:6'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
+    pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "concat"
     form: ClassVar[str] = "c, d… -> e"
 
@@ -109,10 +109,10 @@ class Concat(_Pieces):
             )
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return (tuple(range(len(self.dom))),)
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         (dim,) = site.ins[0].position(site.dom[0][0].name)
         arrays = Tuple(tuple(Arg(i) for i in range(len(site.ins))))
         return (call("torch.cat", arrays, dim=dim),)
@@ -135,8 +135,8 @@ class Concat(_Pieces):
         return f"concatenation of {' and '.join(pieces)} to {self.whole.name}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return steps.call(Cut(Signature(site.cod, site.dom)), grads[0])
 
     @classmethod
@@ -149,7 +149,7 @@ class Concat(_Pieces):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Cut(_Pieces):
+class Cut(_ConcatenationOp):
     """Cuts an axis into pieces, one array each (``torch.split``); the inverse of :class:`Concat`.
 
     Args:
@@ -166,7 +166,7 @@ class Cut(_Pieces):
     'y:3 q:2, y:3 k:4'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
+    pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "concat"
     form: ClassVar[str] = "d -> a, b…"
 
@@ -178,7 +178,7 @@ class Cut(_Pieces):
     def whole(self) -> Axis:
         return self.dom[0][0]
 
-    def torch(self, site: Site) -> Expr:
+    def torch(self, site: Site) -> TorchExpr:
         (dim,) = site.ins[0].position(self.whole.name)
         sizes = Tuple(tuple(Size(tuple(array)) for array in site.cod))
         return Method(Arg(0), "split", (sizes, Const(dim)))
@@ -201,8 +201,8 @@ class Cut(_Pieces):
         return f"cuts {self.whole.name} into {' and '.join(axis.name for axis in self.pieces)}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return steps.call(Concat(Signature(site.cod, site.dom)), *grads)
 
     @classmethod

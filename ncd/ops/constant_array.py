@@ -7,14 +7,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ncd.errors import MismatchError, ParseError, SizeError, shown
+from ncd.errors import MismatchError, ParseError, SizeError, short_repr
 from ncd.formulas.formula import Number as FormulaNumber
-from ncd.formulas.formula_latex import cut
+from ncd.formulas.formula_latex import ellipsize
 from ncd.language.axes import Array, Signature, Type
-from ncd.language.fields import ARRAY, NAME, ArrayField, Read, Spelling, spelled
-from ncd.language.op import Glyph, Initial, Mark, Op, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.fields import ARRAY, NAME, ArrayField, FieldFormat, Read, term_field
+from ncd.language.op import (
+    ArrayHandle,
+    Glyph,
+    InitialValue,
+    Mark,
+    Op,
+    Sample,
+    Site,
+    Slots,
+    TermBuilder,
+)
 from ncd.language.patterns import Binding
-from ncd.language.torch_code import Expr, Weight
+from ncd.language.torch_code import TorchExpr, Weight
 from ncd.ops.axis_places import own_ports
 
 MOST = 1_000_000  # numbers of one array
@@ -42,7 +52,7 @@ def _read(value: Any, name: str) -> Numbers:
     if isinstance(value, tuple) and all(type(number) is float for number in value):
         return value
     if not isinstance(value, str):
-        raise ParseError(f"{name} is {shown(value)}, but it is text", cure='"0 1.5 -inf*3"')
+        raise ParseError(f"{name} is {short_repr(value)}, but it is text", cure='"0 1.5 -inf*3"')
     found: list[float] = []
     for word in value.split():
         text, star, times = word.partition("*")
@@ -52,14 +62,14 @@ def _read(value: Any, name: str) -> Numbers:
         except ValueError:
             number = math.nan
         if not count or math.isnan(number):
-            raise ParseError(f"{shown(word)} is no number", cure='"0 1.5 -inf*3"')
+            raise ParseError(f"{short_repr(word)} is no number", cure='"0 1.5 -inf*3"')
         if len(found) + count > MOST:
             raise ParseError(f"{name} has more than {MOST:,} numbers", cure="fewer")
         found += [number] * count
     return tuple(found)
 
 
-NUMBERS = Spelling("text", _read, run_lengths, lambda value: repr(run_lengths(value)))
+NUMBERS = FieldFormat("text", _read, run_lengths, lambda value: repr(run_lengths(value)))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -82,9 +92,9 @@ class Given(Op):
     'y:2 x:2'
     """
 
-    array: ArrayField = spelled(ARRAY)
-    name: str = spelled(NAME, "constant")
-    numbers: Read[Numbers, Numbers | str] = spelled(NUMBERS, ())
+    array: ArrayField = term_field(ARRAY)
+    name: str = term_field(NAME, "constant")
+    numbers: Read[Numbers, Numbers | str] = term_field(NUMBERS, ())
     role: ClassVar[str] = "data"
     any_kind: ClassVar[bool] = True
 
@@ -117,10 +127,10 @@ class Given(Op):
                 axis=array.names[0] if array else "",
             )
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
-        return {self.name: Initial(site.cod[0], FormulaNumber("0"), False, self.numbers)}
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
+        return {self.name: InitialValue(site.cod[0], FormulaNumber("0"), False, self.numbers)}
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Weight(),)
 
     def out(self, site: Site) -> str:
@@ -128,7 +138,7 @@ class Given(Op):
 
     def glyph(self, site: Site) -> Glyph:
         outs = own_ports(site.outs, site.cod)
-        return Glyph(marks=(Mark("box", cut(self.name), outs=outs),))
+        return Glyph(marks=(Mark("box", ellipsize(self.name), outs=outs),))
 
     def formula(self, site: Site) -> str:
         return rf"z = \mathrm{{{self.name}}}".replace("_", r"\_")
@@ -136,7 +146,7 @@ class Given(Op):
     def words(self, site: Site) -> str:
         return f"constant array {self.name} of axes ({site.cod})"
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         return (steps.param("", kept=site.cod[0]),)
 
     @classmethod

@@ -9,22 +9,31 @@ from typing import ClassVar, Protocol
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Array, Axis, Signature, Type
-from ncd.language.fields import FLAG, NAME, SIGNATURE, SignatureField, maybe, spelled, whole
-from ncd.language.op import Glyph, Initial, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.fields import FLAG, NAME, SIGNATURE, SignatureField, integer, optional, term_field
+from ncd.language.op import ArrayHandle, Glyph, InitialValue, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
 from ncd.language.terms import Id, Term
-from ncd.language.torch_code import Call, Expr, Layer, Size, call, several
-from ncd.ops.axis_places import learned, on_own
+from ncd.language.torch_code import Call, Layer, Size, TorchExpr, call, number_or_tuple
+from ncd.ops.axis_places import single_mark_glyph, weight_letter
 from ncd.ops.einsum import Einsum
 from ncd.ops.linear import Linear
 from ncd.ops.reshape import Group, Split
-from ncd.ops.sliding_window import Fold, Sides, Sliding, Window, side, sides, spread, written
-from ncd.ops.weights import apart, beside, uniform
+from ncd.ops.sliding_window import (
+    Fold,
+    Sides,
+    SlidingWindowOp,
+    Window,
+    format_sides,
+    per_dimension,
+    side,
+    sides,
+)
+from ncd.ops.weights import distinct_axes, uniform_init, unused_axis
 
 # --- Convolutions in simpler ops: windows, products with the weights, and sums of windows
 
 
-class Convolution(Protocol):
+class ConvolutionSettings(Protocol):
     """The settings and methods that both convolutions share."""
 
     @property
@@ -42,7 +51,9 @@ class Convolution(Protocol):
     def window(self, site: Site, taken: tuple[str, ...]) -> Array: ...
 
 
-def convolved(op: Convolution, groups: int, site: Site, steps: StepWriter, x: Slot) -> Slot:
+def write_convolution(
+    op: ConvolutionSettings, groups: int, site: Site, steps: TermBuilder, x: ArrayHandle
+) -> ArrayHandle:
     """Writes a convolution as windows and a product with the weights.
 
     Source: ``torch.nn.Unfold``, whose documentation says so.
@@ -55,21 +66,26 @@ def convolved(op: Convolution, groups: int, site: Site, steps: StepWriter, x: Sl
     if groups > 1:
         z = _by_groups(op, groups, site, steps, x, window)
     else:
-        inner = apart(c, (*site.every, *window.names))
+        inner = distinct_axes(c, (*site.every, *window.names))
         weight = steps.param("weight", d, inner, kept=window)
         z = steps.product((steps.renamed(x, c, inner), weight), out)
     return _biased(op, steps, z, d)
 
 
 def _by_groups(
-    op: Convolution, groups: int, site: Site, steps: StepWriter, x: Slot, window: Array
-) -> Slot:
+    op: ConvolutionSettings,
+    groups: int,
+    site: Site,
+    steps: TermBuilder,
+    x: ArrayHandle,
+    window: Array,
+) -> ArrayHandle:
     """Writes a convolution whose groups of channels are convolved separately."""
     c, d = op.channels(site)
     taken, sizes = (*site.every, *window.names), (c.numel // groups, d.numel // groups)
-    (group,) = beside(taken, "group", groups)
-    (first,) = beside((*taken, "group"), "from", sizes[0])
-    (last,) = beside((*taken, "group"), "to", sizes[1])
+    (group,) = unused_axis(taken, "group", groups)
+    (first,) = unused_axis((*taken, "group"), "from", sizes[0])
+    (last,) = unused_axis((*taken, "group"), "to", sizes[1])
     x = resplit(steps, x, c, Array((group, first)))
     weight = steps.param("weight", Array((group, last)), Array((first,)), kept=window)
     (place,) = site.cod[0][-1:]
@@ -78,7 +94,9 @@ def _by_groups(
     return steps.product((resplit(steps, z, Array((group, last)), d),), site.outs[0])
 
 
-def transposed(op: Convolution, site: Site, steps: StepWriter, x: Slot) -> Slot:
+def write_transposed_convolution(
+    op: ConvolutionSettings, site: Site, steps: TermBuilder, x: ArrayHandle
+) -> ArrayHandle:
     """Writes a transposed convolution as a product with the weights, and a sum of windows.
 
     Source: ``torch.nn.Fold``.
@@ -86,7 +104,7 @@ def transposed(op: Convolution, site: Site, steps: StepWriter, x: Slot) -> Slot:
     (old,), (new,), (out,) = site.dom, site.cod, site.outs
     c, d = op.channels(site)
     window = op.window(site, (*site.every,))
-    inner = apart(c, (*site.every, *window.names))
+    inner = distinct_axes(c, (*site.every, *window.names))
     weight = steps.param("weight", inner, d, kept=window)
     rest = (axis for axis in out if axis.name not in new.names)
     x = steps.renamed(x, c, inner)
@@ -96,13 +114,15 @@ def transposed(op: Convolution, site: Site, steps: StepWriter, x: Slot) -> Slot:
     return _biased(op, steps, steps.product((z,), out), d)
 
 
-def _biased(op: Convolution, steps: StepWriter, z: Slot, channels: Array) -> Slot:
+def _biased(
+    op: ConvolutionSettings, steps: TermBuilder, z: ArrayHandle, channels: Array
+) -> ArrayHandle:
     if not op.bias:
         return z
     return steps.map("$1 + $2", (z, steps.param("bias", channels)), z.axes)
 
 
-def resplit(steps: StepWriter, x: Slot, old: Array, new: Array) -> Slot:
+def resplit(steps: TermBuilder, x: ArrayHandle, old: Array, new: Array) -> ArrayHandle:
     """Merges some axes and splits the result into others."""
     if old == new:
         return x
@@ -110,7 +130,7 @@ def resplit(steps: StepWriter, x: Slot, old: Array, new: Array) -> Slot:
         return steps.call(Split(_of(old, new)), x)[0]
     if len(new) == 1 and len(old) > 1:
         return steps.call(Group(_of(old, new)), x)[0]
-    flat = beside((*x.axes.names, *new.names), "flat", old.numel)
+    flat = unused_axis((*x.axes.names, *new.names), "flat", old.numel)
     (x,) = steps.call(Group(_of(old, flat)), x)
     return steps.call(Split(_of(flat, new)), x)[0]
 
@@ -125,7 +145,7 @@ def _of(before: Array, after: Array) -> Signature:
 DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # of torch
 
 
-class Learned(Sliding):
+class ConvolutionOp(SlidingWindowOp):
     """The base of both convolutions: channels before positions, weights and a bias."""
 
     name: str
@@ -142,7 +162,7 @@ class Learned(Sliding):
 
     def sign(self, usual: str) -> tuple[str, str]:
         """Returns the letter at the end of the window axis, and a long name beside it."""
-        return learned("L_+" if self.bias else "L", self.name, usual)
+        return weight_letter("L_+" if self.bias else "L", self.name, usual)
 
     def channels(self, site: Site) -> tuple[Array, Array]:
         """Returns the channels of the input and of the output."""
@@ -153,24 +173,26 @@ class Learned(Sliding):
         bias = {} if self.bias else {"bias": False}
         c, d = self.channels(site)
         name = f"nn.{kind}{self.flat(site)}d"
-        return call(name, Size(tuple(c)), Size(tuple(d)), several(self.kernel), **given, **bias)
+        return call(
+            name, Size(tuple(c)), Size(tuple(d)), number_or_tuple(self.kernel), **given, **bias
+        )
 
-    def _weights(self, site: Site, one: Array, two: Array) -> Mapping[str, Initial]:
+    def _weights(self, site: Site, one: Array, two: Array) -> Mapping[str, InitialValue]:
         """Returns the weights of two groups of channels and a window, and the bias."""
-        two = apart(two, one.names)
+        two = distinct_axes(two, one.names)
         window = self.window(site, (*one.names, *two.names), "kernel")
         array = Array((*one, *two, *window))
-        start = uniform(two.numel * window.numel)
-        weight = {"weight": Initial(array, start)}
-        bias = Initial(self.channels(site)[1], start)
+        start = uniform_init(two.numel * window.numel)
+        weight = {"weight": InitialValue(array, start)}
+        bias = InitialValue(self.channels(site)[1], start)
         return {**weight, "bias": bias} if self.bias else weight
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return self.windowed(site, lambda x: Layer((x,)), leads=1)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Conv(Learned):
+class Conv(ConvolutionOp):
     """A convolution over one to three dimensions (``torch.nn.Conv2d``).
 
     It is drawn as a box ★ k if the positions keep their axis, else as a trapezoid with the stride;
@@ -198,14 +220,14 @@ class Conv(Learned):
     'c:6 x:9'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    name: str = spelled(NAME, "conv")
-    kernel: Sides = spelled(sides(1), 1)
-    stride: Sides = spelled(sides(1), 1)
-    padding: Sides | None = spelled(maybe(sides()), None)
-    bias: bool = spelled(FLAG, True)
-    dilation: Sides = spelled(sides(1), 1)
-    groups: int = spelled(whole(1), 1)
+    pattern: SignatureField = term_field(SIGNATURE)
+    name: str = term_field(NAME, "conv")
+    kernel: Sides = term_field(sides(1), 1)
+    stride: Sides = term_field(sides(1), 1)
+    padding: Sides | None = term_field(optional(sides()), None)
+    bias: bool = term_field(FLAG, True)
+    dilation: Sides = term_field(sides(1), 1)
+    groups: int = term_field(integer(1), 1)
     form: ClassVar[str] = "c+ x -> d+ x"
 
     @property
@@ -213,7 +235,7 @@ class Conv(Learned):
         if self.padding is not None:
             return self.padding
         n = max(len(v) if isinstance(v, tuple) else 1 for v in (self.kernel, self.dilation))
-        pairs = zip(spread(self.dilation, n), spread(self.kernel, n), strict=True)
+        pairs = zip(per_dimension(self.dilation, n), per_dimension(self.kernel, n), strict=True)
         found = tuple(gap * (length // 2) for gap, length in pairs)
         return found[0] if len(set(found)) == 1 else found
 
@@ -239,7 +261,7 @@ class Conv(Learned):
         groups = Size(tuple(channels)) if depthwise else self.groups
         return self._layer(site, "Conv", {**named, "groups": groups})
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
         c, d = self.channels(site)
         if self.groups > 1:
             name = "".join(axis.identifier for axis in c)
@@ -248,8 +270,8 @@ class Conv(Learned):
 
     def glyph(self, site: Site) -> Glyph:
         if self.places[0].name == self.places[1].name:
-            return on_own(
-                site, "box", ", ".join((f"★{written(self.kernel)}", *self._unusual(site)))
+            return single_mark_glyph(
+                site, "box", ", ".join((f"★{format_sides(self.kernel)}", *self._unusual(site)))
             )
         letter, name = self.sign("conv")
         if unusual := self._unusual(site):  # a name above the letter would run into it
@@ -259,7 +281,7 @@ class Conv(Learned):
 
     def _unusual(self, site: Site) -> tuple[str, ...]:
         """Returns the settings beside kernel and stride that are not the usual ones, in words."""
-        gap = f"dilation {written(self.dilation)}" if self.dilation != 1 else ""
+        gap = f"dilation {format_sides(self.dilation)}" if self.dilation != 1 else ""
         return tuple(filter(None, (gap, self._groups(site) if self.groups > 1 else "")))
 
     def _groups(self, site: Site) -> str:
@@ -270,7 +292,7 @@ class Conv(Learned):
         return "depthwise" if channels.numel == self.groups else f"{self.groups} groups"
 
     def flops(self, site: Site) -> int:
-        window = prod(spread(self.kernel, self.flat(site)))
+        window = prod(per_dimension(self.kernel, self.flat(site)))
         inner = self.channels(site)[0].numel // self.groups
         return 2 * site.rest.numel * site.cod[0].numel * inner * window
 
@@ -300,8 +322,8 @@ class Conv(Learned):
         astray = term.cod[0].names != site.outs[0].names  # another axis is between the two
         return term >> Einsum(Signature(term.cod, site.outs)) if astray else term
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
-        return (convolved(self, self.groups, site, steps, ins[0]),)
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
+        return (write_convolution(self, self.groups, site, steps, ins[0]),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -337,7 +359,7 @@ class Conv(Learned):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ConvTranspose(Learned):
+class ConvTranspose(ConvolutionOp):
     """A transposed convolution (``torch.nn.ConvTranspose2d``); drawn as a trapezoid marked T.
 
     Args:
@@ -359,12 +381,12 @@ class ConvTranspose(Learned):
     'd:8 y:32x32'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    name: str = spelled(NAME, "up")
-    kernel: Sides = spelled(sides(1), 2)
-    stride: Sides = spelled(sides(1), 2)
-    padding: Sides = spelled(sides(), 0)
-    bias: bool = spelled(FLAG, True)
+    pattern: SignatureField = term_field(SIGNATURE)
+    name: str = term_field(NAME, "up")
+    kernel: Sides = term_field(sides(1), 2)
+    stride: Sides = term_field(sides(1), 2)
+    padding: Sides = term_field(sides(), 0)
+    bias: bool = term_field(FLAG, True)
     form: ClassVar[str] = "c+ x -> d+ y"
 
     def least(self, i: int) -> int:
@@ -393,14 +415,14 @@ class ConvTranspose(Learned):
         named = {"stride": self.stride, "padding": self.padding}
         return self._layer(site, "ConvTranspose", named)
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
         return self._weights(site, *self.channels(site))
 
     def glyph(self, site: Site) -> Glyph:
         return self.trapezoid(site, *self.sign("up"), turned="T")
 
     def flops(self, site: Site) -> int:
-        window = prod(spread(self.kernel, self.flat(site)))
+        window = prod(per_dimension(self.kernel, self.flat(site)))
         return 2 * site.rest.numel * site.dom[0].numel * self.channels(site)[1].numel * window
 
     def formula(self, site: Site) -> str:
@@ -409,8 +431,8 @@ class ConvTranspose(Learned):
     def words(self, site: Site) -> str:
         return f"transposed convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
-        return (transposed(self, site, steps, ins[0]),)
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
+        return (write_transposed_convolution(self, site, steps, ins[0]),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

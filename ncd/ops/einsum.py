@@ -10,12 +10,30 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError
 from ncd.language.axes import Array, Signature, Type
-from ncd.language.fields import ARRAY, FLAG, SCOPE, SIGNATURE, ArrayField, SignatureField, spelled
-from ncd.language.op import Glyph, Mark, Op, Sample, Site, Slot, Slots, StepWriter, Streamed
+from ncd.language.fields import (
+    ARRAY,
+    FLAG,
+    SCOPE,
+    SIGNATURE,
+    ArrayField,
+    SignatureField,
+    term_field,
+)
+from ncd.language.op import (
+    ArrayHandle,
+    Glyph,
+    Mark,
+    Op,
+    Sample,
+    Site,
+    Slots,
+    TermBuilder,
+    TilingRule,
+)
 from ncd.language.patterns import Binding, union
 from ncd.language.terms import Term
-from ncd.language.torch_code import Arg, Cast, Contract, Expr, Infix, Position
-from ncd.ops.axis_places import on_own, over, own_ports, ports, subscript
+from ncd.language.torch_code import Arg, Cast, Contract, Infix, Position, TorchExpr
+from ncd.ops.axis_places import broadcast_glyph, own_ports, ports, single_mark_glyph, subscript
 from ncd.words import listed
 
 # --- Einsums: inner and outer products, transposes and diagonals by one pattern
@@ -44,8 +62,8 @@ class Einsum(Op):
     't g q i'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    result: str = spelled(SCOPE, "")
+    pattern: SignatureField = term_field(SIGNATURE)
+    result: str = term_field(SCOPE, "")
     role: ClassVar[str] = "einsum"
 
     def check_pattern(self) -> None:
@@ -86,7 +104,7 @@ class Einsum(Op):
         (own,) = self.signature.cod
         behind: dict[str, str] = {}
         for array, pattern in zip(inputs, self.signature.dom, strict=True):
-            for name, before in _between(array, pattern):
+            for name, before in _axes_with_predecessor(array, pattern):
                 if before in own.names:
                     behind.setdefault(name, before)
         order = [axis for axis in whole if axis.name not in behind]
@@ -100,7 +118,7 @@ class Einsum(Op):
         kept = site.outs[0].names
         return tuple(dict.fromkeys(a.name for a in site.ins.axes if a.name not in kept))
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         args = tuple(Arg(i) for i in range(len(site.ins)))
         dims = tuple(array.dims for array in site.ins)
         return (Contract(args, dims, site.outs[0].dims),)
@@ -157,16 +175,16 @@ class Einsum(Op):
         return Einsum(Signature(site.ins, product)) >> Einsum(Signature(product, site.outs))
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return tuple(
             steps.product((grads[0], *ins[:k], *ins[k + 1 :]), slot.axes) if slot.real else None
             for k, slot in enumerate(ins)
         )
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         every = tuple(range(len(site.ins)))
-        return Streamed("sum" if axis in self.contracted(site) else "", linear=every)
+        return TilingRule("sum" if axis in self.contracted(site) else "", linear=every)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -185,7 +203,7 @@ class Einsum(Op):
         )
 
 
-def _between(array: Array, pattern: Array) -> Iterator[tuple[str, str]]:
+def _axes_with_predecessor(array: Array, pattern: Array) -> Iterator[tuple[str, str]]:
     """Yields the axes of an array between two axes of a pattern, each with the first of the two."""
     places = [array.names.index(name) for name in pattern.names]
     for one, two in pairwise(places):
@@ -228,8 +246,8 @@ class Unit(Op):
     'm a b'
     """
 
-    axes: ArrayField = spelled(ARRAY)
-    outer: bool = spelled(FLAG, False)
+    axes: ArrayField = term_field(ARRAY)
+    outer: bool = term_field(FLAG, False)
     role: ClassVar[str] = "einsum"
     form: ClassVar[str] = "a b"
 
@@ -240,10 +258,10 @@ class Unit(Op):
     def solve(self, binding: Binding) -> None:
         _alike(self.axes, binding)
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         (out,) = site.cod
         one, two = (axis.dims for axis in out)
-        same: list[Expr] = [
+        same: list[TorchExpr] = [
             Infix("==", Position(a, out.dims), Position(b, out.dims))
             for a, b in zip(one, two, strict=True)
         ]
@@ -259,7 +277,7 @@ class Unit(Op):
         return "unit"
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "cup")
+        return single_mark_glyph(site, "cup")
 
     def formula(self, site: Site) -> str:
         a, b = (axis.identifier for axis in self.axes)
@@ -272,8 +290,8 @@ class Unit(Op):
         return f"unit: {a} and {b} are one wire"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return steps.call(Inner(site.cod[0]), grads[0]) if self.outer else ()
 
     @classmethod
@@ -303,7 +321,7 @@ class Inner(Op):
     'y x'
     """
 
-    axes: ArrayField = spelled(ARRAY)
+    axes: ArrayField = term_field(ARRAY)
     role: ClassVar[str] = "einsum"
     form: ClassVar[str] = "a b"
 
@@ -314,7 +332,7 @@ class Inner(Op):
     def solve(self, binding: Binding) -> None:
         _alike(self.axes, binding)
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         ((one, two),) = site.dom
         same = dict(zip(two.dims, one.dims, strict=True))
         dims = tuple(same.get(dim, dim) for dim in site.ins[0].dims)
@@ -322,7 +340,7 @@ class Inner(Op):
 
     def glyph(self, site: Site) -> Glyph:
         one, two = own_ports(site.ins, site.dom)
-        return replace(over(site), caps=((one, two),), arrows=not site.outs[0])
+        return replace(broadcast_glyph(site), caps=((one, two),), arrows=not site.outs[0])
 
     def formula(self, site: Site) -> str:
         a, b = (axis.identifier for axis in self.axes)
@@ -333,8 +351,8 @@ class Inner(Op):
         return f"inner product of {a} and {b}: {site.ins} to {site.outs}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return steps.call(Unit(site.dom[0], outer=True), grads[0])
 
     @classmethod

@@ -10,14 +10,23 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from ncd.errors import MismatchError, ParseError, UnknownNameError, shown, unknown
+from ncd.errors import MismatchError, ParseError, UnknownNameError, short_repr, unknown_name_error
 from ncd.formulas.derivative import ONE, ZERO, derivative, times
-from ncd.formulas.formula import CONSTANTS, FUNCTIONS, Apply, Formula, Name, Number, Operand, leaves
+from ncd.formulas.formula import (
+    CONSTANTS,
+    FUNCTIONS,
+    Application,
+    Formula,
+    Name,
+    Number,
+    Operand,
+    leaves,
+)
 from ncd.formulas.formula import parse as parse_formula
-from ncd.formulas.formula_latex import cut, latex, lettered, short
-from ncd.formulas.traced_sizes import traced
+from ncd.formulas.formula_latex import ellipsize, latex, lettered, mark_text
+from ncd.formulas.traced_sizes import is_symbolic
 from ncd.language.axes import Array, Axis, Signature, Type
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.fields import (
     ARRAY,
     AXIS,
@@ -29,14 +38,24 @@ from ncd.language.fields import (
     ArrayField,
     FormulaField,
     SignatureField,
-    spelled,
+    term_field,
 )
-from ncd.language.op import Glyph, Mark, Op, Sample, Site, Slot, Slots, StepWriter, Streamed
+from ncd.language.op import (
+    ArrayHandle,
+    Glyph,
+    Mark,
+    Op,
+    Sample,
+    Site,
+    Slots,
+    TermBuilder,
+    TilingRule,
+)
 from ncd.language.patterns import Binding
-from ncd.language.terms import Origins
-from ncd.language.torch_code import Align, Arg, Call, Const, Expr, Infix, Layer, Position, Size
-from ncd.ops.axis_places import check_plain, on_own, over, ports
-from ncd.ops.formula_lowering import Part, constant, filled, lowered, now
+from ncd.language.terms import BroadcastSources
+from ncd.language.torch_code import Align, Arg, Call, Const, Infix, Layer, Position, Size, TorchExpr
+from ncd.ops.axis_places import broadcast_glyph, check_not_spatial, ports, single_mark_glyph
+from ncd.ops.formula_lowering import LoweredFormula, broadcast_to, constant, lower, without_formula
 from ncd.words import nearest_name
 
 # --- The sum of two arrays of one shape
@@ -68,10 +87,10 @@ class Add(Op):
             )
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> BroadcastSources:
         return ((0, 1),)
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Infix("+", Arg(0), Arg(1)),)
 
     def glyph(self, site: Site) -> Glyph:
@@ -90,8 +109,8 @@ class Add(Op):
         return f"sum of two arrays ({site.outs[0]})"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return (grads[0], grads[0])
 
     @classmethod
@@ -122,20 +141,20 @@ class Dropout(Op):
     'y m'
     """
 
-    p: float = spelled(PROBABILITY, 0.1)
-    name: str = spelled(NAME, "dropout")
+    p: float = term_field(PROBABILITY, 0.1)
+    name: str = term_field(NAME, "dropout")
     role: ClassVar[str] = "activate"
     signature: ClassVar[Signature] = Signature.parse("() -> ()")
 
     def layer(self, site: Site) -> Call:
         return Call("nn.Dropout", (Const(self.p),))
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Layer((Arg(0),)),)
 
     def glyph(self, site: Site) -> Glyph:
         every = tuple(port for port, _, _ in ports(site.ins))
-        return over(site, Mark("elementwise", "D", ins=every, outs=every))
+        return broadcast_glyph(site, Mark("elementwise", "D", ins=every, outs=every))
 
     def formula(self, site: Site) -> str:
         return rf"z = \frac{{b\,a}}{{1 - {self.p:g}}}, \quad P(b = 0) = {self.p:g}"
@@ -143,7 +162,7 @@ class Dropout(Op):
     def words(self, site: Site) -> str:
         return f"dropout: each number left out with probability {self.p:g}, in training only"
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         if self.p:
             raise MismatchError(
                 f"{self.label} draws at random in training, so its gradient is no fixed term",
@@ -168,7 +187,7 @@ class Meaning(NamedTuple):
     axis: str
 
 
-class Mapped(Op):
+class FormulaOp(Op):
     """The base of ops that are defined by a formula.
 
     The axes of the result have the order of the first array, if that has all of them.
@@ -179,7 +198,7 @@ class Mapped(Op):
         """The formula of the operands ``$1``, … and the axes of the signature."""
         raise NotImplementedError
 
-    @once
+    @lazy_property
     def meanings(self) -> Mapping[str, Meaning]:
         """The meaning of each name in the formula; raises NCDError for one without a meaning."""
         names = [leaf.text for leaf in leaves(self.rule) if isinstance(leaf, Name)]
@@ -228,19 +247,19 @@ class Mapped(Op):
         for meaning in self.meanings.values():
             axis = binding.get(meaning.axis)
             if meaning.what == "position" and axis is not None:
-                check_plain(axis, "has no single position")
+                check_not_spatial(axis, "has no single position")
         axes = [*self.signature.dom.axes, *self.signature.cod.axes, *self.reads]
         if all(binding.size(axis.name) is not None for axis in axes):
             every = {axis.name: binding[axis.name] for axis in axes}
             arrays = Type(map(binding.resolve, self.dom))
             self._lowered(arrays, binding.resolve(self.signature.cod[0]), every)
 
-    def _lowered(self, ins: Type, out: Array, every: Mapping[str, Axis]) -> Expr:
+    def _lowered(self, ins: Type, out: Array, every: Mapping[str, Axis]) -> TorchExpr:
         names = {name: self._part(m, out, every) for name, m in self.meanings.items()}
         args = [_operand(i, array, out) for i, array in enumerate(ins)]
-        return filled(lowered(self.rule, args, names), out.dims, out.below)
+        return broadcast_to(lower(self.rule, args, names), out.dims, out.below)
 
-    def _part(self, meaning: Meaning, out: Array, every: Mapping[str, Axis]) -> Part:
+    def _part(self, meaning: Meaning, out: Array, every: Mapping[str, Axis]) -> LoweredFormula:
         what, name = meaning
         if what == "constant":
             return constant(_VALUES[name])
@@ -248,16 +267,16 @@ class Mapped(Op):
         if what == "size":
             return constant(axis.numel, Size((axis,)))
         (dim,) = axis.dims
-        return Part(Position(dim, out.dims), "whole", frozenset((dim.key,)))
+        return LoweredFormula(Position(dim, out.dims), "whole", frozenset((dim.key,)))
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return (self._lowered(site.ins, site.outs[0], site.every),)
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         rule, gradient = self._plainly_named(self.rule), Operand(len(ins) + 1)
-        found: list[Slot | None] = []
+        found: list[ArrayHandle | None] = []
         for number, slot in enumerate(ins, start=1):
             slope = derivative(rule, number) if slot.real and outs[0].real else ZERO
             if slope == ZERO:
@@ -271,9 +290,9 @@ class Mapped(Op):
 
     def _plainly_named(self, formula: Formula) -> Formula:
         """Returns the formula with its names as any ``Map`` on the whole arrays reads them."""
-        if isinstance(formula, Apply):
+        if isinstance(formula, Application):
             parts = tuple(map(self._plainly_named, formula.parts))
-            return Apply(formula.operation, parts)
+            return Application(formula.operation, parts)
         if not isinstance(formula, Name):
             return formula
         what, axis = self.meanings[formula.text]
@@ -282,9 +301,9 @@ class Mapped(Op):
         name = Axis(axis).identifier
         return Name(name if what == "position" else f"n_{name}")
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         """Returns a tile of the formula for every tile: it looks at one place at a time."""
-        return Streamed()
+        return TilingRule()
 
     def formula(self, site: Site) -> str:
         return f"z = {latex(self.rule)}"
@@ -295,12 +314,12 @@ def _called(name: str, axes: Iterable[Axis]) -> list[str]:
     return [axis.name for axis in axes if name in (axis.name, axis.identifier)]
 
 
-def _operand(index: int, array: Array, out: Array) -> Part:
-    expr: Expr = Arg(index)
+def _operand(index: int, array: Array, out: Array) -> LoweredFormula:
+    expr: TorchExpr = Arg(index)
     if array.dims != out.dims:
         expr = Align(expr, array.dims, out.dims)
     keys = frozenset(dim.key for dim in array.dims)
-    return Part(expr, "real" if array.below is None else "whole", keys)
+    return LoweredFormula(expr, "real" if array.below is None else "whole", keys)
 
 
 def check_operands(formula: Formula, arrays: Type) -> None:
@@ -324,7 +343,7 @@ def check_operands(formula: Formula, arrays: Type) -> None:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Map(Mapped):
+class Map(FormulaOp):
     """Computes a formula for every position, of any number of arrays, broadcast by name.
 
     In the formula ``$1`` and ``$2`` are the arrays, an axis of the result is the position along it
@@ -349,10 +368,10 @@ class Map(Mapped):
     ('y m', 'y x#2')
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    function: FormulaField = spelled(FORMULA)
-    title: str = spelled(TEXT, "")
-    reads: ArrayField = spelled(ARRAY, Array())
+    pattern: SignatureField = term_field(SIGNATURE)
+    function: FormulaField = term_field(FORMULA)
+    title: str = term_field(TEXT, "")
+    reads: ArrayField = term_field(ARRAY, Array())
     role: ClassVar[str] = "neutral"
 
     def check_pattern(self) -> None:
@@ -401,13 +420,15 @@ class Map(Mapped):
         ins, outs = (tuple(port for port, _, _ in ports(t)) for t in (site.ins, site.outs))
         if not ins and self._causal:
             return Glyph(marks=(Mark("mask", outs=outs),))
-        return Glyph(marks=(Mark("box", cut(self.title) or short(self.function), ins, outs),))
+        return Glyph(
+            marks=(Mark("box", ellipsize(self.title) or mark_text(self.function), ins, outs),)
+        )
 
     @property
     def _causal(self) -> bool:
         """Returns whether it is 1 where the second position is at most the first, as a mask."""
         names = tuple(Name(axis.identifier) for axis in self.pattern.cod[0])
-        return self.function in (Apply(">=", names), Apply("<=", names[::-1]))
+        return self.function in (Application(">=", names), Application("<=", names[::-1]))
 
     def words(self, site: Site) -> str:
         arrays = f"of ({site.ins}) " if site.ins else ""
@@ -444,7 +465,7 @@ LETTERS = {"gelu": "G", "relu": "R", "sigmoid": "σ", "tanh": "T"}  # as in the 
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Elementwise(Mapped):
+class Elementwise(FormulaOp):
     """Applies a function of one number to every number of an array; drawn as ➤R➤.
 
     Args:
@@ -460,18 +481,20 @@ class Elementwise(Mapped):
     'y m'
     """
 
-    function: str = spelled(TEXT)
+    function: str = term_field(TEXT)
     role: ClassVar[str] = "activate"
     signature: ClassVar[Signature] = SCALAR
 
     def check_pattern(self) -> None:
         known = [name for name, count in FUNCTIONS.items() if count == 1]
         if self.function not in known:
-            raise unknown("elementwise function", self.function, known, where="Elementwise")
+            raise unknown_name_error(
+                "elementwise function", self.function, known, where="Elementwise"
+            )
 
     @property
     def rule(self) -> Formula:
-        return Apply(self.function, (Operand(1),))
+        return Application(self.function, (Operand(1),))
 
     @property
     def label(self) -> str:
@@ -480,7 +503,7 @@ class Elementwise(Mapped):
     def glyph(self, site: Site) -> Glyph:
         every = tuple(port for port, _, _ in ports(site.ins))
         letter = LETTERS.get(self.function, self.function)
-        return over(site, Mark("elementwise", letter, ins=every, outs=every))
+        return broadcast_glyph(site, Mark("elementwise", letter, ins=every, outs=every))
 
     def words(self, site: Site) -> str:
         return f"{self.function} on every number of ({site.ins[0]})"
@@ -497,14 +520,14 @@ def _scaled(axis: str, power: str) -> Formula:
     size, by = Name(f"n_{axis}"), _number(power)
     factor: Formula = size
     if abs(by) == Fraction(1, 2):
-        factor = Apply("sqrt", (size,))
+        factor = Application("sqrt", (size,))
     elif abs(by) != 1:
-        factor = Apply("**", (size, parse_formula(str(abs(by)))))
-    return Apply("*" if by > 0 else "/", (Operand(1), factor))
+        factor = Application("**", (size, parse_formula(str(abs(by)))))
+    return Application("*" if by > 0 else "/", (Operand(1), factor))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Scale(Mapped):
+class Scale(FormulaOp):
     """Multiplies by a power of the size of an axis; drawn as ∗ k^(-1/2) on an arrow.
 
     Args:
@@ -520,15 +543,15 @@ class Scale(Mapped):
     0.25
     """
 
-    axis: ArrayField = spelled(AXIS)
-    power: str = spelled(TEXT, "-1/2")
+    axis: ArrayField = term_field(AXIS)
+    power: str = term_field(TEXT, "-1/2")
     role: ClassVar[str] = "scale"
     signature: ClassVar[Signature] = SCALAR
 
     def check_pattern(self) -> None:
         if not _POWER.fullmatch(self.power):
             raise ParseError(
-                f"{shown(self.power)} is no power", where="Scale", cure='"-1/2", or "2"'
+                f"{short_repr(self.power)} is no power", where="Scale", cure='"-1/2", or "2"'
             )
 
     @property
@@ -549,7 +572,9 @@ class Scale(Mapped):
 
     def glyph(self, site: Site) -> Glyph:
         ins = tuple(port for port, _, _ in ports(site.ins))
-        return over(site, Mark("arrow", f"*{self.axis[0].name}^{{{self.power}}}", ins=ins))
+        return broadcast_glyph(
+            site, Mark("arrow", f"*{self.axis[0].name}^{{{self.power}}}", ins=ins)
+        )
 
     def formula(self, site: Site) -> str:
         return rf"z = a \cdot {self.axis[0].identifier}^{{{self.power}}}"
@@ -561,11 +586,11 @@ class Scale(Mapped):
 
     def _factor_text(self, size: Any) -> str:
         power = float(_number(self.power))
-        text = f"{now(size) ** power:.4g}"
-        return str(size.said(f"^{power}", text)) if traced(size) else text
+        text = f"{without_formula(size) ** power:.4g}"
+        return str(size.said(f"^{power}", text)) if is_symbolic(size) else text
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
-        return Streamed(linear=(0,))
+    def streamed(self, site: Site, axis: str) -> TilingRule:
+        return TilingRule(linear=(0,))
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -577,7 +602,7 @@ class Scale(Mapped):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CausalMask(Mapped):
+class CausalMask(FormulaOp):
     """Sets the scores of later positions to −∞, so that query y only sees keys x ≤ y.
 
     Args:
@@ -595,21 +620,21 @@ class CausalMask(Mapped):
     'y h x'
     """
 
-    axes: ArrayField = spelled(ARRAY)
+    axes: ArrayField = term_field(ARRAY)
     role: ClassVar[str] = "mask"
     form: ClassVar[str] = "y x"
 
     @property
     def rule(self) -> Formula:
         y, x = (Name(axis.name) for axis in self.axes)
-        minus = Apply("-", (Number("1e999"),))  # infinite, even if an axis is called "inf"
-        return Apply("where", (Apply(">", (x, y)), minus, Operand(1)))
+        minus = Application("-", (Number("1e999"),))  # infinite, even if an axis is called "inf"
+        return Application("where", (Application(">", (x, y)), minus, Operand(1)))
 
     def _meaning(self, name: str) -> Meaning:
         return Meaning("position", name)
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "mask", keep=self.axes.names)
+        return single_mark_glyph(site, "mask", keep=self.axes.names)
 
     def formula(self, site: Site) -> str:
         y, x = (axis.identifier for axis in self.axes)

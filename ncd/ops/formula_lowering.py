@@ -15,38 +15,38 @@ from typing import Any, Literal
 
 from ncd.errors import SizeError
 from ncd.formulas.elementwise_functions import ELEMENTWISE
-from ncd.formulas.formula import COMPARISONS, SIGNS, Apply, Formula, Name, Number, Operand
-from ncd.formulas.traced_sizes import traced
+from ncd.formulas.formula import COMPARISONS, SIGNS, Application, Formula, Name, Number, Operand
+from ncd.formulas.traced_sizes import is_symbolic
 from ncd.language import torch_code as ex
 from ncd.language.axes import Axis
 
 # --- Plain numbers of formulas at traced sizes: an expression follows them, a value does not
 
 
-def now(value: Any) -> Any:
+def without_formula(value: Any) -> Any:
     """Returns a number without its formula.
 
     >>> from ncd.formulas.traced_sizes import Trace
-    >>> now(Trace().size("k", 16)) ** -0.5
+    >>> without_formula(Trace().size("k", 16)) ** -0.5
     0.25
     """
-    return value.value if traced(value) else value
+    return value.value if is_symbolic(value) else value
 
 
-def stale(expr: ex.Expr, value: Any) -> bool:
+def is_pinned(expr: ex.TorchExpr, value: Any) -> bool:
     """Returns whether a value holds at the current sizes only, and not as a formula."""
-    return not traced(value) and any(map(traced, _sizes(expr)))
+    return not is_symbolic(value) and any(map(is_symbolic, _sizes(expr)))
 
 
-def settled(expr: ex.Expr, value: Any) -> Any:
+def pin(expr: ex.TorchExpr, value: Any) -> Any:
     """Returns a value on which code depends; its trace notes that its sizes must not change."""
-    if stale(expr, value):
+    if is_pinned(expr, value):
         for size in _sizes(expr):
             int(size)
     return value
 
 
-def _sizes(expr: ex.Expr) -> Iterator[int]:
+def _sizes(expr: ex.TorchExpr) -> Iterator[int]:
     for part in expr.walk():
         if isinstance(part, ex.Size):
             yield from (axis.numel for axis in part.axes)
@@ -59,27 +59,29 @@ WHOLE = 2**53  # whole numbers up to this are exact as real ones too
 
 
 @dataclass(frozen=True)
-class Part:
+class LoweredFormula:
     """A translated part of a formula: a plain number, or a tensor if ``value`` is None."""
 
-    expr: ex.Expr
+    expr: ex.TorchExpr
     kind: Kind
     dims: frozenset[tuple[str, int]] = frozenset()
     value: int | float | bool | None = None
 
     @property
     def decided(self) -> int | float | bool | None:  # where the translation depends on it
-        return settled(self.expr, self.value)
+        return pin(self.expr, self.value)
 
 
-def constant(value: int | float | bool, expr: ex.Expr | None = None) -> Part:
+def constant(value: int | float | bool, expr: ex.TorchExpr | None = None) -> LoweredFormula:
     """Returns the part of a plain number, written as an expression of sizes if one is given."""
     whole: Kind = "whole" if isinstance(value, int) else "real"
     kind: Kind = "truth" if isinstance(value, bool) else whole
-    return Part(ex.Const(value) if expr is None else expr, kind, value=value)
+    return LoweredFormula(ex.Const(value) if expr is None else expr, kind, value=value)
 
 
-def lowered(formula: Formula, args: Sequence[Part], names: Mapping[str, Part]) -> Part:
+def lower(
+    formula: Formula, args: Sequence[LoweredFormula], names: Mapping[str, LoweredFormula]
+) -> LoweredFormula:
     """Returns the formula of these operands; ``names`` are its axes, sizes and constants.
 
     Raises SizeError where a plain number is undefined, such as ``1 / (n_x - 3)`` for x = 3.
@@ -90,17 +92,17 @@ def lowered(formula: Formula, args: Sequence[Part], names: Mapping[str, Part]) -
         return args[formula.number - 1]
     if isinstance(formula, Name):
         return names[formula.text]
-    assert isinstance(formula, Apply)
-    parts = [lowered(part, args, names) for part in formula.parts]
+    assert isinstance(formula, Application)
+    parts = [lower(part, args, names) for part in formula.parts]
     return _checked(_applied(formula.operation, parts, formula), formula)
 
 
-def filled(part: Part, dims: ex.Group, below: Axis | None) -> ex.Expr:
+def broadcast_to(part: LoweredFormula, dims: ex.Group, below: Axis | None) -> ex.TorchExpr:
     """Returns the part as a tensor of ``dims``, of whole numbers if ``below`` an axis.
 
     Raises SizeError for a plain number that is not below it.
     """
-    zeros: ex.Expr = ex.Filled(dims) if below is None else ex.Cast(ex.Filled(dims), "whole")
+    zeros: ex.TorchExpr = ex.Filled(dims) if below is None else ex.Cast(ex.Filled(dims), "whole")
     if part.value is not None:
         number = _number(part)
         if below is not None:
@@ -116,7 +118,7 @@ def filled(part: Part, dims: ex.Group, below: Axis | None) -> ex.Expr:
     return ex.Infix("+", expr, zeros if missing == dims else ex.Align(zeros, missing, dims))
 
 
-def _check_below(part: Part, below: Axis) -> None:
+def _check_below(part: LoweredFormula, below: Axis) -> None:
     value = part.decided
     whole = part.kind == "whole" and value is not None and value >= 0
     if not whole or (below.size is not None and not (value or 0) < below.numel):
@@ -126,13 +128,13 @@ def _check_below(part: Part, below: Axis) -> None:
         )
 
 
-def _checked(part: Part, formula: Formula) -> Part:
+def _checked(part: LoweredFormula, formula: Formula) -> LoweredFormula:
     if part.kind == "whole" and part.value is not None and abs(part.value) > WHOLE:
         raise SizeError(f"{formula} is over 2**53, too large for a whole number", cure="1e30")
     return part
 
 
-def _applied(operation: str, parts: list[Part], formula: Formula) -> Part:
+def _applied(operation: str, parts: list[LoweredFormula], formula: Formula) -> LoweredFormula:
     match operation, parts:
         case ["where", [condition, yes, no]]:
             return _where(_truth(condition), yes, no)
@@ -159,7 +161,7 @@ def _applied(operation: str, parts: list[Part], formula: Formula) -> Part:
 # --- kinds ---------------------------------------------------------------------------------------
 
 
-def _number(part: Part) -> Part:
+def _number(part: LoweredFormula) -> LoweredFormula:
     """Converts a truth value to 0 or 1."""
     if part.kind != "truth":
         return part
@@ -168,23 +170,23 @@ def _number(part: Part) -> Part:
     return replace(part, expr=ex.Cast(part.expr, "whole"), kind="whole")
 
 
-def _real(part: Part) -> Part:
+def _real(part: LoweredFormula) -> LoweredFormula:
     """Converts a tensor to real numbers; torch converts plain numbers itself."""
     if part.value is not None or part.kind == "real":
         return _number(part)
     return replace(part, expr=ex.Cast(part.expr, "real"), kind="real")
 
 
-def _truth(part: Part) -> Part:
+def _truth(part: LoweredFormula) -> LoweredFormula:
     """Converts a number to the truth value of ``!= 0``."""
     if part.kind == "truth":
         return part
     if part.value is not None:
         return constant(bool(part.decided))
-    return Part(ex.Infix("!=", part.expr, ex.Const(0)), "truth", part.dims)
+    return LoweredFormula(ex.Infix("!=", part.expr, ex.Const(0)), "truth", part.dims)
 
 
-def _alike(a: Part, b: Part) -> tuple[Part, Part, Kind]:
+def _alike(a: LoweredFormula, b: LoweredFormula) -> tuple[LoweredFormula, LoweredFormula, Kind]:
     """Converts both to real numbers if one of them is real."""
     if "real" in (a.kind, b.kind):
         return _real(a), _real(b), "real"
@@ -194,7 +196,9 @@ def _alike(a: Part, b: Part) -> tuple[Part, Part, Kind]:
 # --- operations ----------------------------------------------------------------------------------
 
 
-def _arithmetic(sign: str, a: Part, b: Part, formula: Formula) -> Part:
+def _arithmetic(
+    sign: str, a: LoweredFormula, b: LoweredFormula, formula: Formula
+) -> LoweredFormula:
     if a.value is not None and b.value is not None:
         return _plain(sign, a, b, formula)
     divides = sign in ("//", "%")
@@ -210,24 +214,26 @@ def _arithmetic(sign: str, a: Part, b: Part, formula: Formula) -> Part:
         a = _tensor(a)
     dims = a.dims | b.dims
     if sign == "//" and kind == "real":  # torch's floor_divide has no gradient; this one's is 0
-        return Part(ex.call("torch.div", a.expr, b.expr, rounding_mode="floor"), kind, dims)
-    return Part(ex.Infix(sign, a.expr, b.expr), kind, dims)
+        return LoweredFormula(
+            ex.call("torch.div", a.expr, b.expr, rounding_mode="floor"), kind, dims
+        )
+    return LoweredFormula(ex.Infix(sign, a.expr, b.expr), kind, dims)
 
 
-def _tensor(part: Part) -> Part:
+def _tensor(part: LoweredFormula) -> LoweredFormula:
     """Converts a plain number to a real tensor: some functions of torch take no number there."""
     return replace(part, expr=ex.Infix("+", ex.Filled(()), part.expr), kind="real", value=None)
 
 
-def _plain(sign: str, a: Part, b: Part, formula: Formula) -> Part:
+def _plain(sign: str, a: LoweredFormula, b: LoweredFormula, formula: Formula) -> LoweredFormula:
     """Computes plain numbers, but keeps the expression as it was written: ``k ** -0.5``."""
     assert a.value is not None and b.value is not None
     one, two = a.value, b.value
     exact = isinstance(one, int) and isinstance(two, int)
     if sign == "**" and exact and abs(one) > 1 and two > 64:
         raise _uncomputable(formula)  # Python would compute all its digits
-    if not exact or sign in ("/", "**") or stale(a.expr, one) or stale(b.expr, two):
-        one, two = now(one), now(two)
+    if not exact or sign in ("/", "**") or is_pinned(a.expr, one) or is_pinned(b.expr, two):
+        one, two = without_formula(one), without_formula(two)
     try:
         value = SIGNS[sign](one, two)
     except (ArithmeticError, ValueError):
@@ -243,45 +249,47 @@ def _uncomputable(formula: Formula) -> SizeError:
     return SizeError(f"{formula} is no number with these sizes", cure="other sizes")
 
 
-def _power(a: Part, b: Part) -> Part:
+def _power(a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     stays = a.kind == "whole" and b.kind == "whole" and b.value is not None and b.value >= 0
     if not stays:  # torch refuses a whole number to the power of a negative one
         a, b = _real(a), _real(b)
-    return Part(ex.Infix("**", a.expr, b.expr), "whole" if stays else "real", a.dims | b.dims)
+    return LoweredFormula(
+        ex.Infix("**", a.expr, b.expr), "whole" if stays else "real", a.dims | b.dims
+    )
 
 
-def _compared(sign: str, a: Part, b: Part) -> Part:
+def _compared(sign: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     if a.value is not None and b.value is not None:
         return constant(bool(SIGNS[sign](a.decided, b.decided)))
     a, b = _number(a), _number(b)
     if a.value is None and b.value is None:
         a, b, _ = _alike(a, b)
-    return Part(ex.Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
+    return LoweredFormula(ex.Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
 
 
-def _both(operation: str, a: Part, b: Part) -> Part:
+def _both(operation: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     for part, other in ((a, b), (b, a)):
         if part.value is not None:
             decides = part.value == (operation == "or")
             return part if decides else other
     sign = "&" if operation == "and" else "|"
-    return Part(ex.Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
+    return LoweredFormula(ex.Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
 
 
-def _not(a: Part) -> Part:
+def _not(a: LoweredFormula) -> LoweredFormula:
     if a.value is not None:
         return constant(not a.value)
     return replace(a, expr=ex.Prefix("~", a.expr))
 
 
-def _negative(a: Part) -> Part:
+def _negative(a: LoweredFormula) -> LoweredFormula:
     if isinstance(a.expr, ex.Const) and a.value is not None:
         return constant(-a.value)
     value = None if a.value is None else -a.value
     return replace(a, expr=ex.Prefix("-", a.expr), value=value)
 
 
-def _extreme(operation: str, a: Part, b: Part) -> Part:
+def _extreme(operation: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     if a.value is not None and b.value is not None:
         first = SIGNS["<=" if operation == "min" else ">="](a.decided, b.decided)
         return a if first else b
@@ -289,21 +297,21 @@ def _extreme(operation: str, a: Part, b: Part) -> Part:
     dims = a.dims | b.dims
     if a.value is None and b.value is None:
         function = "torch.minimum" if operation == "min" else "torch.maximum"
-        return Part(ex.call(function, a.expr, b.expr), kind, dims)
+        return LoweredFormula(ex.call(function, a.expr, b.expr), kind, dims)
     tensor, limit = (a, b) if a.value is None else (b, a)
     side = "max" if operation == "min" else "min"
-    return Part(ex.call("torch.clamp", tensor.expr, **{side: limit.expr}), kind, dims)
+    return LoweredFormula(ex.call("torch.clamp", tensor.expr, **{side: limit.expr}), kind, dims)
 
 
-def _clamped(a: Part, low: Part, high: Part) -> Part:
+def _clamped(a: LoweredFormula, low: LoweredFormula, high: LoweredFormula) -> LoweredFormula:
     if a.value is not None or low.value is None or high.value is None:
         return _extreme("min", _extreme("max", a, low), high)
     kind: Kind = "real" if "real" in (a.kind, low.kind, high.kind) else "whole"
     a = _real(a) if kind == "real" else a
-    return Part(ex.call("torch.clamp", a.expr, min=low.expr, max=high.expr), kind, a.dims)
+    return LoweredFormula(ex.call("torch.clamp", a.expr, min=low.expr, max=high.expr), kind, a.dims)
 
 
-def _where(condition: Part, yes: Part, no: Part) -> Part:
+def _where(condition: LoweredFormula, yes: LoweredFormula, no: LoweredFormula) -> LoweredFormula:
     if condition.value is not None:
         return yes if condition.value else no
     kind: Kind = "truth"
@@ -312,14 +320,16 @@ def _where(condition: Part, yes: Part, no: Part) -> Part:
     if kind == "real" and yes.value is not None and no.value is not None:
         yes = _tensor(yes)
     dims = condition.dims | yes.dims | no.dims
-    return Part(ex.call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
+    return LoweredFormula(ex.call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
 
 
-def _function(name: str, a: Part, formula: Formula) -> Part:
+def _function(name: str, a: LoweredFormula, formula: Formula) -> LoweredFormula:
     function = ELEMENTWISE[name]
     if a.value is not None:
         try:
-            number: float = now(a.value) if function.is_in_math else settled(a.expr, a.value)
+            number: float = (
+                without_formula(a.value) if function.is_in_math else pin(a.expr, a.value)
+            )
             value = function.of_number(number)
         except (ArithmeticError, ValueError):
             raise _uncomputable(formula) from None

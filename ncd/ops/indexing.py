@@ -8,23 +8,23 @@ from keyword import iskeyword
 from typing import Any, ClassVar
 from unicodedata import normalize
 
-from ncd.errors import MismatchError, NCDError, ParseError, SizeError, shown
+from ncd.errors import MismatchError, NCDError, ParseError, SizeError, short_repr
 from ncd.language.axes import Array, Axis, Signature, Type
-from ncd.language.fields import SIGNATURE, SignatureField, Spelling, read_fields, spelled
-from ncd.language.op import Glyph, Mark, Op, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, read_fields, term_field
+from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
 from ncd.language.torch_code import (
     Align,
     Arg,
-    Expr,
     Filled,
     Infix,
     Lookup,
     Scattered,
     Select,
+    TorchExpr,
     reordered,
 )
-from ncd.ops.axis_places import check_plain, over, own_ports, ports
+from ncd.ops.axis_places import broadcast_glyph, check_not_spatial, own_ports, ports
 from ncd.words import listed
 
 # --- Indexing: numbers of an array by their positions
@@ -37,17 +37,18 @@ def _read_places(value: Any, name: str) -> Places:
     try:
         pairs = dict(value).items()
     except (TypeError, ValueError):
-        fact = f"{name} is {shown(value)}, but it names places"
+        fact = f"{name} is {short_repr(value)}, but it names places"
         raise ParseError(fact, cure='at={"y": 2}') from None
     for axis, place in pairs:
         if isinstance(place, bool) or not isinstance(place, int) or not isinstance(axis, str):
             raise ParseError(
-                f"the place of {axis} is {shown(place)}, but it is a whole number", cure=f"{axis}=2"
+                f"the place of {axis} is {short_repr(place)}, but it is a whole number",
+                cure=f"{axis}=2",
             )
     return tuple(pairs)
 
 
-PLACES = Spelling("places by axis", _read_places, dict, lambda value: repr(dict(value)))
+PLACES = FieldFormat("places by axis", _read_places, dict, lambda value: repr(dict(value)))
 
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
@@ -75,8 +76,8 @@ class Index(Op):
     ('y m', 'm')
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    at: Places = spelled(PLACES, ())
+    pattern: SignatureField = term_field(SIGNATURE)
+    at: Places = term_field(PLACES, ())
     role: ClassVar[str] = "index"
 
     def __init__(
@@ -161,7 +162,7 @@ class Index(Op):
         names = dict(self.at) if self.at else {_bound(self.dom[0]): 0}
         for name, place in names.items():
             axis = binding[name]
-            check_plain(axis, "has no single position")
+            check_not_spatial(axis, "has no single position")
             if axis.size is not None and not -axis.numel <= place < axis.numel:
                 raise SizeError(
                     f"axis {name} has size {axis.numel}, so there is no place {place}",
@@ -169,18 +170,18 @@ class Index(Op):
                     axis=name,
                 )
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         if not self.at:
             return (self._lookup(site),)
         (array,), places = site.ins, dict(self.at)
-        expr: Expr = Arg(0)
+        expr: TorchExpr = Arg(0)
         for name in array.names:  # from the front, since positions are counted from the end
             if name in places:
                 (dim,) = array.position(name)
                 expr = Select(expr, dim, places[name])
         return (expr,)
 
-    def _lookup(self, site: Site) -> Expr:
+    def _lookup(self, site: Site) -> TorchExpr:
         (places, table), (out,) = site.ins, site.outs
         along = [axis for axis in table if axis.name == _bound(self.dom[0])]
         shared = [a for a in table if a.name in places.names and a not in along]
@@ -200,7 +201,7 @@ class Index(Op):
                 for port, _, name in ports(site.ins)
                 if name in names
             ]
-            return over(site, *ends, keep=self.pattern.cod[0].names)
+            return broadcast_glyph(site, *ends, keep=self.pattern.cod[0].names)
         return self._looked_up(site)
 
     def _looked_up(self, site: Site) -> Glyph:
@@ -232,8 +233,8 @@ class Index(Op):
         return f"looks up along {_bound(self.dom[0])}: ({site.ins[0]}) in ({site.ins[1]})"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         if not self.at:
             return (None, steps.scattered(ins[0], grads[0], ins[1].axes))
         (array,) = site.ins
@@ -296,7 +297,7 @@ class Scatter(Op):
     'v m'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
+    pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "index"
     backward: ClassVar[Mapping[str, str]] = {"ScatterAdd": "G at each number's place."}
 
@@ -318,9 +319,9 @@ class Scatter(Op):
     def check(self, binding: Binding) -> None:
         below = self.dom[0].below
         assert below is not None
-        check_plain(binding[below.name], "has no single position")
+        check_not_spatial(binding[below.name], "has no single position")
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         (places, values), (out,) = site.ins, site.outs
         (along,) = (axis for axis in out if axis.name == self._along)
         shared = [axis for axis in out if axis.name in places.names and axis is not along]
@@ -353,8 +354,8 @@ class Scatter(Op):
         return f"adds ({site.ins[1]}) into the places ({site.ins[0]}) along {self._along}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         names = dict.fromkeys((*site.dom[0].names, *site.cod[0].names))
         out = Array(a for a in site.dom[1] if a.name in names and a.name != self._along)
         (places, _), (table,) = site.dom, site.cod
@@ -376,7 +377,7 @@ class Scatter(Op):
         )
 
 
-def _spread(values: Array, whole: Array) -> Expr:
+def _spread(values: Array, whole: Array) -> TorchExpr:
     """Returns the numbers with every axis, also those that only the places have."""
     inner = Array(axis for axis in whole if axis.name in values.names)
     moved = reordered(Arg(1), values, inner)

@@ -15,14 +15,24 @@ from ncd.language.fields import (
     SIGNATURE,
     InitialField,
     SignatureField,
-    spelled,
+    term_field,
 )
-from ncd.language.op import Glyph, Initial, Op, Sample, Site, Slot, Slots, StepWriter, Streamed
+from ncd.language.op import (
+    ArrayHandle,
+    Glyph,
+    InitialValue,
+    Op,
+    Sample,
+    Site,
+    Slots,
+    TermBuilder,
+    TilingRule,
+)
 from ncd.language.terms import Term
-from ncd.language.torch_code import Call, Expr, Layer, Size, call, merged, parted
-from ncd.ops.axis_places import at_end, learned, on_own, subscript
+from ncd.language.torch_code import Call, Layer, Size, TorchExpr, call, merge_axes, split_axis
+from ncd.ops.axis_places import single_mark_glyph, subscript, weight_letter, with_axes_last
 from ncd.ops.reshape import Group, Split
-from ncd.ops.weights import apart, check_initial, uniform
+from ncd.ops.weights import check_initial, distinct_axes, uniform_init
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -50,10 +60,10 @@ class Linear(Op):
     'Linear head'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    name: str = spelled(NAME, "L")
-    bias: bool = spelled(FLAG, False)
-    init: InitialField = spelled(INITIAL, None)
+    pattern: SignatureField = term_field(SIGNATURE)
+    name: str = term_field(NAME, "L")
+    bias: bool = term_field(FLAG, False)
+    init: InitialField = term_field(INITIAL, None)
     role: ClassVar[str] = "linear"
     form: ClassVar[str] = "m* -> k*"
     weighted: ClassVar[bool] = True
@@ -67,22 +77,26 @@ class Linear(Op):
         named = {} if self.bias else {"bias": False}
         return call("nn.Linear", Size(tuple(site.dom[0])), Size(tuple(site.cod[0])), **named)
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
         own, new = site.dom[0], site.cod[0]
-        start = uniform(own.numel)
-        found = {"weight": Initial(_weight(own, new), start if self.init is None else self.init)}
-        return {**found, "bias": Initial(new, start)} if self.bias else found
+        start = uniform_init(own.numel)
+        found = {
+            "weight": InitialValue(_weight(own, new), start if self.init is None else self.init)
+        }
+        return {**found, "bias": InitialValue(new, start)} if self.bias else found
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         own, new = site.dom[0], site.cod[0]
-        return at_end(site, lambda x, rest: parted(Layer((merged(x, rest, own),)), rest, new))
+        return with_axes_last(
+            site, lambda x, rest: split_axis(Layer((merge_axes(x, rest, own),)), rest, new)
+        )
 
     def out(self, site: Site) -> str:
         return "" if self.name == "L" else self.name.lower()
 
     def glyph(self, site: Site) -> Glyph:
-        text, note = learned("L_+" if self.bias else "L", self.name, "L")
-        return on_own(site, "letter", text, note)
+        text, note = weight_letter("L_+" if self.bias else "L", self.name, "L")
+        return single_mark_glyph(site, "letter", text, note)
 
     def flops(self, site: Site) -> int:
         return 2 * site.rest.numel * site.dom[0].numel * site.cod[0].numel
@@ -109,23 +123,23 @@ class Linear(Op):
             term = Group(Signature(site.dom, Type((before,)))) >> term
         return term >> Split(Signature(Type((after,)), site.cod)) if len(new) > 1 else term
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         (own,), (new,), (out,) = site.dom, site.cod, site.outs
-        inner = apart(own, (*new.names, *site.rest.names))
+        inner = distinct_axes(own, (*new.names, *site.rest.names))
         x = steps.renamed(ins[0], own, inner)
         z = steps.product((x, steps.param("weight", new, inner)), out)
         if self.bias:
             z = steps.map("$1 + $2", (z, steps.param("bias", new)), out)
         return (z,)
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         own, new = site.dom[0].names, site.cod[0].names
         if axis in own and axis in new:
             raise MismatchError(
                 f"{self.label} takes {axis} and gives {axis}, which are not the same tiles",
                 cure=f"another name for one of them, such as {axis} -> {axis}_2",
             )
-        return Streamed("sum" if axis in own else "", linear=() if self.bias else (0,))
+        return TilingRule("sum" if axis in own else "", linear=() if self.bias else (0,))
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -141,7 +155,7 @@ class Linear(Op):
 
 def _weight(own: Array, new: Array) -> Array:
     """Returns the axes of the weights in their order in memory: outputs, then inputs."""
-    return Array((*new, *apart(own, new.names)))
+    return Array((*new, *distinct_axes(own, new.names)))
 
 
 def _joined(array: Array, site: Site) -> Array:

@@ -9,31 +9,31 @@ from typing import ClassVar
 from ncd.errors import MismatchError, SizeError
 from ncd.language import torch_code as ex
 from ncd.language.axes import Array, Axis, Signature, Type
-from ncd.language.fields import ARRAY, FLAG, NAME, SMALL, ArrayField, spelled, whole
+from ncd.language.fields import ARRAY, FLAG, NAME, SMALL, ArrayField, integer, term_field
 from ncd.language.op import (
+    ArrayHandle,
+    DeferredSummand,
     Glyph,
-    Initial,
+    InitialValue,
     Op,
-    Part,
-    Running,
+    RunningStatistic,
     Sample,
     Site,
-    Slot,
     Slots,
-    StepWriter,
-    Streamed,
+    TermBuilder,
+    TilingRule,
 )
 from ncd.language.patterns import Binding
-from ncd.ops.axis_places import at_end, on_own
+from ncd.ops.axis_places import single_mark_glyph, with_axes_last
 from ncd.ops.reshape import Group, Split
-from ncd.ops.weights import apart, filled
+from ncd.ops.weights import constant_init, distinct_axes
 
 # --- The steps that the norms share when they are written out in simpler ops
 
 
-def standardised(
-    steps: StepWriter, x: Slot, over: Collection[str], eps: float, centred: bool = True
-) -> Slot:
+def write_standardised(
+    steps: TermBuilder, x: ArrayHandle, over: Collection[str], eps: float, centred: bool = True
+) -> ArrayHandle:
     """Divides by the root of the mean square over some axes; first subtracts the mean.
 
     The gradient is divided by the same root, and loses its mean and its share along the result.
@@ -48,7 +48,7 @@ def standardised(
     root = f"$1 / sqrt($2 + {eps!r})"
     made = steps.map(root, (x, square), array)
 
-    def rule(back: StepWriter, gradient: Slot) -> Slot:
+    def rule(back: TermBuilder, gradient: ArrayHandle) -> ArrayHandle:
         count = array.numel // square.axes.numel
         scaled = back.map(root, (gradient, square), array)
         slots = [scaled, made, back.product((made, scaled), square.axes)]
@@ -62,13 +62,15 @@ def standardised(
     return made
 
 
-def _mean(steps: StepWriter, x: Slot, over: Collection[str]) -> Slot:
+def _mean(steps: TermBuilder, x: ArrayHandle, over: Collection[str]) -> ArrayHandle:
     rest = Array(axis for axis in x.axes if axis.name not in over)
     count = x.axes.numel // rest.numel
     return steps.map(f"$1 / {count}", (steps.product((x,), rest),), rest)
 
 
-def affine(steps: StepWriter, x: Slot, weights: Array, bias: bool, *groups: Array) -> Slot:
+def write_affine(
+    steps: TermBuilder, x: ArrayHandle, weights: Array, bias: bool, *groups: Array
+) -> ArrayHandle:
     """Multiplies by learned weights and adds a learned bias, on some of the axes."""
     kept = Array() if groups else weights
     x = steps.map("$1 * $2", (x, steps.param("weight", *groups, kept=kept)), x.axes)
@@ -77,21 +79,26 @@ def affine(steps: StepWriter, x: Slot, weights: Array, bias: bool, *groups: Arra
     return steps.map("$1 + $2", (x, steps.param("bias", *groups, kept=kept)), x.axes)
 
 
-def streamed_moments(eps: float, centred: bool, affine: bool, bias: bool) -> Streamed:
+def moments_tiling_rule(eps: float, centred: bool, affine: bool, bias: bool) -> TilingRule:
     """Returns the rule of a norm whose own axes come in tiles: it keeps the first two moments.
 
     What it normalises by is known after the last tile, so its result is a sum of parts: the numbers
     times their weight, the weight alone for the mean, and the bias.
     """
-    square = Running("q", "sum", "$1 ** 2")
+    square = RunningStatistic("q", "sum", "$1 ** 2")
     scaled = "$1 * weight" if affine else "$1"
     if not centred:
-        return Streamed(states=(square,), parts=(Part(scaled, f"1 / sqrt(q / n + {eps!r})"),))
+        return TilingRule(
+            states=(square,), parts=(DeferredSummand(scaled, f"1 / sqrt(q / n + {eps!r})"),)
+        )
     root = f"sqrt(q / n - (t / n) ** 2 + {eps!r})"
-    parts = [Part(scaled, f"1 / {root}"), Part("weight" if affine else "1", f"-t / n / {root}")]
+    parts = [
+        DeferredSummand(scaled, f"1 / {root}"),
+        DeferredSummand("weight" if affine else "1", f"-t / n / {root}"),
+    ]
     if affine and bias:
-        parts.append(Part("bias", "1"))
-    return Streamed(states=(Running("t", "sum", "$1"), square), parts=tuple(parts))
+        parts.append(DeferredSummand("bias", "1"))
+    return TilingRule(states=(RunningStatistic("t", "sum", "$1"), square), parts=tuple(parts))
 
 
 # --- Group norm
@@ -118,10 +125,10 @@ class GroupNorm(Op):
     'b c x'
     """
 
-    axes: ArrayField = spelled(ARRAY)
-    name: str = spelled(NAME, "norm")
-    groups: int = spelled(whole(1), 1)
-    eps: float = spelled(SMALL, 1e-5)
+    axes: ArrayField = term_field(ARRAY)
+    name: str = term_field(NAME, "norm")
+    groups: int = term_field(integer(1), 1)
+    eps: float = term_field(SMALL, 1e-5)
     role: ClassVar[str] = "activate"
     in_place: ClassVar[bool] = True
     form: ClassVar[str] = "c x+"
@@ -151,18 +158,18 @@ class GroupNorm(Op):
         named = {} if self.eps == 1e-5 else {"eps": self.eps}
         return ex.call("nn.GroupNorm", self.groups, ex.Size((site.dom[0][0],)), **named)
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
         channel = Array((site.dom[0][0],))
-        return {"weight": filled(channel, 1), "bias": filled(channel, 0)}
+        return {"weight": constant_init(channel, 1), "bias": constant_init(channel, 0)}
 
-    def torch(self, site: Site) -> tuple[ex.Expr, ...]:
+    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
         given, (channel, *places) = ex.groups(site.ins[0]), site.dom[0]
         order = (site.rest.dims, channel.dims, *ex.groups(Array(places)))
-        layer = ex.Layer((ex.arranged(ex.Arg(0), given, order),))
-        return (ex.arranged(layer, order, given),)
+        layer = ex.Layer((ex.rearrange(ex.Arg(0), given, order),))
+        return (ex.rearrange(layer, order, given),)
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "barred", keep=self.axes.names)
+        return single_mark_glyph(site, "barred", keep=self.axes.names)
 
     def formula(self, site: Site) -> str:
         return r"z = \gamma_c\,\frac{a - \mu_g}{\sqrt{\sigma_g^2 + \epsilon}} + \beta_c"
@@ -172,18 +179,18 @@ class GroupNorm(Op):
         places = " ".join(self.axes.names[1:])
         return f"group norm {self.name}: {groups} of {self.axes.names[0]}, each over all {places}"
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         channel, *places = site.dom[0]
         sizes = (self.groups, channel.numel // self.groups)
         pair = (Axis("group", sizes[0]), Axis("member", sizes[1]))
-        groups, members = apart(Array(pair), tuple(site.every))
+        groups, members = distinct_axes(Array(pair), tuple(site.every))
         parts = Signature(Type((Array((channel,)),)), Type((Array((groups, members)),)))
         (x,) = steps.call(Split(parts), ins[0])
         over = (members.name, *(axis.name for axis in places))
-        x = standardised(steps, x, over, self.eps)
+        x = write_standardised(steps, x, over, self.eps)
         (x,) = steps.call(Group(Signature(parts.cod, parts.dom)), x)
         x = steps.product((x,), site.outs[0])
-        return (affine(steps, x, Array((channel,)), True),)
+        return (write_affine(steps, x, Array((channel,)), True),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -206,11 +213,11 @@ class _Norm(Op):
     axes: Array
     eps: float
 
-    def torch(self, site: Site) -> tuple[ex.Expr, ...]:
-        return at_end(site, lambda x, rest: ex.Layer((x,)))
+    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
+        return with_axes_last(site, lambda x, rest: ex.Layer((x,)))
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, self.mark, keep=self.axes.names)
+        return single_mark_glyph(site, self.mark, keep=self.axes.names)
 
     def formula(self, site: Site) -> str:
         plain = r"\frac{a - \mu}{\sqrt{\sigma^2 + \epsilon}}"
@@ -239,10 +246,10 @@ class BatchNorm(_Norm):
     'b n x'
     """
 
-    axes: ArrayField = spelled(ARRAY)
-    name: str = spelled(NAME, "norm")
-    eps: float = spelled(SMALL, 1e-5)
-    affine: bool = spelled(FLAG, True)
+    axes: ArrayField = term_field(ARRAY)
+    name: str = term_field(NAME, "norm")
+    eps: float = term_field(SMALL, 1e-5)
+    affine: bool = term_field(FLAG, True)
     mark: ClassVar[str] = "circle"
     form: ClassVar[str] = "b c"
 
@@ -278,32 +285,32 @@ class BatchNorm(_Norm):
         more = {} if self.affine else {"affine": False}
         return ex.call(f"nn.BatchNorm{kind}d", ex.Size((site.dom[0][1],)), **named, **more)
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
         channel = Array((site.dom[0][1],))
-        learned = {"weight": filled(channel, 1), "bias": filled(channel, 0)}
+        learned = {"weight": constant_init(channel, 1), "bias": constant_init(channel, 0)}
         return {
             **(learned if self.affine else {}),
-            "running_mean": filled(channel, 0, learned=False),
-            "running_var": filled(channel, 1, learned=False),
-            "num_batches_tracked": filled(Array(), 0, learned=False),
+            "running_mean": constant_init(channel, 0, learned=False),
+            "running_var": constant_init(channel, 1, learned=False),
+            "num_batches_tracked": constant_init(Array(), 0, learned=False),
         }
 
-    def torch(self, site: Site) -> tuple[ex.Expr, ...]:
+    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
         given, order = ex.groups(site.ins[0]), self._order(site)
-        layer = ex.Layer((ex.arranged(ex.Arg(0), given, order),))
-        return (ex.arranged(layer, order, given),)
+        layer = ex.Layer((ex.rearrange(ex.Arg(0), given, order),))
+        return (ex.rearrange(layer, order, given),)
 
     def words(self, site: Site) -> str:
         return f"batch norm {self.name}, each {site.dom[0][1].name} over all the rest"
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         return super().streamed(replace(site, dom=site.ins, cod=site.outs), axis)
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         channel = Array(site.dom[0][1:])
         over = [axis.name for axis in site.ins[0] if axis.name not in channel.names]
-        x = standardised(steps, ins[0], over, self.eps)
-        return (affine(steps, x, channel, True, channel) if self.affine else x,)
+        x = write_standardised(steps, ins[0], over, self.eps)
+        return (write_affine(steps, x, channel, True, channel) if self.affine else x,)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -354,11 +361,11 @@ class LayerNorm(_Norm):
     'y m'
     """
 
-    axes: ArrayField = spelled(ARRAY)
-    name: str = spelled(NAME, "norm")
-    eps: float = spelled(SMALL, 1e-5)
-    bias: bool = spelled(FLAG, True)
-    affine: bool = spelled(FLAG, True)
+    axes: ArrayField = term_field(ARRAY)
+    name: str = term_field(NAME, "norm")
+    eps: float = term_field(SMALL, 1e-5)
+    bias: bool = term_field(FLAG, True)
+    affine: bool = term_field(FLAG, True)
     form: ClassVar[str] = "m+"
 
     def layer(self, site: Site) -> ex.Call:
@@ -367,23 +374,23 @@ class LayerNorm(_Norm):
         more = more if self.affine else {"elementwise_affine": False}
         return ex.call("nn.LayerNorm", _shape(site.dom[0]), **named, **more)
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
-        weight = {"weight": filled(site.dom[0], 1)}
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
+        weight = {"weight": constant_init(site.dom[0], 1)}
         if not self.affine:
             return {}
-        return {**weight, "bias": filled(site.dom[0], 0)} if self.bias else weight
+        return {**weight, "bias": constant_init(site.dom[0], 0)} if self.bias else weight
 
     def words(self, site: Site) -> str:
         return f"layer norm {self.name} over {site.dom[0]}"
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         if axis not in self.axes.names:
             return super().streamed(site, axis)
-        return streamed_moments(self.eps, True, self.affine, self.bias)
+        return moments_tiling_rule(self.eps, True, self.affine, self.bias)
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
-        x = standardised(steps, ins[0], self.axes.names, self.eps)
-        return (affine(steps, x, site.dom[0], self.bias) if self.affine else x,)
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
+        x = write_standardised(steps, ins[0], self.axes.names, self.eps)
+        return (write_affine(steps, x, site.dom[0], self.bias) if self.affine else x,)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -414,17 +421,17 @@ class RMSNorm(_Norm):
     'y m'
     """
 
-    axes: ArrayField = spelled(ARRAY)
-    name: str = spelled(NAME, "norm")
-    eps: float = spelled(SMALL, 1e-6)
+    axes: ArrayField = term_field(ARRAY)
+    name: str = term_field(NAME, "norm")
+    eps: float = term_field(SMALL, 1e-6)
     mark: ClassVar[str] = "rms"
     form: ClassVar[str] = "m+"
 
     def layer(self, site: Site) -> ex.Call:
         return ex.call("nn.RMSNorm", _shape(site.dom[0]), eps=self.eps)
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
-        return {"weight": filled(site.dom[0], 1)}
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
+        return {"weight": constant_init(site.dom[0], 1)}
 
     def formula(self, site: Site) -> str:
         return r"z = \gamma\,\frac{a}{\sqrt{\overline{a^2} + \epsilon}}"
@@ -432,14 +439,14 @@ class RMSNorm(_Norm):
     def words(self, site: Site) -> str:
         return f"root-mean-square norm {self.name} over {site.dom[0]}"
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         if axis not in self.axes.names:
             return super().streamed(site, axis)
-        return streamed_moments(self.eps, centred=False, affine=True, bias=False)
+        return moments_tiling_rule(self.eps, centred=False, affine=True, bias=False)
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
-        x = standardised(steps, ins[0], self.axes.names, self.eps, centred=False)
-        return (affine(steps, x, site.dom[0], False),)
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
+        x = write_standardised(steps, ins[0], self.axes.names, self.eps, centred=False)
+        return (write_affine(steps, x, site.dom[0], False),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -449,7 +456,7 @@ class RMSNorm(_Norm):
         )
 
 
-def _shape(array: Array) -> ex.Expr:
+def _shape(array: Array) -> ex.TorchExpr:
     """Returns the sizes of the dimensions, in the form that torch's norms take."""
     sizes = [
         ex.Const(size) if axis.spatial else ex.Size((axis,))

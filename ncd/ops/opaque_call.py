@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ncd.errors import MismatchError, ParseError, printable, shown
-from ncd.formulas.formula_latex import cut
+from ncd.errors import MismatchError, ParseError, printable, short_repr
+from ncd.formulas.formula_latex import ellipsize
 from ncd.language import torch_code as ex
 from ncd.language.axes import Array, Type
-from ncd.language.cached_property import once
-from ncd.language.fields import SIGNATURE, SignatureField, Spelling, spelled
+from ncd.language.cached_property import lazy_property
+from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, term_field
 from ncd.language.op import Glyph, Mark, Op, Sample, Site
 from ncd.language.patterns import Binding
-from ncd.language.torch_code import Arg, Cast, Const, Expr, Method, Prefix, Tuple
+from ncd.language.torch_code import Arg, Cast, Const, Method, Prefix, TorchExpr, Tuple
 from ncd.ops.axis_places import own_ports
 
 # --- Reads the arguments of a call as an expression: ``a.flatten(0, 1), [1, 2], dim=0``
@@ -32,8 +32,8 @@ class Arguments:
     """The arguments of a call, by position and by name, and the text that they were read from."""
 
     text: str
-    given: tuple[Expr, ...]
-    named: Mapping[str, Expr]
+    given: tuple[TorchExpr, ...]
+    named: Mapping[str, TorchExpr]
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -60,16 +60,16 @@ def read_arguments(text: str, count: int) -> Arguments:
     used = {p.index for e in (*given, *named.values()) for p in e.walk() if isinstance(p, Arg)}
     for index in range(count):
         if index not in used:
-            fact = f"the arguments {shown(text)} do not use {LETTERS[index]}"
+            fact = f"the arguments {short_repr(text)} do not use {LETTERS[index]}"
             raise ParseError(fact, cure="a pattern without that array")
     return Arguments(text, given, named)
 
 
 def _wrong(text: str) -> ParseError:
-    return ParseError(f"{shown(text)} are no arguments", cure=EXAMPLE)
+    return ParseError(f"{short_repr(text)} are no arguments", cure=EXAMPLE)
 
 
-def _value(node: ast.expr, count: int) -> Expr:
+def _value(node: ast.expr, count: int) -> TorchExpr:
     """Returns the expression of one argument."""
     match node:
         case ast.Name(id=name) if len(name) == 1 and name in LETTERS[:count]:
@@ -127,18 +127,18 @@ def closed_name(function: str) -> str:
 
 def _read_function(value: Any, name: str) -> str:
     if not isinstance(value, str) or not _FUNCTION.fullmatch(value):
-        raise ParseError(f"{shown(value)} is no function of torch", cure='"aten.roll"')
+        raise ParseError(f"{short_repr(value)} is no function of torch", cure='"aten.roll"')
     return value
 
 
 def _read_arguments(value: Any, name: str) -> str:
     if not isinstance(value, str) or not printable(value) or len(value) > LONGEST:
-        raise ParseError(f"{name} is {shown(value)}, but it is text", cure='"a, [1], [0]"')
+        raise ParseError(f"{name} is {short_repr(value)}, but it is text", cure='"a, [1], [0]"')
     return value
 
 
-FUNCTION = Spelling("text", _read_function)
-CALLED = Spelling("text", _read_arguments)
+FUNCTION = FieldFormat("text", _read_function)
+CALLED = FieldFormat("text", _read_arguments)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -165,16 +165,16 @@ class Opaque(Op):
     'y m'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    function: str = spelled(FUNCTION, "aten.abs")
-    arguments: str = spelled(CALLED, "")
+    pattern: SignatureField = term_field(SIGNATURE)
+    function: str = term_field(FUNCTION, "aten.abs")
+    arguments: str = term_field(CALLED, "")
     role: ClassVar[str] = "neutral"
     any_kind: ClassVar[bool] = True
 
     def check_pattern(self) -> None:
         self.called  # noqa: B018
 
-    @once
+    @lazy_property
     def called(self) -> Arguments:
         """The arguments as expressions; raises ParseError."""
         count = len(self.pattern.dom)
@@ -206,7 +206,7 @@ class Opaque(Op):
                     cure="a pattern with every axis of the array",
                 )
 
-    def torch(self, site: Site) -> tuple[ex.Expr, ...] | ex.Expr:
+    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...] | ex.TorchExpr:
         args = [
             ex.reordered(ex.Arg(i), array, own)
             for i, (array, own) in enumerate(zip(site.ins, site.dom, strict=True))
@@ -223,7 +223,7 @@ class Opaque(Op):
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        return Glyph(marks=(Mark("box", cut(self.title.replace("_", " ")), ins, outs),))
+        return Glyph(marks=(Mark("box", ellipsize(self.title.replace("_", " ")), ins, outs),))
 
     def formula(self, site: Site) -> str:
         name = self.title.replace("_", r"\_")
@@ -252,7 +252,7 @@ class Opaque(Op):
         )
 
 
-def _with(expr: ex.Expr, args: list[ex.Expr]) -> ex.Expr:
+def _with(expr: ex.TorchExpr, args: list[ex.TorchExpr]) -> ex.TorchExpr:
     """Returns an expression with the arrays in torch's order."""
     match expr:
         case ex.Arg(index=index):
@@ -266,12 +266,12 @@ def _with(expr: ex.Expr, args: list[ex.Expr]) -> ex.Expr:
     return expr
 
 
-def _shaped(expr: ex.Expr, out: Array) -> ex.Expr:
+def _shaped(expr: ex.TorchExpr, out: Array) -> ex.TorchExpr:
     """Returns a result with the dimensions and the kind of number of an array."""
     sizes = tuple(size for axis in out for size in _sides(axis))
     shaped = ex.Method(expr, "reshape", (ex.Tuple(sizes),))
     return ex.Cast(shaped, "real" if out.below is None else "whole")
 
 
-def _sides(axis: ex.Axis) -> tuple[ex.Expr, ...]:
+def _sides(axis: ex.Axis) -> tuple[ex.TorchExpr, ...]:
     return tuple(map(ex.Const, axis.shape)) if axis.spatial else (ex.Size((axis,)),)

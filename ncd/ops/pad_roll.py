@@ -8,11 +8,19 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Array, Axis, Signature, Type
-from ncd.language.fields import AXIS, NUMBER, SIGNATURE, ArrayField, SignatureField, spelled, whole
-from ncd.language.op import Glyph, Op, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.fields import (
+    AXIS,
+    NUMBER,
+    SIGNATURE,
+    ArrayField,
+    SignatureField,
+    integer,
+    term_field,
+)
+from ncd.language.op import ArrayHandle, Glyph, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
-from ncd.language.torch_code import Arg, Expr, call, several
-from ncd.ops.axis_places import at_end, on_own
+from ncd.language.torch_code import Arg, TorchExpr, call, number_or_tuple
+from ncd.ops.axis_places import single_mark_glyph, with_axes_last
 from ncd.ops.concat import Cut
 from ncd.ops.reshape import Group, Split
 
@@ -42,10 +50,10 @@ class Pad(Op):
     'b:2 y:8'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    before: int = spelled(whole(), 1)
-    after: int = spelled(whole(), 1)
-    value: float = spelled(NUMBER, 0.0)
+    pattern: SignatureField = term_field(SIGNATURE)
+    before: int = term_field(integer(), 1)
+    after: int = term_field(integer(), 1)
+    value: float = term_field(NUMBER, 0.0)
     role: ClassVar[str] = "concat"
     form: ClassVar[str] = "x -> y"
     backward: ClassVar[Mapping[str, str]] = {
@@ -82,16 +90,18 @@ class Pad(Op):
                 )
             _learn(binding, old, new, -self.added)
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         sides = (self.before, self.after) * len(site.dom[0][0].shape)
         named = {"value": self.value} if self.value else {}
-        return at_end(site, lambda x, rest: call("F.pad", x, several(sides), **named))
+        return with_axes_last(
+            site, lambda x, rest: call("F.pad", x, number_or_tuple(sides), **named)
+        )
 
     def out(self, site: Site) -> str:
         return "padded"
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "box", f"Pad ${self.before}$, ${self.after}$")
+        return single_mark_glyph(site, "box", f"Pad ${self.before}$, ${self.after}$")
 
     def formula(self, site: Site) -> str:
         x, y = self.dom[0][0].identifier, self.signature.cod[0][0].identifier
@@ -108,8 +118,8 @@ class Pad(Op):
         )
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         """Cuts the places that were added away, along each dimension of a spatial group."""
         (old,), (new,), (x,) = site.dom[0], site.cod[0], grads
         taken = site.every
@@ -122,7 +132,7 @@ class Pad(Op):
         (x,) = steps.call(Group(_of(kept, (flat,))), x)
         return steps.call(Split(_of((flat,), (old,))), x)
 
-    def _cropped(self, steps: StepWriter, x: Slot, long: Axis, short: Axis) -> Slot:
+    def _cropped(self, steps: TermBuilder, x: ArrayHandle, long: Axis, short: Axis) -> ArrayHandle:
         """Returns the array without the places that were added along one dimension."""
         if not self.added:
             return steps.renamed(x, Array((long,)), Array((short,)))
@@ -187,14 +197,14 @@ class Roll(Op):
     'b x c'
     """
 
-    axis: ArrayField = spelled(AXIS)
-    shift: int = spelled(whole(-FARTHEST, FARTHEST), 1)
+    axis: ArrayField = term_field(AXIS)
+    shift: int = term_field(integer(-FARTHEST, FARTHEST), 1)
     role: ClassVar[str] = "index"
     in_place: ClassVar[bool] = True
     any_kind: ClassVar[bool] = True
     backward: ClassVar[Mapping[str, str]] = {"Roll": "The same shift the other way, of G."}
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         dims = site.ins[0].position(self.axis[0].name)
         if len(dims) == 1:
             return (call("torch.roll", Arg(0), shifts=self.shift, dims=dims[0]),)
@@ -204,7 +214,7 @@ class Roll(Op):
         return "rolled"
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "box", f"Roll ${self.shift}$")
+        return single_mark_glyph(site, "box", f"Roll ${self.shift}$")
 
     def formula(self, site: Site) -> str:
         x = self.axis[0].identifier
@@ -217,8 +227,8 @@ class Roll(Op):
         return f"shifts {self.axis} {way} by {abs(self.shift)} {places}, and round its end"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return steps.call(Roll(site.dom[0], -self.shift), grads[0])
 
     @classmethod

@@ -7,14 +7,21 @@ from typing import ClassVar
 
 from ncd.errors import SizeError
 from ncd.language.axes import Array, Signature, Type
-from ncd.language.fields import SIGNATURE, SignatureField, spelled
-from ncd.language.op import Glyph, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.fields import SIGNATURE, SignatureField, term_field
+from ncd.language.op import ArrayHandle, Glyph, Sample, Site, Slots, TermBuilder
 from ncd.language.terms import Term
-from ncd.language.torch_code import Expr, call, several
+from ncd.language.torch_code import TorchExpr, call, number_or_tuple
 from ncd.ops.reductions import Cumulative, Reduce
 from ncd.ops.reshape import Group, Split
-from ncd.ops.sliding_window import Sides, Sliding, Window, sides, spread, written
-from ncd.ops.weights import beside
+from ncd.ops.sliding_window import (
+    Sides,
+    SlidingWindowOp,
+    Window,
+    format_sides,
+    per_dimension,
+    sides,
+)
+from ncd.ops.weights import unused_axis
 
 # --- Average pooling, which is a ``Window`` and a ``Reduce``
 
@@ -27,8 +34,8 @@ def mean_of_windows(pattern: Signature, kernel: Sides, stride: Sides, padding: S
     Source: ``torch.nn.AvgPool2d``.
     """
     (old,), (new,) = pattern.dom, pattern.cod
-    sizes = spread(kernel, len(new.dims))
-    window = beside((*old.names, *new.names), "w", sizes if len(sizes) > 1 else sizes[0])
+    sizes = per_dimension(kernel, len(new.dims))
+    window = unused_axis((*old.names, *new.names), "w", sizes if len(sizes) > 1 else sizes[0])
     slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
     mean = Reduce(Signature(Type((window,)), Type((Array(),))), "mean")
     return Window(slid, kernel, stride, padding) >> mean
@@ -38,7 +45,7 @@ def mean_of_windows(pattern: Signature, kernel: Sides, stride: Sides, padding: S
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MaxPool(Sliding):
+class MaxPool(SlidingWindowOp):
     """Returns the largest number in each window; the window axis ends in Max➤.
 
     Args:
@@ -56,32 +63,38 @@ class MaxPool(Sliding):
     'c:3 y:4x4'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    kernel: Sides = spelled(sides(1), 2)
-    stride: Sides = spelled(sides(1), 2)
-    padding: Sides = spelled(sides(), 0)
+    pattern: SignatureField = term_field(SIGNATURE)
+    kernel: Sides = term_field(sides(1), 2)
+    stride: Sides = term_field(sides(1), 2)
+    padding: Sides = term_field(sides(), 0)
     form: ClassVar[str] = "x -> y"
 
     def check_pattern(self) -> None:
         super().check_pattern()
         n = max(len(v) if isinstance(v, tuple) else 1 for v in (self.kernel, self.padding))
-        half = tuple(length // 2 for length in spread(self.kernel, n))
-        if any(pad > most for pad, most in zip(spread(self.padding, n), half, strict=True)):
+        half = tuple(length // 2 for length in per_dimension(self.kernel, n))
+        if any(pad > most for pad, most in zip(per_dimension(self.padding, n), half, strict=True)):
             raise SizeError(
-                f"the padding is {written(self.padding)}, more than half of a window of "
-                f"{written(self.kernel)}",
+                f"the padding is {format_sides(self.padding)}, more than half of a window of "
+                f"{format_sides(self.kernel)}",
                 where="MaxPool",
                 cure=f"padding = {half[0] if len(set(half)) == 1 else half}",
                 axis="padding",
                 nearest=min(half),
             )
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         n = self.flat(site)
         named = {"padding": self.padding} if self.padding else {}
 
-        def pooled(x: Expr) -> Expr:
-            return call(f"F.max_pool{n}d", x, several(self.kernel), several(self.stride), **named)
+        def pooled(x: TorchExpr) -> TorchExpr:
+            return call(
+                f"F.max_pool{n}d",
+                x,
+                number_or_tuple(self.kernel),
+                number_or_tuple(self.stride),
+                **named,
+            )
 
         return self.windowed(site, pooled, leads=2)
 
@@ -103,7 +116,7 @@ class MaxPool(Sliding):
         slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
         return Window(slid, self.kernel, self.stride) >> Reduce(f"{window.spec} ->", "max")
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         """Returns the largest number of each window, of those that are not padding.
 
         Of equal ones it is the first, as in torch, so that it gets the whole gradient.
@@ -138,12 +151,12 @@ class MaxPool(Sliding):
         )
 
 
-def _counted(steps: StepWriter, x: Slot, window: Array) -> Slot:
+def _counted(steps: TermBuilder, x: ArrayHandle, window: Array) -> ArrayHandle:
     """Adds the sums so far along a window, row by row."""
     (axis,) = window
     if not axis.spatial:
         return steps.call(Cumulative(window), x)[0]
-    (flat,) = beside(x.axes.names, "places", axis.numel)
+    (flat,) = unused_axis(x.axes.names, "places", axis.numel)
     one, two = Type((window,)), Type((Array((flat,)),))
     (x,) = steps.call(Group(Signature(one, two)), x)
     (x,) = steps.call(Cumulative(two[0]), x)

@@ -9,14 +9,24 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
-from ncd.language.fields import AXIS, SIGNATURE, ArrayField, SignatureField, choice, spelled
+from ncd.language.fields import AXIS, SIGNATURE, ArrayField, SignatureField, choice, term_field
 from ncd.language.loops import Scan
-from ncd.language.op import Glyph, Mark, Op, Sample, Site, Slot, Slots, StepWriter, Streamed
+from ncd.language.op import (
+    ArrayHandle,
+    Glyph,
+    Mark,
+    Op,
+    Sample,
+    Site,
+    Slots,
+    TermBuilder,
+    TilingRule,
+)
 from ncd.language.patterns import Binding
 from ncd.language.terms import Then
-from ncd.language.torch_code import Arg, Expr, Size, call
+from ncd.language.torch_code import Arg, Size, TorchExpr, call
 from ncd.language.wire import Wire
-from ncd.ops.axis_places import check_plain, on_own, over, ports
+from ncd.ops.axis_places import broadcast_glyph, check_not_spatial, ports, single_mark_glyph
 from ncd.ops.elementwise import Map
 from ncd.ops.pad_roll import Roll
 from ncd.ops.reshape import Group, Split
@@ -47,8 +57,8 @@ class Cumulative(Op):
     'b x'
     """
 
-    axis: ArrayField = spelled(AXIS)
-    how: str = spelled(choice(*_CUMULATIVE_FUNCTIONS), "sum")
+    axis: ArrayField = term_field(AXIS)
+    how: str = term_field(choice(*_CUMULATIVE_FUNCTIONS), "sum")
     role: ClassVar[str] = "einsum"
     in_place: ClassVar[bool] = True
     backward: ClassVar[Mapping[str, str]] = {
@@ -61,9 +71,9 @@ class Cumulative(Op):
         return f"Cumulative {self.how}"
 
     def check(self, binding: Binding) -> None:
-        check_plain(binding[self.axis[0].name], "has no single order")
+        check_not_spatial(binding[self.axis[0].name], "has no single order")
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         (dim,) = site.ins[0].position(self.axis[0].name)
         return (call(_CUMULATIVE_FUNCTIONS[self.how], Arg(0), dim=dim),)
 
@@ -71,7 +81,7 @@ class Cumulative(Op):
         return "sums" if self.how == "sum" else "products"
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "box", _BOXES[self.how])
+        return single_mark_glyph(site, "box", _BOXES[self.how])
 
     def formula(self, site: Site) -> str:
         x = self.axis[0].identifier
@@ -81,8 +91,8 @@ class Cumulative(Op):
         return f"{self.how} of all numbers up to each place of {self.axis}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         """Sums from each place on: the sum of all, without the sum up to the place before."""
         (x,), (gradient,), axis = ins, grads, site.dom[0][0]
         array, rest = x.axes, _without(x.axes, axis)
@@ -103,7 +113,7 @@ class Cumulative(Op):
         )
 
 
-def product_before(steps: StepWriter, x: Slot, axis: Axis) -> Slot:
+def product_before(steps: TermBuilder, x: ArrayHandle, axis: Axis) -> ArrayHandle:
     """Adds the product of all numbers before each place of an axis, without the one there.
 
     No number is divided by, so that its gradients hold where one is 0.
@@ -113,7 +123,9 @@ def product_before(steps: StepWriter, x: Slot, axis: Axis) -> Slot:
     return steps.call(Cumulative(Array((axis,)), "product"), others)[0]
 
 
-def _summed_behind(steps: StepWriter, gradient: Slot, x: Slot, axis: Axis) -> Slot:
+def _summed_behind(
+    steps: TermBuilder, gradient: ArrayHandle, x: ArrayHandle, axis: Axis
+) -> ArrayHandle:
     """Adds at each place the sum of G from there on, each times the numbers in between.
 
     Runs backwards: s = G + c, where c = x s of the place behind.
@@ -152,7 +164,7 @@ class Top(Op):
     'k, k#e'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
+    pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "index"
     form: ClassVar[str] = "e -> k"
 
@@ -167,7 +179,7 @@ class Top(Op):
     def check(self, binding: Binding) -> None:
         old, new = (binding[t[0][0].name] for t in (self.pattern.dom, self.pattern.cod))
         for axis in (old, new):
-            check_plain(axis, "has no single order")
+            check_not_spatial(axis, "has no single order")
         if old.size is not None and new.size is not None and new.numel > old.numel:
             raise SizeError(
                 f"axis {new.name} has size {new.numel}, but there are only {old.numel} along "
@@ -177,7 +189,7 @@ class Top(Op):
                 nearest=old.numel,
             )
 
-    def torch(self, site: Site) -> Expr:
+    def torch(self, site: Site) -> TorchExpr:
         (dim,) = site.ins[0].position(self.dom[0][0].name)
         return call("torch.topk", Arg(0), Size(tuple(site.cod[0])), dim=dim)
 
@@ -185,7 +197,7 @@ class Top(Op):
         return "top"
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "box", f"Top ${self.pattern.cod[0][0].name}$")
+        return single_mark_glyph(site, "box", f"Top ${self.pattern.cod[0][0].name}$")
 
     def formula(self, site: Site) -> str:
         e, k = self.dom[0][0].identifier, self.signature.cod[0][0].identifier
@@ -196,8 +208,8 @@ class Top(Op):
         return f"the {new.size_text} largest along {self.dom[0]}, and their places"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return (steps.scattered(outs[1], grads[0], site.ins[0]),)
 
     @classmethod
@@ -237,8 +249,8 @@ class Reduce(Op):
     ('y h', 'y')
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    how: str = spelled(choice(*_REDUCTION_FUNCTIONS), "sum")
+    pattern: SignatureField = term_field(SIGNATURE)
+    how: str = term_field(choice(*_REDUCTION_FUNCTIONS), "sum")
     role: ClassVar[str] = "einsum"
     form: ClassVar[str] = "x+ -> y*"
 
@@ -272,11 +284,11 @@ class Reduce(Op):
         left = inputs[0].with_axes(axis for axis in inputs[0] if axis.name not in self.reduced)
         return Type((binding.resolve(left),))  # the axes stay in their order
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         (array,) = site.ins
         dims = tuple(dim for name in self.reduced for dim in array.position(name))
         if self.how == "product":  # torch multiplies along one dimension at a time
-            found: Expr = Arg(0)
+            found: TorchExpr = Arg(0)
             for dim in sorted(dims):  # they are counted from the end
                 found = call("torch.prod", found, dim=dim)
             return (found,)
@@ -292,7 +304,7 @@ class Reduce(Op):
             for port, _, name in ports(site.ins)
             if name in self.reduced
         ]
-        return over(site, *ends, keep=self.signature.cod[0].names)
+        return broadcast_glyph(site, *ends, keep=self.signature.cod[0].names)
 
     def formula(self, site: Site) -> str:
         axes = {axis.name: axis.identifier for axis in self.dom[0]}
@@ -306,8 +318,8 @@ class Reduce(Op):
         return f"{self.how} along {' and '.join(self.reduced)}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         (array,), (x,), (out,), (gradient,) = site.ins, ins, outs, grads
         count = prod(site.size(name) for name in self.reduced)
         if self.how in ("sum", "mean"):
@@ -319,7 +331,7 @@ class Reduce(Op):
         shared = steps.map("$1 / $2", (gradient, steps.product((found,), out.axes)), out.axes)
         return (steps.map("$1 * $2", (found, shared), array),)
 
-    def _of_product(self, steps: StepWriter, x: Slot, gradient: Slot) -> Slot:
+    def _of_product(self, steps: TermBuilder, x: ArrayHandle, gradient: ArrayHandle) -> ArrayHandle:
         """Multiplies by the product of all other numbers: those before and those behind."""
         array, rest = x.axes, gradient.axes
         inner = Array(axis for axis in array if axis.name in self.reduced)
@@ -336,12 +348,12 @@ class Reduce(Op):
             (made,) = steps.call(Split(Signature(*reversed(merged))), made)
         return steps.product((made,), array)
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         if axis not in self.reduced:
-            return Streamed(linear=(0,) if self.how in ("mean", "sum") else ())
+            return TilingRule(linear=(0,) if self.how in ("mean", "sum") else ())
         if self.how in ("mean", "sum"):
-            return Streamed("sum", self.how == "mean", linear=(0,))
-        return Streamed("max" if self.how == "max" else "min" if self.how == "min" else "product")
+            return TilingRule("sum", self.how == "mean", linear=(0,))
+        return TilingRule("max" if self.how == "max" else "min" if self.how == "min" else "product")
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError, ParseError, SizeError
 from ncd.language.axes import Array, Axis, Signature, Type
-from ncd.language.fields import SIGNATURE, SignatureField, spelled
-from ncd.language.op import Glyph, Op, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.fields import SIGNATURE, SignatureField, term_field
+from ncd.language.op import ArrayHandle, Glyph, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
-from ncd.language.torch_code import Arg, Expr, Rearrange, groups, merged
-from ncd.ops.axis_places import at_end, on_own, subscript
+from ncd.language.torch_code import Arg, Rearrange, TorchExpr, groups, merge_axes
+from ncd.ops.axis_places import single_mark_glyph, subscript, with_axes_last
 
 
-class _Product(Op):
+class _AxisProductOp(Op):
     """The base of ops on an axis that is the product of several factors."""
 
     role: ClassVar[str] = "reshape"
@@ -65,11 +65,11 @@ class _Product(Op):
         )
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "bar")
+        return single_mark_glyph(site, "bar")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Group(_Product):
+class Group(_AxisProductOp):
     """Merges axes into one, the last fastest (``torch.flatten``); drawn as a thick bar.
 
     Into a spatial group they are merged in the order of its dimensions.
@@ -86,7 +86,7 @@ class Group(_Product):
     'd:12'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
+    pattern: SignatureField = term_field(SIGNATURE)
     form: ClassVar[str] = "x+ -> d"
 
     @property
@@ -97,7 +97,7 @@ class Group(_Product):
     def product(self) -> str:
         return self.signature.cod[0][0].name
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         (array,), (own,), (out,) = site.ins, site.dom, site.outs
         if len(own.dims) == 1:
             return (Arg(0),)
@@ -122,8 +122,8 @@ class Group(_Product):
         return f"groups {site.dom[0]} as {site.cod[0]}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return steps.call(Split(Signature(site.cod, site.dom)), grads[0])
 
     @classmethod
@@ -137,7 +137,7 @@ class Group(_Product):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Split(_Product):
+class Split(_AxisProductOp):
     """Splits an axis into several, the last fastest (``Tensor.unflatten``).
 
     Args:
@@ -152,7 +152,7 @@ class Split(_Product):
     'y:2 h:4 k:3'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
+    pattern: SignatureField = term_field(SIGNATURE)
     form: ClassVar[str] = "d -> h+"
 
     @property
@@ -163,15 +163,15 @@ class Split(_Product):
     def product(self) -> str:
         return self.dom[0][0].name
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
-        def split(x: Expr, rest: Array) -> Expr:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+        def split(x: TorchExpr, rest: Array) -> TorchExpr:
             if own.shape == new.shape:  # only the names change
                 return x
-            joined = merged(x, rest, own)
+            joined = merge_axes(x, rest, own)
             return Rearrange(joined, (*groups(rest), new.dims), (*groups(rest), *groups(new)))
 
         own, new = site.dom[0], site.cod[0]
-        return at_end(site, split)
+        return with_axes_last(site, split)
 
     def formula(self, site: Site) -> str:
         names = subscript(site.cod[0])
@@ -181,8 +181,8 @@ class Split(_Product):
         return f"splits {site.dom[0]} into {site.cod[0]}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         (old,), every = site.dom[0], site.every
         if not old.spatial:
             return steps.call(Group(Signature(site.cod, site.dom)), grads[0])
@@ -219,7 +219,7 @@ class Rename(Op):
     '~x:20 m:128'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
+    pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "reshape"
     any_kind: ClassVar[bool] = True
     form: ClassVar[str] = "y+ -> x+"
@@ -260,7 +260,7 @@ class Rename(Op):
             )
         return Type((binding.resolve(out),))
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Arg(0),)
 
     def glyph(self, site: Site) -> Glyph:
@@ -273,8 +273,8 @@ class Rename(Op):
         return f"calls {site.dom[0]} by the name {site.cod[0]}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         return steps.call(Rename(Signature(site.cod, site.dom)), grads[0])
 
     @classmethod

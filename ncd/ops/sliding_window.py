@@ -8,26 +8,26 @@ from typing import Any, ClassVar
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Array, Axis, Dim, Signature, Type
-from ncd.language.fields import SIGNATURE, SignatureField, Spelling, spelled, whole
-from ncd.language.op import Glyph, Mark, Op, Ports, Sample, Site, Slot, Slots, StepWriter
+from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, integer, term_field
+from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Ports, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
 from ncd.language.torch_code import (
     Arg,
     Cast,
     Const,
-    Expr,
     Group,
     Infix,
     Method,
     Position,
-    arranged,
+    TorchExpr,
     call,
     groups,
     method,
-    several,
+    number_or_tuple,
+    rearrange,
 )
-from ncd.ops.axis_places import at_end, over, own_ports, ports
-from ncd.ops.weights import beside
+from ncd.ops.axis_places import broadcast_glyph, own_ports, ports, with_axes_last
+from ncd.ops.weights import unused_axis
 
 # --- The base of ops with sliding windows: their sizes, and the dimensions that torch takes
 
@@ -36,7 +36,7 @@ MOST_SIDES = 3  # dimensions of a window
 Sides = int | tuple[int, ...]  # one number for every dimension, or one for each
 
 
-def _read_sides(by: Spelling) -> Callable[[Any, str], Sides]:
+def _read_sides(by: FieldFormat) -> Callable[[Any, str], Sides]:
     def read(value: Any, name: str) -> Sides:
         if not isinstance(value, tuple | list):
             one: int = by.read(value, name)
@@ -53,15 +53,15 @@ def _read_sides(by: Spelling) -> Callable[[Any, str], Sides]:
     return read
 
 
-def sides(least: int = 0) -> Spelling:
+def sides(least: int = 0) -> FieldFormat:
     """Returns the spelling of a whole number, or of one for each dimension of a window.
 
     >>> sides(1).read((3, 3), "kernel"), sides(1).read([3, 1], "kernel")
     (3, (3, 1))
     """
-    return Spelling(
+    return FieldFormat(
         "a whole number, or one for each dimension",
-        _read_sides(whole(least)),
+        _read_sides(integer(least)),
         lambda value: list(value) if isinstance(value, tuple) else value,
     )
 
@@ -71,17 +71,17 @@ def side(value: Sides, i: int) -> int:
     return value[i] if isinstance(value, tuple) else value
 
 
-def spread(value: Sides, n: int) -> tuple[int, ...]:
+def per_dimension(value: Sides, n: int) -> tuple[int, ...]:
     """Returns a number for each of ``n`` dimensions."""
     return tuple(side(value, i) for i in range(n))
 
 
-def written(value: Sides) -> str:
+def format_sides(value: Sides) -> str:
     """Returns the numbers as they are drawn: ``3×1``."""
     return "×".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-class Sliding(Op):
+class SlidingWindowOp(Op):
     """The base of ops whose window slides over the last axis on the left.
 
     The size of the output follows from that of the input, and the other way where it is unique: for
@@ -144,7 +144,7 @@ class Sliding(Op):
             value = getattr(self, name, 1)
             if isinstance(value, tuple) and axis.size is not None and len(value) != len(axis.shape):
                 raise MismatchError(
-                    f"the {name} is {written(value)}, but {axis.name} has {len(axis.shape)} "
+                    f"the {name} is {format_sides(value)}, but {axis.name} has {len(axis.shape)} "
                     f"dimension{'s' * (len(axis.shape) != 1)}",
                     cure=f"{name} = {value[0]}",
                     axis=name,
@@ -165,7 +165,7 @@ class Sliding(Op):
             raise SizeError(
                 f"axis {old.name} would go from {old.size_text} to "
                 f"{'×'.join(map(str, sizes))}, but keeps its name",
-                cure=("stride = 1, or " if max(spread(self.stride, len(sizes))) > 1 else "")
+                cure=("stride = 1, or " if max(per_dimension(self.stride, len(sizes))) > 1 else "")
                 + f"another name than {new.name} on the right",
                 axis=old.name,
             )
@@ -193,7 +193,9 @@ class Sliding(Op):
         """Returns the number of torch dimensions of the positions."""
         return len(site.dom[0][-1].shape)
 
-    def windowed(self, site: Site, call: Callable[[Expr], Expr], leads: int) -> tuple[Expr]:
+    def windowed(
+        self, site: Site, call: Callable[[TorchExpr], TorchExpr], leads: int
+    ) -> tuple[TorchExpr]:
         """Returns a call on leading dimensions, the merged channels, and the positions.
 
         The dimensions that the op is broadcast over lead; they are merged if there are more than
@@ -207,19 +209,19 @@ class Sliding(Op):
         if len(lead) < leads and self.flat(site) == 3:  # without a batch torch refuses some strides
             lead = ((), *lead)
         before, after = (*lead, *_layered(own)), (*lead, *_layered(new))
-        x = arranged(Arg(0), groups(array), before)
-        return (arranged(call(x), after, groups(out)),)
+        x = rearrange(Arg(0), groups(array), before)
+        return (rearrange(call(x), after, groups(out)),)
 
     @property
     def setting(self) -> str:
         """The kernel and the stride in words."""
-        stride = f", stride {written(self.stride)}" if self.stride != 1 else ""
-        return f"kernel {written(self.kernel)}{stride}"
+        stride = f", stride {format_sides(self.stride)}" if self.stride != 1 else ""
+        return f"kernel {format_sides(self.kernel)}{stride}"
 
     def window(self, site: Site, taken: tuple[str, ...], name: str = "w") -> Array:
         """Returns an axis for the positions in a window, with a name that is not taken."""
-        sizes = spread(self.kernel, self.flat(site))
-        return beside(taken, name, sizes if len(sizes) > 1 else sizes[0])
+        sizes = per_dimension(self.kernel, self.flat(site))
+        return unused_axis(taken, name, sizes if len(sizes) > 1 else sizes[0])
 
     def trapezoid(self, site: Site, end: str = "", note: str = "", turned: str = "") -> Glyph:
         """Returns the glyph of windows that change the number of positions.
@@ -228,13 +230,13 @@ class Sliding(Op):
         """
         n = self.flat(site) if site.dom[0][-1].size is not None else 1
         one = isinstance(self.kernel, int)
-        kernel = f"{self.kernel}^{n}" if n > 1 and one else written(self.kernel)
+        kernel = f"{self.kernel}^{n}" if n > 1 and one else format_sides(self.kernel)
         old, new = self.places[::-1] if turned and not end else self.places
         ins = _first(old, site.ins, own_ports(site.ins, site.dom))
         outs = _first(new, site.outs, own_ports(site.outs, site.cod))
-        stride = "" if self.stride == 1 else written(self.stride)
+        stride = "" if self.stride == 1 else format_sides(self.stride)
         text = f"{kernel}|{stride}{turned}|{end}"
-        return over(site, Mark("trapezoid", text, ins, outs, note))
+        return broadcast_glyph(site, Mark("trapezoid", text, ins, outs, note))
 
 
 def _first(place: Axis, arrays: Type, own: Ports) -> Ports:
@@ -258,7 +260,7 @@ def _learned(binding: Binding, new: Axis, old: Axis, sizes: tuple[int, ...]) -> 
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Window(Sliding):
+class Window(SlidingWindowOp):
     """Turns the windows of an axis into a separate axis (``Tensor.unfold``).
 
     Window y holds the positions s y + d w - p of x, and 0 beyond the ends. A convolution is a
@@ -281,11 +283,11 @@ class Window(Sliding):
     'c:2 y:4x4 w:3x3'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    kernel: Sides = spelled(sides(1), 2)
-    stride: Sides = spelled(sides(1), 1)
-    padding: Sides = spelled(sides(), 0)
-    dilation: Sides = spelled(sides(1), 1)
+    pattern: SignatureField = term_field(SIGNATURE)
+    kernel: Sides = term_field(sides(1), 2)
+    stride: Sides = term_field(sides(1), 1)
+    padding: Sides = term_field(sides(), 0)
+    dilation: Sides = term_field(sides(1), 1)
     role: ClassVar[str] = "window"
     form: ClassVar[str] = "x -> y w"
     any_kind: ClassVar[bool] = True
@@ -298,24 +300,26 @@ class Window(Sliding):
         super().solve(binding)
         place = next((a for p in self.places if (a := binding[p.name]).size is not None), None)
         if place is not None:
-            window = spread(self.kernel, len(place.shape))
+            window = per_dimension(self.kernel, len(place.shape))
             size = window if place.spatial else window[0]
             binding.learn(self.signature.cod[0][1].name, size)
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         n = self.flat(site)
 
-        def slid(x: Expr, rest: Array) -> Expr:
+        def slid(x: TorchExpr, rest: Array) -> TorchExpr:
             if self.padding:
-                pads = reversed(spread(self.padding, n))  # torch begins with the last dimension
-                x = call("F.pad", x, several(tuple(pad for pad in pads for _ in range(2))))
+                pads = reversed(
+                    per_dimension(self.padding, n)
+                )  # torch begins with the last dimension
+                x = call("F.pad", x, number_or_tuple(tuple(pad for pad in pads for _ in range(2))))
             for i in range(n):  # each dimension in turn is the first of the positions
                 x = method(x, "unfold", -n, self.span(i), side(self.stride, i))
             return self._thinned(x, site) if self.dilation != 1 else x
 
-        return at_end(site, slid)
+        return with_axes_last(site, slid)
 
-    def _thinned(self, x: Expr, site: Site) -> Expr:
+    def _thinned(self, x: TorchExpr, site: Site) -> TorchExpr:
         """Selects every ``dilation``-th position of each window."""
         dims = site.cod[0][1].dims
         for i, dim in enumerate(dims):
@@ -338,8 +342,8 @@ class Window(Sliding):
         return f"sliding windows, {self.setting}: {site.dom} to {site.cod}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         fold = Fold(
             Signature(site.cod, site.dom), self.kernel, self.stride, self.padding, self.dilation
         )
@@ -369,7 +373,7 @@ class Window(Sliding):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Fold(Sliding):
+class Fold(SlidingWindowOp):
     """Adds windows up where they overlap: the adjoint of :class:`Window` (``torch.nn.Fold``).
 
     A transposed convolution is a product with weights and a ``Fold``, and so is the gradient of a
@@ -393,11 +397,11 @@ class Fold(Sliding):
     'c:2 x:9x9'
     """
 
-    pattern: SignatureField = spelled(SIGNATURE)
-    kernel: Sides = spelled(sides(1), 2)
-    stride: Sides = spelled(sides(1), 1)
-    padding: Sides = spelled(sides(), 0)
-    dilation: Sides = spelled(sides(1), 1)
+    pattern: SignatureField = term_field(SIGNATURE)
+    kernel: Sides = term_field(sides(1), 2)
+    stride: Sides = term_field(sides(1), 1)
+    padding: Sides = term_field(sides(), 0)
+    dilation: Sides = term_field(sides(1), 1)
     role: ClassVar[str] = "window"
     form: ClassVar[str] = "y w -> x"
 
@@ -412,11 +416,11 @@ class Fold(Sliding):
         """Returns the smallest size with so many windows."""
         return (size - 1) * side(self.stride, i) + self.span(i) - 2 * side(self.padding, i)
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         """Returns a transposed convolution whose weights are an identity matrix."""
         (array,), (out,), (own,), (new,) = site.ins, site.outs, site.dom, site.cod
         n, rest = self.flat(site), site.rest.dims
-        x = arranged(Arg(0), groups(array), (rest, own[1].dims, *groups(Array(own[:1]))))
+        x = rearrange(Arg(0), groups(array), (rest, own[1].dims, *groups(Array(own[:1]))))
         more = tuple(
             size - self.source(count, i)
             for i, (size, count) in enumerate(zip(new[0].shape, own[0].shape, strict=True))
@@ -430,7 +434,7 @@ class Fold(Sliding):
         usual = {"stride": 1, "padding": 0, "output_padding": (0,) * n, "dilation": 1}
         named = {name: value for name, value in named.items() if value != usual[name]}
         x = call(f"F.conv_transpose{n}d", x, _identity(own[1]), **named)
-        return (arranged(x, (rest, (), *groups(new)), groups(out)),)
+        return (rearrange(x, (rest, (), *groups(new)), groups(out)),)
 
     def flops(self, site: Site) -> int:
         """Returns those of the transposed convolution, whose weights torch multiplies too."""
@@ -447,8 +451,8 @@ class Fold(Sliding):
         return f"adds windows up, {self.setting}: {site.dom} to {site.cod}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         window = Window(
             Signature(site.cod, site.dom), self.kernel, self.stride, self.padding, self.dilation
         )
@@ -473,18 +477,18 @@ class Fold(Sliding):
         )
 
 
-def _identity(window: Axis) -> Expr:
+def _identity(window: Axis) -> TorchExpr:
     """Returns weights that put every position of a window where it belongs."""
     own = window.dims
     kernel = tuple(Dim("kernel", i, dim.size) for i, dim in enumerate(own))
     both = (*own, *kernel)
-    same: Expr | None = None
+    same: TorchExpr | None = None
     for a, b in zip(own, kernel, strict=True):
         one = Infix("==", Position(a, both), Position(b, both))
         same = one if same is None else Infix("&", same, one)
     assert same is not None
     singles: tuple[Group, ...] = tuple((dim,) for dim in both)
-    return arranged(Cast(same, "real"), singles, (own, (), *singles[len(own) :]))
+    return rearrange(Cast(same, "real"), singles, (own, (), *singles[len(own) :]))
 
 
 def _factor(value: Sides, letter: str) -> str:

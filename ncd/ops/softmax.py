@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ncd.language.axes import Array
-from ncd.language.fields import AXIS, SCOPE, ArrayField, spelled
+from ncd.language.fields import AXIS, SCOPE, ArrayField, term_field
 from ncd.language.op import (
+    ArrayHandle,
+    DeferredSummand,
     Glyph,
     Op,
-    Part,
-    Running,
+    RunningStatistic,
     Sample,
     Site,
-    Slot,
     Slots,
-    StepWriter,
-    Streamed,
+    TermBuilder,
+    TilingRule,
 )
-from ncd.language.torch_code import Arg, Expr, arranged, groups, method
-from ncd.ops.axis_places import on_own
+from ncd.language.torch_code import Arg, TorchExpr, groups, method, rearrange
+from ncd.ops.axis_places import single_mark_glyph
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -40,12 +40,12 @@ class Softmax(Op):
     'x'
     """
 
-    axis: ArrayField = spelled(AXIS)
-    result: str = spelled(SCOPE, "weights")
+    axis: ArrayField = term_field(AXIS)
+    result: str = term_field(SCOPE, "weights")
     role: ClassVar[str] = "softmax"
     in_place: ClassVar[bool] = True
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         (array,), (own,) = site.ins, site.dom[0]
         whole = tuple(  # a spatial group is merged
             group
@@ -53,14 +53,14 @@ class Softmax(Op):
             for group in ((axis.dims,) if axis.name == own.name else groups(Array((axis,))))
         )
         dim = whole.index(own.dims) - len(whole)
-        weights = method(arranged(Arg(0), groups(array), whole), "softmax", dim)
-        return (arranged(weights, whole, groups(array)),)
+        weights = method(rearrange(Arg(0), groups(array), whole), "softmax", dim)
+        return (rearrange(weights, whole, groups(array)),)
 
     def out(self, site: Site) -> str:
         return self.result
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "triangle", keep=self.axis.names)
+        return single_mark_glyph(site, "triangle", keep=self.axis.names)
 
     def formula(self, site: Site) -> str:
         x = self.axis[0].identifier
@@ -70,20 +70,23 @@ class Softmax(Op):
         return f"softmax along {self.axis}: the weights sum to 1 over {self.axis}"
 
     def pullback(
-        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
-    ) -> tuple[Slot | None, ...]:
+        self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[ArrayHandle | None, ...]:
         (weights,), (gradient,) = outs, grads
         rest = Array(axis for axis in weights.axes if axis.name not in self.axis.names)
         mean = steps.product((weights, gradient), rest)
         return (steps.map("$1 * ($2 - $3)", (weights, gradient, mean), weights.axes),)
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         if axis not in self.axis.names:
             return super().streamed(site, axis)
         shrink = "exp(m_old - m)"  # what was added up so far, seen from the new maximum
-        return Streamed(
-            states=(Running("m", "max", "$1"), Running("s", "sum", "exp($1 - m)", shrink)),
-            parts=(Part("exp($1 - m)", "1 / s", shrink),),
+        return TilingRule(
+            states=(
+                RunningStatistic("m", "max", "$1"),
+                RunningStatistic("s", "sum", "exp($1 - m)", shrink),
+            ),
+            parts=(DeferredSummand("exp($1 - m)", "1 / s", shrink),),
         )
 
     @classmethod

@@ -11,7 +11,7 @@ from ncd.errors import MismatchError, ParseError
 from ncd.formulas.formula import (
     CONSTANTS,
     RANDOM,
-    Apply,
+    Application,
     Formula,
     Name,
     Number,
@@ -20,40 +20,40 @@ from ncd.formulas.formula import (
     parse,
 )
 from ncd.language.axes import Array, Axis, Signature, Size, Type
-from ncd.language.fields import ARRAY, INITIAL, NAME, ArrayField, InitialField, spelled
+from ncd.language.fields import ARRAY, INITIAL, NAME, ArrayField, InitialField, term_field
 from ncd.language.op import (
+    ArrayHandle,
     Glyph,
-    Initial,
+    InitialValue,
     Mark,
     Op,
     Sample,
     Site,
-    Slot,
     Slots,
-    StepWriter,
-    Streamed,
+    TermBuilder,
+    TilingRule,
 )
-from ncd.language.torch_code import Expr, Weight
+from ncd.language.torch_code import TorchExpr, Weight
 from ncd.ops.axis_places import own_ports
 
 # --- Initial values of weights, which are those of torch by default
 
 
-def uniform(fan_in: int) -> Formula:
+def uniform_init(fan_in: int) -> Formula:
     """Returns the formula of torch's layers: uniform from -1/√n to 1/√n for n inputs.
 
-    >>> str(uniform(16))
+    >>> str(uniform_init(16))
     'uniform / sqrt(16)'
     """
-    return Apply("/", (Name("uniform"), Apply("sqrt", (Number(str(fan_in)),))))
+    return Application("/", (Name("uniform"), Application("sqrt", (Number(str(fan_in)),))))
 
 
-def filled(array: Array, value: int, *, learned: bool = True) -> Initial:
+def constant_init(array: Array, value: int, *, learned: bool = True) -> InitialValue:
     """Returns an initial value with the same number everywhere."""
-    return Initial(array, Number(str(value)), learned)
+    return InitialValue(array, Number(str(value)), learned)
 
 
-def apart(array: Array, taken: tuple[str, ...]) -> Array:
+def distinct_axes(array: Array, taken: tuple[str, ...]) -> Array:
     """Returns the axes with ``_in`` added to names that are taken, so that all names differ."""
     axes: list[Axis] = []
     for axis in array:
@@ -64,9 +64,9 @@ def apart(array: Array, taken: tuple[str, ...]) -> Array:
     return Array(axes)
 
 
-def beside(taken: tuple[str, ...], name: str, size: Size) -> Array:
+def unused_axis(taken: tuple[str, ...], name: str, size: Size) -> Array:
     """Returns an array of one axis with a name that is not taken."""
-    return apart(Array((Axis(name, size),)), taken)
+    return distinct_axes(Array((Axis(name, size),)), taken)
 
 
 def check_initial(formula: Formula | None, array: Array, where: str) -> None:
@@ -114,9 +114,9 @@ class Param(Op):
     'v:50 m:8'
     """
 
-    array: ArrayField = spelled(ARRAY)
-    name: str = spelled(NAME, "weight")
-    init: InitialField = spelled(INITIAL, None)
+    array: ArrayField = term_field(ARRAY)
+    name: str = term_field(NAME, "weight")
+    init: InitialField = term_field(INITIAL, None)
     role: ClassVar[str] = "linear"
     weighted: ClassVar[bool] = True
 
@@ -133,14 +133,14 @@ class Param(Op):
     def signature(self) -> Signature:
         return Signature(Type(), Type((self.array,)))
 
-    def streamed(self, site: Site, axis: str) -> Streamed:
+    def streamed(self, site: Site, axis: str) -> TilingRule:
         """Returns a tile for every tile: it only lies in memory."""
-        return Streamed()
+        return TilingRule()
 
-    def initial(self, site: Site) -> Mapping[str, Initial]:
-        return {self.name: Initial(site.cod[0], SMALL if self.init is None else self.init)}
+    def initial(self, site: Site) -> Mapping[str, InitialValue]:
+        return {self.name: InitialValue(site.cod[0], SMALL if self.init is None else self.init)}
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Weight(),)
 
     def out(self, site: Site) -> str:
@@ -157,7 +157,7 @@ class Param(Op):
     def words(self, site: Site) -> str:
         return f"learned array {self.name} of axes ({site.cod})"
 
-    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+    def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         return (steps.param("", kept=site.cod[0]),)
 
     @classmethod

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ncd.language.axes import Signature, Type
-from ncd.language.cached_property import once
-from ncd.language.fields import ARRAY, TEXT, ArrayField, spelled
+from ncd.language.cached_property import lazy_property
+from ncd.language.fields import ARRAY, TEXT, ArrayField, term_field
 from ncd.language.op import Glyph, Mark, Sample, Site
 from ncd.language.wire import Wiring
 
@@ -28,10 +28,10 @@ class Copy(Wiring):
     'x m, x m'
     """
 
-    array: ArrayField = spelled(ARRAY)
+    array: ArrayField = term_field(ARRAY)
     order: ClassVar[tuple[int, ...]] = (0, 0)
 
-    @once
+    @lazy_property
     def signature(self) -> Signature:
         return Signature(Type((self.array,)), Type((self.array, self.array)))
 
@@ -63,8 +63,8 @@ class Swap(Wiring):
     'b, a'
     """
 
-    first: ArrayField = spelled(ARRAY)
-    second: ArrayField = spelled(ARRAY)
+    first: ArrayField = term_field(ARRAY)
+    second: ArrayField = term_field(ARRAY)
     role: ClassVar[str] = "neutral"
     order: ClassVar[tuple[int, ...]] = (1, 0)
 
@@ -103,8 +103,8 @@ class Named(Wiring):
     'y k'
     """
 
-    array: ArrayField = spelled(ARRAY)
-    text: str = spelled(TEXT)
+    array: ArrayField = term_field(ARRAY)
+    text: str = term_field(TEXT)
     role: ClassVar[str] = "neutral"
     order: ClassVar[tuple[int, ...]] = (0,)
 

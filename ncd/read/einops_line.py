@@ -10,7 +10,7 @@ from ncd.installation import needed_by
 from ncd.language.terms import Term
 from ncd.notation.term_reader import TextError
 from ncd.systems.tensors import einops_patterns
-from ncd.systems.tensors.einops_patterns import Call, rearranged
+from ncd.systems.tensors.einops_patterns import EinopsCall, rearranged
 
 LINE = re.compile(r"(?:einops\.)?(?:rearrange|reduce|repeat)\(")
 SHAPE = re.compile(r"\n\s*\(?(\d{1,9}(?:\s*[x×,\s]\s*\d{1,9})*)\)?\s*$")
@@ -56,7 +56,7 @@ def read(text: str) -> Term | None:
         raise TextError(f"einops: {said[-1].strip()}", 1, 1, cure="another shape") from None
 
 
-def _usual(call: Call) -> tuple[int, ...]:
+def _usual(call: EinopsCall) -> tuple[int, ...]:
     """Returns a shape that a call accepts."""
     left = AXIS.findall(call.pattern.split("->")[0])
     axes, _ = call.sides(len(left))
@@ -68,7 +68,7 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() else USUAL
 
 
-def _tried(shape: tuple[int, ...], calls: tuple[Call, ...]) -> None:
+def _tried(shape: tuple[int, ...], calls: tuple[EinopsCall, ...]) -> None:
     """Checks the calls with einops on shapes alone, and raises its errors."""
     with needed_by("a line of einops"):
         import einops

@@ -7,7 +7,7 @@ import re
 from math import prod
 
 from ncd.circuit.elaborate import Axes
-from ncd.errors import NCDError, shown
+from ncd.errors import NCDError, short_repr
 from ncd.language.axes import Signature
 from ncd.language.terms import Term
 from ncd.notation.term_reader import TextError, parse_error_at, syntax_error
@@ -105,7 +105,7 @@ def _shape(node: ast.expr) -> tuple[int, ...] | None:
     name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
     known = name.removeprefix("torch.") in MAKERS and name.startswith("torch.")
     if not known or not isinstance(node, ast.Call):
-        fact = f"{shown(ast.unparse(node))} is no array of a known shape"
+        fact = f"{short_repr(ast.unparse(node))} is no array of a known shape"
         raise parse_error_at(fact, node, "torch.randn(2, 3), or a name")
     one = node.args[0] if len(node.args) == 1 else ast.Tuple(node.args)
     sides = one.elts if isinstance(one, ast.Tuple | ast.List) else [one]

@@ -33,7 +33,7 @@ class Reading:
     Source: this project's own, for the caption of a visitor's text.
 
     >>> from ncd.read.recognise import read
-    >>> read("b i d, b j d -> b i j").kind
+    >>> read_any("b i d, b j d -> b i j").kind
     'an einsum'
     """
 
@@ -132,16 +132,16 @@ def _check_kind(text: str) -> None:
         raise TextError(f"{text} stands here without its arguments", 1, 1, cure=f"{text}(…)")
 
 
-def read(text: str) -> Reading:
+def read_any(text: str) -> Reading:
     """Returns what a text gives that needs no process of its own: an einsum, einops, or a term.
 
     Files that were exported here, as JSON, SVG or HTML, are read too. PyTorch source is read by
     :mod:`ncd.read.python_source`.
 
-    >>> found = read("b i d, b j d -> b i j")
+    >>> found = read_any("b i d, b j d -> b i j")
     >>> found.term.cod.spec, found.kind
     ('b:8 i:8 j:8', 'an einsum')
-    >>> read('Id("m")').kind
+    >>> read_any('Id("m")').kind
     "this project's language"
 
     Raises TextError for text that is none of these.

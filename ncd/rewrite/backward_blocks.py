@@ -11,10 +11,18 @@ from ncd.circuit.circuit import Cell, Circuit, Loop
 from ncd.circuit.elaborate import elaborate, require_sizes
 from ncd.errors import MismatchError
 from ncd.language.axes import Array, Signature, Type
-from ncd.language.op import Glyph, Mark, Op, Site, Slot, Slots
-from ncd.language.step_wires import Step, alive, wired
+from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Site, Slots
+from ncd.language.step_wires import AppliedTerm, drop_dead_steps, wire_together
 from ncd.language.terms import Term
-from ncd.rewrite.gradient import Env, Parameters, Record, Recording, Steps, pulled, write
+from ncd.rewrite.gradient import (
+    Env,
+    ForwardTape,
+    Parameters,
+    TapeEntry,
+    TermRecorder,
+    write,
+    write_backward,
+)
 from ncd.words import plain_text
 
 FEW = 3  # steps of an op that are one box; fewer are drawn as they are, if nothing was saved
@@ -28,7 +36,7 @@ class Tap(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Load(Op):
+class LoadNote(Op):
     """A note where a saved array is loaded."""
 
     text: str
@@ -50,7 +58,7 @@ class Load(Op):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Mirror(Op):
+class BackwardBox(Op):
     """The backward pass of a block or op as one box."""
 
     title: str
@@ -72,7 +80,7 @@ class Mirror(Op):
         return f"{plain_text(self.title)}: ({site.ins}) to ({site.outs})"
 
 
-def mirrored(term: Term, taps: Mapping[str, Sequence[Tap]]) -> Term:
+def backward_diagram(term: Term, taps: Mapping[str, Sequence[Tap]]) -> Term:
     """Returns the backward pass as a term to be drawn: blocks are boxes, saved arrays are loaded.
 
     It takes the gradient of each output of real numbers, and gives that of each input of real
@@ -83,7 +91,7 @@ def mirrored(term: Term, taps: Mapping[str, Sequence[Tap]]) -> Term:
     for blocks that need each other.
 
     >>> from ncd.ops import Softmax
-    >>> str(mirrored(Softmax("x:3"), {"n0": [Tap("weights", Softmax("x:3").cod[0])]}).dom)
+    >>> str(backward_diagram(Softmax("x:3"), {"n0": [Tap("weights", Softmax("x:3").cod[0])]}).dom)
     'x'
     """
     circuit = elaborate(term)
@@ -91,21 +99,21 @@ def mirrored(term: Term, taps: Mapping[str, Sequence[Tap]]) -> Term:
     steps, given, wanted = _backward(circuit)
     items = [*_boxes(_parts(circuit, steps), given, wanted, taps)]
     slots = (*given, *wanted, *(slot for item in items for slot in (*item.takes, *item.gives)))
-    return wired(items, given, wanted, {slot: slot.axes for slot in slots})
+    return wire_together(items, given, wanted, {slot: slot.axes for slot in slots})
 
 
 # --- the steps of the backward pass, each with its op --------------------------------------------
 
 
-class _Homed(Steps):
+class _OwnedSteps(TermRecorder):
     """Steps that remember the op whose backward pass they are; None for the ends."""
 
     def __init__(self, parameters: Parameters) -> None:
         super().__init__(parameters)
         self.now: Cell | Loop | None = None
-        self.homes: dict[Step, Cell | Loop | None] = {}
+        self.homes: dict[AppliedTerm, Cell | Loop | None] = {}
 
-    def call(self, term: Term, *slots: Slot) -> tuple[Slot, ...]:
+    def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
         made = super().call(term, *slots)
         self.homes[self.steps[-1]] = self.now
         return made
@@ -115,7 +123,7 @@ class _Homed(Steps):
 class _Owned:
     """A record of the forward pass, with the op that it is of."""
 
-    record: Record
+    record: TapeEntry
     owner: Cell | Loop
 
     @property
@@ -126,34 +134,34 @@ class _Owned:
     def outs(self) -> Slots:
         return self.record.outs
 
-    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
-        assert isinstance(steps, _Homed)
+    def pull(self, steps: TermRecorder, grads: Slots) -> tuple[ArrayHandle | None, ...]:
+        assert isinstance(steps, _OwnedSteps)
         steps.now = self.owner
         return self.record.pull(steps, grads)
 
 
-Homes = dict[Step, Cell | Loop | None]
+Homes = dict[AppliedTerm, Cell | Loop | None]
 
 
-def _backward(circuit: Circuit) -> tuple[Homes, tuple[Slot, ...], tuple[Slot, ...]]:
+def _backward(circuit: Circuit) -> tuple[Homes, tuple[ArrayHandle, ...], tuple[ArrayHandle, ...]]:
     """Returns the steps with their ops, the gradients that come in, and those that go out."""
-    forward = Recording(Parameters())
-    env: Env = {value.id: Slot(value.array) for value in circuit.inputs}
+    forward = ForwardTape(Parameters())
+    env: Env = {value.id: ArrayHandle(value.array) for value in circuit.inputs}
     inputs = tuple(env.values())
-    owned: list[Record] = []
+    owned: list[TapeEntry] = []
     _write(forward, circuit, env, owned)
     outputs = [env[value.id] for value in circuit.outputs]
     forward.records = owned
-    backward = _Homed(forward.parameters)
-    given = [(slot, Slot(slot.axes)) for slot in outputs if slot.real]
-    grads = pulled(forward, backward, given)
+    backward = _OwnedSteps(forward.parameters)
+    given = [(slot, ArrayHandle(slot.axes)) for slot in outputs if slot.real]
+    grads = write_backward(forward, backward, given)
     wanted = tuple(grads[slot] for slot in inputs if slot in grads)
     learned = tuple(grads[slot] for slot in forward.learned.values() if slot in grads)
-    steps = alive(backward.steps, (*wanted, *learned))
+    steps = drop_dead_steps(backward.steps, (*wanted, *learned))
     return {step: backward.homes[step] for step in steps}, tuple(g for _, g in given), wanted
 
 
-def _write(forward: Recording, circuit: Circuit, env: Env, owned: list[Record]) -> None:
+def _write(forward: ForwardTape, circuit: Circuit, env: Env, owned: list[TapeEntry]) -> None:
     """Writes the forward pass, and adds each record with its op to ``owned``."""
     for unit in circuit.units:
         if isinstance(unit, Loop) and unit.kind == "repeat":
@@ -177,15 +185,15 @@ def alike(loop: Loop) -> bool:
 # --- the boxes -----------------------------------------------------------------------------------
 
 
-class _Part(NamedTuple):
+class _BackwardGroup(NamedTuple):
     """The backward steps of a block or an op, and the ids of the forward ops."""
 
     title: str
-    steps: list[Step]
+    steps: list[AppliedTerm]
     cells: tuple[str, ...]
 
 
-def _parts(circuit: Circuit, homes: Homes) -> list[_Part]:
+def _parts(circuit: Circuit, homes: Homes) -> list[_BackwardGroup]:
     """Returns the steps of each outermost block, and of each op outside, after all they need."""
     titles = titled(circuit)
     labels = {cell.id: cell.op.label for cell in circuit.cells} | titles
@@ -193,7 +201,7 @@ def _parts(circuit: Circuit, homes: Homes) -> list[_Part]:
     for unit in _units(circuit):
         cells = unit.bodies[0].cells if isinstance(unit, Loop) else (unit,)
         members.setdefault(_key(unit, titles), []).extend(cell.id for cell in cells)
-    groups: dict[str, list[Step]] = {}
+    groups: dict[str, list[AppliedTerm]] = {}
     for step, home in homes.items():
         groups.setdefault(_key(home, titles) if home else "", []).append(step)
     makers = {slot: key for key, own in groups.items() for step in own for slot in step.gives}
@@ -207,7 +215,8 @@ def _parts(circuit: Circuit, homes: Homes) -> list[_Part]:
         fact = "two blocks need gradients of each other"
         raise MismatchError(fact, cure="a block around both") from None
     return [
-        _Part(labels.get(key, "Scan"), groups[key], tuple(members.get(key, ()))) for key in order
+        _BackwardGroup(labels.get(key, "Scan"), groups[key], tuple(members.get(key, ())))
+        for key in order
     ]
 
 
@@ -234,10 +243,10 @@ def _key(unit: Cell | Loop, titles: Mapping[str, str]) -> str:
 
 
 def _boxes(
-    parts: Sequence[_Part], given: Slots, wanted: Slots, taps: Mapping[str, Sequence[Tap]]
-) -> Iterator[Step]:
+    parts: Sequence[_BackwardGroup], given: Slots, wanted: Slots, taps: Mapping[str, Sequence[Tap]]
+) -> Iterator[AppliedTerm]:
     """Yields a box for each part, after notes for what it loads; few plain steps as they are."""
-    takers: dict[Slot, set[int]] = {slot: {-1} for slot in wanted}
+    takers: dict[ArrayHandle, set[int]] = {slot: {-1} for slot in wanted}
     for n, part in enumerate(parts):
         for slot in (slot for step in part.steps for slot in step.takes):
             takers.setdefault(slot, set()).add(n)
@@ -251,8 +260,8 @@ def _boxes(
             continue
         ins = tuple(slot for slot in takes if slot in flow and slot not in made)
         outs = tuple(slot for slot in made if takers.get(slot, set()) - {n})
-        notes = tuple(Slot(tap.array) for tap in loaded)
+        notes = tuple(ArrayHandle(tap.array) for tap in loaded)
         for tap, slot in zip(loaded, notes, strict=True):
-            yield Step(Load(tap.label, tap.array), (), (slot,))
+            yield AppliedTerm(LoadNote(tap.label, tap.array), (), (slot,))
         types = (Type(slot.axes for slot in side) for side in ((*notes, *ins), outs))
-        yield Step(Mirror(f"{part.title}'", Signature(*types)), (*notes, *ins), outs)
+        yield AppliedTerm(BackwardBox(f"{part.title}'", Signature(*types)), (*notes, *ins), outs)

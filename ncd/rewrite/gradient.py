@@ -9,14 +9,14 @@ from typing import Literal, Protocol, TypeAlias, Union
 
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value
 from ncd.circuit.elaborate import elaborate, require_sizes
-from ncd.errors import unknown
-from ncd.formulas.formula import Apply, Formula, Name, Operand, leaves, parse
+from ncd.errors import unknown_name_error
+from ncd.formulas.formula import Application, Formula, Name, Operand, leaves, parse
 from ncd.language.arguments import check_names, check_term
 from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat, Scan
-from ncd.language.op import Op, Rule, Site, Slot, Slots
-from ncd.language.step_wires import Step, alive, wired
+from ncd.language.op import ArrayHandle, Op, PullbackRule, Site, Slots
+from ncd.language.step_wires import AppliedTerm, drop_dead_steps, wire_together
 from ncd.language.terms import Beside, Id, Term
 from ncd.ops import Add, Einsum, Index, Map, Param, Rename, Scatter, Split
 
@@ -80,21 +80,21 @@ def _beside(terms: Iterable[Term]) -> Term:
 # --- Writes the steps of a term one by one, on arrays that are known by what they are
 
 
-class Steps:
+class TermRecorder:
     """A term while it is written: its steps, and the parameters that they need."""
 
     def __init__(self, parameters: Parameters) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[AppliedTerm] = []
         self.parameters = parameters
-        self.learned: dict[str, Slot] = {}  # each parameter as torch stores it, by its path
+        self.learned: dict[str, ArrayHandle] = {}  # each parameter as torch stores it, by its path
         self.reads: tuple[Axis, ...] = ()  # axes whose sizes formulas may use
 
-    def call(self, term: Term, *slots: Slot) -> tuple[Slot, ...]:
-        made = tuple(Slot(array) for array in term.lift(Type(slot.axes for slot in slots)))
-        self.steps.append(Step(term, slots, made))
+    def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
+        made = tuple(ArrayHandle(array) for array in term.lift(Type(slot.axes for slot in slots)))
+        self.steps.append(AppliedTerm(term, slots, made))
         return made
 
-    def product(self, slots: Slots, out: Array) -> Slot:
+    def product(self, slots: Slots, out: Array) -> ArrayHandle:
         known = {axis.name for slot in slots for axis in slot.axes}
         inner = Array(axis for axis in out if axis.name in known)
         (found,) = slots if len(slots) == 1 else (None,)
@@ -103,7 +103,7 @@ class Steps:
             (found,) = self.call(Einsum(pattern), *slots)
         return found if len(inner) == len(out) else self.map("$1", (found,), Array(out))
 
-    def map(self, formula: str | Formula, slots: Slots, out: Array, title: str = "") -> Slot:
+    def map(self, formula: str | Formula, slots: Slots, out: Array, title: str = "") -> ArrayHandle:
         rule = parse(formula) if isinstance(formula, str) else formula
         used = sorted({leaf.number for leaf in leaves(rule) if isinstance(leaf, Operand)})
         rule = _renumbered(rule, {number: i for i, number in enumerate(used, start=1)})
@@ -114,7 +114,7 @@ class Steps:
         (made,) = self.call(Map(pattern, rule, title, Array(reads)), *taken)
         return made
 
-    def renamed(self, slot: Slot, old: Array, new: Array) -> Slot:
+    def renamed(self, slot: ArrayHandle, old: Array, new: Array) -> ArrayHandle:
         pairs = [(a, b) for a, b in zip(old, new, strict=True) if a.name != b.name]
         if not pairs:
             return slot
@@ -125,12 +125,12 @@ class Steps:
         (made,) = self.call(Rename(Signature(before, after)), slot)
         return made
 
-    def scattered(self, places: Slot, values: Slot, out: Array) -> Slot:
+    def scattered(self, places: ArrayHandle, values: ArrayHandle, out: Array) -> ArrayHandle:
         pattern = Signature(Type((places.axes, values.axes)), Type((out,)))
         (made,) = self.call(Scatter(pattern), places, values)
         return made
 
-    def reversed(self, slot: Slot, axis: Axis) -> Slot:
+    def reversed(self, slot: ArrayHandle, axis: Axis) -> ArrayHandle:
         """Adds an array in the opposite order along an axis."""
         name = f"{axis.name}_r"
         while name in slot.axes.names:
@@ -147,18 +147,18 @@ class Steps:
     def count(self) -> int:
         return 0
 
-    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+    def ruled(self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule) -> None:
         """Does nothing, as no pullback is recorded here."""
 
-    def zeros(self, array: Array) -> Slot:
+    def zeros(self, array: Array) -> ArrayHandle:
         """Adds an array of zeros."""
         return self.map("0", (), array)
 
-    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> Slot:
+    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> ArrayHandle:
         raise NotImplementedError
 
 
-class Record(Protocol):
+class TapeEntry(Protocol):
     """A part of the forward pass that has a pullback."""
 
     @property
@@ -169,7 +169,7 @@ class Record(Protocol):
     def outs(self) -> Slots:
         """The arrays that it gives."""
 
-    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+    def pull(self, steps: TermRecorder, grads: Slots) -> tuple[ArrayHandle | None, ...]:
         """Returns the gradient of each input from those of the outputs."""
 
 
@@ -182,7 +182,7 @@ class OpRecord:
     ins: Slots
     outs: Slots
 
-    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+    def pull(self, steps: TermRecorder, grads: Slots) -> tuple[ArrayHandle | None, ...]:
         steps.reads = tuple(self.site.reads)
         return self.op.pullback(self.site, steps, self.ins, self.outs, grads)
 
@@ -193,22 +193,22 @@ class RuleRecord:
 
     ins: Slots
     outs: Slots
-    rule: Rule
+    rule: PullbackRule
 
-    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+    def pull(self, steps: TermRecorder, grads: Slots) -> tuple[ArrayHandle | None, ...]:
         return (self.rule(steps, grads[0]),)
 
 
-class Recording(Steps):
+class ForwardTape(TermRecorder):
     """The forward pass, written in ops that have a pullback, all of which are recorded."""
 
     def __init__(self, parameters: Parameters) -> None:
         super().__init__(parameters)
-        self.records: list[Record] = []
+        self.records: list[TapeEntry] = []
         self.path = ""  # of the op that is written
         self.written: Op | None = None
 
-    def call(self, term: Term, *slots: Slot) -> tuple[Slot, ...]:
+    def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
         if not isinstance(term, Op):
             return super().call(term, *slots)
         site = term.site(Type(slot.axes for slot in slots))
@@ -225,10 +225,10 @@ class Recording(Steps):
     def count(self) -> int:
         return len(self.records)
 
-    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+    def ruled(self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule) -> None:
         self.records[since:] = [RuleRecord((slot,), (made,), rule)]
 
-    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> Slot:
+    def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> ArrayHandle:
         path = f"{self.path}.{name}" if name else self.path
         merged = _merged(groups, kept)
         if path not in self.learned:
@@ -243,7 +243,7 @@ class Recording(Steps):
                 (slot,) = self.call(Split(pattern), slot)
         return slot
 
-    def stored(self, path: str, array: Array) -> Slot:
+    def stored(self, path: str, array: Array) -> ArrayHandle:
         """Returns a parameter, as an array that a step before all others gives."""
         own, last = self.written, path.rpartition(".")[2]
         assert own is not None
@@ -251,7 +251,7 @@ class Recording(Steps):
             self.parameters.ops[path] = replace(own, array=array, name=last)  # type: ignore
         else:
             self.parameters.ops[path] = Param(array, last)
-        return Slot(array)
+        return ArrayHandle(array)
 
 
 def _fresh(array: Array, taken: set[str]) -> Array:
@@ -286,54 +286,54 @@ def _renumbered(formula: Formula, numbers: dict[int, int]) -> Formula:
     """Returns a formula with other numbers for its operands."""
     if isinstance(formula, Operand):
         return Operand(numbers[formula.number])
-    if isinstance(formula, Apply):
+    if isinstance(formula, Application):
         parts = tuple(_renumbered(part, numbers) for part in formula.parts)
-        return Apply(formula.operation, parts)
+        return Application(formula.operation, parts)
     return formula
 
 
 # --- The forward pass of a circuit step by step, and the backward pass through its records
 
-Env = dict[str, Slot]  # the array of each value of a circuit
+Env = dict[str, ArrayHandle]  # the array of each value of a circuit
 
 
-def walk(steps: Recording, circuit: Circuit, env: Env) -> None:
+def write_forward(steps: ForwardTape, circuit: Circuit, env: Env) -> None:
     """Writes the ops of a circuit on the arrays of ``env``, which it extends."""
     for unit in circuit.units:
         write(steps, unit, env)
 
 
-def write(steps: Recording, unit: Cell | Loop, env: Env) -> None:
+def write(steps: ForwardTape, unit: Cell | Loop, env: Env) -> None:
     """Writes one op or loop on the arrays of ``env``, which it extends."""
     if isinstance(unit, Loop):
         _loop(steps, unit, env)
         return
-    slots = [found(steps, env, value) for value in unit.inputs]
+    slots = [lookup_local(steps, env, value) for value in unit.inputs]
     steps.path, steps.written = unit.path, unit.op
     _keep(env, unit.outputs, steps.call(unit.op, *slots))
 
 
-def _loop(steps: Recording, loop: Loop, env: Env) -> None:
+def _loop(steps: ForwardTape, loop: Loop, env: Env) -> None:
     if loop.kind == "scan":
-        slots = [found(steps, env, value) for value in loop.inputs]
+        slots = [lookup_local(steps, env, value) for value in loop.inputs]
         _keep(env, loop.outputs, _scanned(steps, loop, slots))
         return
     for body in loop.bodies:
-        walk(steps, body, env)
+        write_forward(steps, body, env)
 
 
 def _keep(env: Env, values: Iterable[Value], slots: Slots) -> None:
     env.update(zip([value.id for value in values], slots, strict=True))
 
 
-def found(steps: Steps, env: Env, value: Value) -> Slot:
+def lookup_local(steps: TermRecorder, env: Env, value: Value) -> ArrayHandle:
     """Returns an array as its axes are called here: a local block has names of its own."""
     return steps.renamed(env[value.id], env[value.id].axes, value.array)
 
 
-def pulled(
-    forward: Recording, backward: Steps, given: Iterable[tuple[Slot, Slot]]
-) -> dict[Slot, Slot]:
+def write_backward(
+    forward: ForwardTape, backward: TermRecorder, given: Iterable[tuple[ArrayHandle, ArrayHandle]]
+) -> dict[ArrayHandle, ArrayHandle]:
     """Writes the backward pass; returns the gradient of every array that has one.
 
     Args:
@@ -341,9 +341,9 @@ def pulled(
         backward: Takes the steps.
         given: Outputs with their gradients.
     """
-    grads: dict[Slot, Slot] = {}
+    grads: dict[ArrayHandle, ArrayHandle] = {}
 
-    def add(slot: Slot, more: Slot) -> None:
+    def add(slot: ArrayHandle, more: ArrayHandle) -> None:
         more = backward.product((more,), slot.axes)
         grads[slot] = backward.call(Add(), grads[slot], more)[0] if slot in grads else more
 
@@ -361,31 +361,31 @@ def pulled(
     return grads
 
 
-def assembled(steps: Sequence[Step], inputs: Slots, outputs: Slots) -> Term:
+def assembled(steps: Sequence[AppliedTerm], inputs: Slots, outputs: Slots) -> Term:
     """Returns the steps that the outputs need as one term."""
-    arrays: Mapping[Slot, Array] = {
+    arrays: Mapping[ArrayHandle, Array] = {
         slot: slot.axes
         for slot in (*inputs, *(slot for step in steps for slot in (*step.takes, *step.gives)))
     }
-    return wired(alive(steps, (*outputs,)), (*inputs,), (*outputs,), arrays)
+    return wire_together(drop_dead_steps(steps, (*outputs,)), (*inputs,), (*outputs,), arrays)
 
 
 # --- scans ---------------------------------------------------------------------------------------
 
 
-class _Body(Recording):
+class _Body(ForwardTape):
     """The body of a scan at one position, to which the parameters come as states."""
 
-    def __init__(self, outer: Recording) -> None:
+    def __init__(self, outer: ForwardTape) -> None:
         super().__init__(outer.parameters)
         self.outer = outer
 
-    def stored(self, path: str, array: Array) -> Slot:
+    def stored(self, path: str, array: Array) -> ArrayHandle:
         outer = self.outer
         if path not in outer.learned:
             outer.path, outer.written = self.path, self.written
             outer.learned[path] = outer.stored(path, array)
-        return Slot(array)
+        return ArrayHandle(array)
 
 
 @dataclass(frozen=True)
@@ -400,13 +400,13 @@ class _ScanRecord:
     inner: tuple[Slots, Slots, Slots]  # the body's states, parameters and inputs
     made: tuple[Slots, Slots]  # its new states and outputs
 
-    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+    def pull(self, steps: TermRecorder, grads: Slots) -> tuple[ArrayHandle | None, ...]:
         """Runs backwards along the axis; the body's forward pass is repeated at each position."""
         states, weights, inputs = self.inner
-        n, body = len(states), Steps(self.body.parameters)
-        given = [(slot, Slot(slot.axes)) for made in self.made for slot in made if slot.real]
-        found = pulled(self.body, body, given)
-        sums = [Slot(slot.axes) for slot in weights]
+        n, body = len(states), TermRecorder(self.body.parameters)
+        given = [(slot, ArrayHandle(slot.axes)) for made in self.made for slot in made if slot.real]
+        found = write_backward(self.body, body, given)
+        sums = [ArrayHandle(slot.axes) for slot in weights]
         pulls = [slot for _, slot in given]
         new = [found.get(slot) or body.zeros(slot.axes) for slot in states]
         more = [
@@ -431,15 +431,15 @@ class _ScanRecord:
         return (*out[:n], *totals, *by_input)
 
 
-def _scanned(steps: Recording, loop: Loop, slots: Slots) -> tuple[Slot, ...]:
+def _scanned(steps: ForwardTape, loop: Loop, slots: Slots) -> tuple[ArrayHandle, ...]:
     """Writes a scan whose parameters are states, and which keeps its states."""
     (circuit,), n = loop.bodies, loop.states
     assert isinstance(loop.term, Scan)
     axis = next(a for a in loop.inputs[n].array if a.name == loop.axis)
-    body, env = _Body(steps), {value.id: Slot(value.array) for value in circuit.inputs}
+    body, env = _Body(steps), {value.id: ArrayHandle(value.array) for value in circuit.inputs}
     every = tuple(env.values())
-    walk(body, circuit, env)
-    made = tuple(found(body, env, value) for value in circuit.outputs)
+    write_forward(body, circuit, env)
+    made = tuple(lookup_local(body, env, value) for value in circuit.outputs)
     weights = tuple(body.learned.values())
     inner = every[:n], weights, every[n:]
     term = assembled(
@@ -451,7 +451,7 @@ def _scanned(steps: Recording, loop: Loop, slots: Slots) -> tuple[Slot, ...]:
         *(_in_front(steps, slot, axis) for slot in slots[n:]),
     )
     call = Scan(term, Array((axis,)), states=n + len(weights))
-    out = Steps.call(steps, call, *ins)
+    out = TermRecorder.call(steps, call, *ins)
     after = n + len(weights)
     outs = (*out[:n], *out[after : after + len(made) - n])
     kept = out[after + len(made) - n :]
@@ -462,7 +462,7 @@ def _scanned(steps: Recording, loop: Loop, slots: Slots) -> tuple[Slot, ...]:
     )
 
 
-def _in_front(steps: Steps, slot: Slot, axis: Axis) -> Slot:
+def _in_front(steps: TermRecorder, slot: ArrayHandle, axis: Axis) -> ArrayHandle:
     """Returns an array with an axis in front of the others."""
     rest = (other for other in slot.axes if other.name != axis.name)
     return steps.product((slot,), Array((axis, *rest))) if slot.real else slot
@@ -501,9 +501,9 @@ def gradient(term: Term, wrt: Literal["inputs", "parameters"] | Sequence[str] = 
     """
     check_term(term, "gradient")
     forward, inputs, outputs = _forward(term)
-    given = [(slot, Slot(slot.axes)) for slot in outputs if slot.real]
-    backward = Steps(forward.parameters)
-    grads = pulled(forward, backward, given)
+    given = [(slot, ArrayHandle(slot.axes)) for slot in outputs if slot.real]
+    backward = TermRecorder(forward.parameters)
+    grads = write_backward(forward, backward, given)
     wanted = [slot for slot in inputs if slot.real]
     if not (isinstance(wrt, str) and wrt == "inputs"):
         wanted = _parameters(forward, wrt)
@@ -523,18 +523,18 @@ def parameter_names(term: Term) -> list[str]:
     return [path for path in forward.learned if _learns(forward, path)]
 
 
-def _forward(term: Term) -> tuple[Recording, tuple[Slot, ...], list[Slot]]:
+def _forward(term: Term) -> tuple[ForwardTape, tuple[ArrayHandle, ...], list[ArrayHandle]]:
     """Returns the forward pass, its inputs and its outputs."""
     circuit = elaborate(term)
     require_sizes(circuit)
-    forward = Recording(Parameters())
-    env: Env = {value.id: Slot(value.array) for value in circuit.inputs}
+    forward = ForwardTape(Parameters())
+    env: Env = {value.id: ArrayHandle(value.array) for value in circuit.inputs}
     inputs = tuple(env.values())
-    walk(forward, circuit, env)
-    return forward, inputs, [found(forward, env, value) for value in circuit.outputs]
+    write_forward(forward, circuit, env)
+    return forward, inputs, [lookup_local(forward, env, value) for value in circuit.outputs]
 
 
-def _parameters(forward: Recording, wrt: str | Sequence[str]) -> list[Slot]:
+def _parameters(forward: ForwardTape, wrt: str | Sequence[str]) -> list[ArrayHandle]:
     """Returns the parameters of these names, or all of them."""
     learned = {path: slot for path, slot in forward.learned.items() if _learns(forward, path)}
     if isinstance(wrt, str) and wrt == "parameters":
@@ -543,18 +543,18 @@ def _parameters(forward: Recording, wrt: str | Sequence[str]) -> list[Slot]:
     check_names(wrt, "wrt", "gradient", form, example)
     for name in wrt:
         if name not in learned:
-            raise unknown("parameter", name, learned, where="gradient")
+            raise unknown_name_error("parameter", name, learned, where="gradient")
     return [learned[name] for name in wrt]
 
 
-def _learns(forward: Recording, path: str) -> bool:
+def _learns(forward: ForwardTape, path: str) -> bool:
     op = forward.parameters.ops[path]
     return any(one.learned for one in op.initial(op.site(op.dom)).values())
 
 
-def _stored(forward: Recording) -> list[Step]:
+def _stored(forward: ForwardTape) -> list[AppliedTerm]:
     """Returns the step that gives all parameters."""
     if not forward.learned:
         return []
     term, paths = forward.parameters.term()
-    return [Step(term, (), tuple(forward.learned[path] for path in paths))]
+    return [AppliedTerm(term, (), tuple(forward.learned[path] for path in paths))]

@@ -13,15 +13,15 @@ import torch
 from torch import Tensor, nn
 
 from ncd.circuit.circuit import Value
-from ncd.errors import MismatchError, ParseError, shown
+from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.formulas.formula import Formula, Name, Number, Operand, parse
 from ncd.language.axes import Array, Dim
-from ncd.language.op import Running
-from ncd.language.torch_code import Const, Expr, Infix, Position
-from ncd.rewrite.tile_schedule import Planned, Stage, Stream
-from ncd.run.evaluate import Like, codes
+from ncd.language.op import RunningStatistic
+from ncd.language.torch_code import Const, Infix, Position, TorchExpr
+from ncd.rewrite.tile_schedule import ScheduledOp, Stage, Stream
+from ncd.run.evaluate import TensorOptions, compile_exprs
 from ncd.run.formula_values import formula_value
-from ncd.run.module import check_shapes, whole
+from ncd.run.module import as_int64, check_shapes
 
 # --- Tensors with named dimensions, cut into tiles; and formulas of them
 
@@ -83,7 +83,7 @@ def resized(part: Any, cut: Cut) -> Any:
         return Infix("+", moved, Const(start)) if start else moved
     if isinstance(part, tuple):
         return tuple(resized(item, cut) for item in part)
-    if isinstance(part, Expr) and is_dataclass(part):
+    if isinstance(part, TorchExpr) and is_dataclass(part):
         return replace(part, **{f.name: resized(getattr(part, f.name), cut) for f in fields(part)})
     return part
 
@@ -133,14 +133,14 @@ def checked_inputs(
 ) -> list[Tensor]:
     """Returns the inputs; raises MismatchError if they, or the weights, are not the loop's."""
     if not isinstance(plan, Stream):
-        fact = f"{shown(plan)} is not a fused loop"
+        fact = f"{short_repr(plan)} is not a fused loop"
         raise ParseError(fact, where="run_stream", cure="ncd.stream(term)")
     schedule = plan.schedule
     wanted = tuple(v.array for v in schedule.inputs)
     if not isinstance(inputs, Sequence) or len(inputs) != len(wanted):
         arrays = ", ".join(f"({array})" for array in wanted)
         many = isinstance(inputs, Sequence)
-        count = f"{len(inputs)} array{'s' * (len(inputs) != 1)}" if many else shown(inputs)
+        count = f"{len(inputs)} array{'s' * (len(inputs) != 1)}" if many else short_repr(inputs)
         fact = f"the loop reads {arrays or 'no arrays'}, not {count}"
         raise MismatchError(fact, cure=arrays or "[]")
     for array, x in zip(wanted, inputs, strict=True):
@@ -157,13 +157,13 @@ def checked_inputs(
         fact = fact if known else f"the loop reads the weights {', '.join(missing)} of a module"
         raise MismatchError(fact, where="run_stream", cure="module=ncd.compile(term)")
     return [
-        x if array.below is None else whole(array, x)
+        x if array.below is None else as_int64(array, x)
         for array, x in zip(wanted, inputs, strict=True)
     ]
 
 
 def _shown(x: object) -> str:
-    return f"one of shape {tuple(x.shape)}" if isinstance(x, Tensor) else shown(x)
+    return f"one of shape {tuple(x.shape)}" if isinstance(x, Tensor) else short_repr(x)
 
 
 # --- Runs one op on tiles
@@ -173,15 +173,15 @@ class Shared(NamedTuple):
     """The compiled module, and the device and type of new tensors: the same for all ops."""
 
     module: nn.Module | None
-    like: Like
+    like: TensorOptions
 
 
 @dataclass
-class Waiting:
+class DeferredTile:
     """A result that is only known after the last tile: its parts, and the op that says how."""
 
     parts: list[Tile]
-    of: Planned
+    of: ScheduledOp
 
 
 @dataclass
@@ -189,21 +189,21 @@ class Group:
     """The work on one group: what lies in fast memory."""
 
     cut: dict[str, tuple[int, int]]
-    held: dict[str, Tile | Waiting] = field(default_factory=dict)
+    held: dict[str, Tile | DeferredTile] = field(default_factory=dict)
     states: dict[str, dict[str, Tensor]] = field(default_factory=dict)  # by the op, then the name
     scales: dict[str, list[Tensor | float]] = field(default_factory=dict)
     totals: dict[str, list[Tile]] = field(default_factory=dict)
 
 
-def called(x: Tile | Waiting, array: Array) -> Tile | Waiting:
+def called(x: Tile | DeferredTile, array: Array) -> Tile | DeferredTile:
     """Returns a tile with the names that its dimensions have at an op."""
     keys = tuple(dim.key for dim in array.dims)
     if isinstance(x, Tile):
         return Tile(keys, x.data)
-    return Waiting([Tile(keys, part.data) for part in x.parts], x.of)
+    return DeferredTile([Tile(keys, part.data) for part in x.parts], x.of)
 
 
-def as_state(of: Planned, x: Tensor) -> Tile:
+def as_state(of: ScheduledOp, x: Tensor) -> Tile:
     """Returns a number that an op keeps, without the axes that it joins."""
     own = {axis.name for axis in of.cell.site.dom.axes}
     keys = tuple(dim.key for dim in of.cell.site.ins[0].dims)
@@ -211,8 +211,8 @@ def as_state(of: Planned, x: Tensor) -> Tile:
     return Tile(tuple(key for key in keys if key[0] not in own), x.squeeze(gone))
 
 
-def ran(
-    op: Planned, ins: Sequence[Tile], own: Mapping[str, Tile], cut: Cut, run: Shared
+def run_on_tiles(
+    op: ScheduledOp, ins: Sequence[Tile], own: Mapping[str, Tile], cut: Cut, run: Shared
 ) -> list[Tile]:
     """Runs an op on tiles of its inputs and of its weights, ``own``."""
     cell = op.cell
@@ -227,7 +227,7 @@ def ran(
     exprs = [resized(each, cut) for each in (expr if isinstance(expr, tuple) else (expr,))]
     layer = cell.layer.function if cell.layer is not None else ""
     called = run.module.get_submodule(cell.path) if run.module is not None and layer else None
-    made = codes(exprs, [x.dim() for x in tensors], layer)(tensors, called, run.like)
+    made = compile_exprs(exprs, [x.dim() for x in tensors], layer)(tensors, called, run.like)
     if not isinstance(expr, tuple) and len(keys) > 1:
         ((*made,),) = made
     if op.rule.mean and op.totals:  # the sum of the tile; the whole is divided at the end
@@ -235,7 +235,7 @@ def ran(
     return [Tile(k, x) for k, x in zip(keys, made, strict=True)]
 
 
-def _as_in_weight(op: Planned, ins: Sequence[Tile]) -> Sequence[Tile]:
+def _as_in_weight(op: ScheduledOp, ins: Sequence[Tile]) -> Sequence[Tile]:
     """Returns the input of a linear map with its own axes named as in the weight."""
     if not ins:
         return ins
@@ -245,7 +245,9 @@ def _as_in_weight(op: Planned, ins: Sequence[Tile]) -> Sequence[Tile]:
     return [Tile(tuple((names.get(n, n), side) for n, side in tile.keys), tile.data)]
 
 
-def updated(state: Running, old: Tensor, found: Tensor, names: Mapping[str, Any]) -> Tensor:
+def updated(
+    state: RunningStatistic, old: Tensor, found: Tensor, names: Mapping[str, Any]
+) -> Tensor:
     """Returns a number that an op keeps, after a tile in which ``found`` was found."""
     if state.how == "max":  # no result depends on it: it only keeps the numbers small
         return torch.maximum(old, found.detach())
@@ -314,10 +316,10 @@ def run_stream(
     >>> round(done.outputs[0].item(), 6), done.bytes_read
     (1.0, 20)
     """
-    return _Loop(plan, checked_inputs(plan, inputs, module), module, watch).run()
+    return _FusedLoopRunner(plan, checked_inputs(plan, inputs, module), module, watch).run()
 
 
-class _Loop:
+class _FusedLoopRunner:
     def __init__(
         self, plan: Stream, inputs: list[Tensor], module: nn.Module | None, watch: Watch | None
     ) -> None:
@@ -328,7 +330,7 @@ class _Loop:
         self.slow |= {weight.id: (weight.array, learned[weight.id]) for weight in own}
         known = [x for _, x in self.slow.values()] + [*(module.buffers() if module else ())]
         real = next((x for x in known if x.is_floating_point()), torch.zeros(()))
-        self.shared = Shared(module, Like(real.device, real.dtype))
+        self.shared = Shared(module, TensorOptions(real.device, real.dtype))
         self.read = self.written = 0  # bits
         self.widths: dict[str, int] = {}
         self.by_stage = {s: [op for op in plan.schedule.ops if op.stage is s] for s in Stage}
@@ -410,7 +412,7 @@ class _Loop:
         self.written += self._bits(id, tile)
         return tile.data
 
-    def _take(self, id: str, group: Group) -> Tile | Waiting:
+    def _take(self, id: str, group: Group) -> Tile | DeferredTile:
         """Returns an array in fast memory, which is read from slow memory if it is not there."""
         if id not in group.held:
             array, data = self.slow[id]
@@ -426,7 +428,7 @@ class _Loop:
 
     # --- one op ---------------------------------------------------------------------------------
 
-    def _do(self, op: Planned, group: Group) -> None:
+    def _do(self, op: ScheduledOp, group: Group) -> None:
         pairs = zip(op.cell.inputs, op.cell.site.ins, strict=True)
         ins = [called(self._take(value.id, group), array) for value, array in pairs]
         weights = {weight.name: self._take(weight.id, group) for weight in op.weights}
@@ -436,25 +438,27 @@ class _Loop:
             assert isinstance(tile, Tile)
             group.held[op.cell.outputs[0].id] = self._parted(op, tile, own, group)
             return
-        waiting = next((x for x in ins if isinstance(x, Waiting)), None)
+        waiting = next((x for x in ins if isinstance(x, DeferredTile)), None)
         if waiting is None:
-            made = ran(op, [x for x in ins if isinstance(x, Tile)], own, group.cut, self.shared)
+            made = run_on_tiles(
+                op, [x for x in ins if isinstance(x, Tile)], own, group.cut, self.shared
+            )
             self._keep(op, [[tile] for tile in made], None, group)
             return
         parts = []
         for part in waiting.parts:
             tiles = [part if x is waiting else x for x in ins]
             found = [x for x in tiles if isinstance(x, Tile)]
-            parts.append(ran(op, found, own, group.cut, self.shared))
+            parts.append(run_on_tiles(op, found, own, group.cut, self.shared))
         self._keep(op, [list(tiles) for tiles in zip(*parts, strict=True)], waiting.of, group)
 
     def _keep(
-        self, op: Planned, made: list[list[Tile]], waits: Planned | None, group: Group
+        self, op: ScheduledOp, made: list[list[Tile]], waits: ScheduledOp | None, group: Group
     ) -> None:
         """Keeps results, or joins them with those of the tiles before."""
         for result, parts in zip(op.cell.outputs, made, strict=True):
             if not op.totals:
-                group.held[result.id] = Waiting(parts, waits) if waits else parts[0]
+                group.held[result.id] = DeferredTile(parts, waits) if waits else parts[0]
                 continue
             before = group.totals.get(result.id)
             if before is None:
@@ -468,12 +472,14 @@ class _Loop:
                 for old, p, scale in pairs
             ]
 
-    def _scaled(self, old: Tile, scale: Tensor | float, of: Planned | None) -> Tensor:
+    def _scaled(self, old: Tile, scale: Tensor | float, of: ScheduledOp | None) -> Tensor:
         if of is None or not isinstance(scale, Tensor):
             return old.data
         return old.data * aligned(as_state(of, scale), old.keys)
 
-    def _parted(self, op: Planned, tile: Tile, own: Mapping[str, Tile], group: Group) -> Waiting:
+    def _parted(
+        self, op: ScheduledOp, tile: Tile, own: Mapping[str, Tile], group: Group
+    ) -> DeferredTile:
         """Updates what an op keeps, and returns the parts of its result on a tile."""
         axes = {axis.name for axis in op.cell.site.dom.axes}
         dims = [place for place, key in enumerate(tile.keys) if key[0] in axes]
@@ -495,7 +501,7 @@ class _Loop:
         for part in op.rule.parts:
             data = torch.as_tensor(value(part.of, tile.data, names), dtype=tile.data.dtype)
             parts.append(Tile(tile.keys, data.expand(tile.data.shape)))
-        return Waiting(parts, op)
+        return DeferredTile(parts, op)
 
     def _finished(self, id: str, parts: list[Tile], group: Group) -> Tile:
         """Returns a total: the sum of its parts, each times its coefficient."""
@@ -510,7 +516,7 @@ class _Loop:
             data = data + aligned(tile, parts[0].keys)
         return Tile(parts[0].keys, data)
 
-    def _weighed(self, op: Planned, parts: list[Tile], group: Group) -> Tensor:
+    def _weighed(self, op: ScheduledOp, parts: list[Tile], group: Group) -> Tensor:
         """Returns the sum of the parts of a total, each times its coefficient."""
         of = self._source(op)
         names: dict[str, Any] = {"n": prod(axis.numel for axis in of.cell.site.dom.axes)}
@@ -522,7 +528,7 @@ class _Loop:
             data = data + value(part.coefficient, None, names) * tile.data
         return data
 
-    def _source(self, op: Planned) -> Planned:
+    def _source(self, op: ScheduledOp) -> ScheduledOp:
         """Returns the op whose result waits for the last tile, and which this one takes."""
         makers = {v.id: o for o in self.plan.schedule.ops for v in o.cell.outputs}
         while True:

@@ -19,13 +19,13 @@ from ncd.errors import (
     ParseError,
     SizeError,
     UnknownNameError,
-    shown,
-    unknown,
+    short_repr,
+    unknown_name_error,
 )
 from ncd.language.arguments import check_flag, check_formats, check_term
 from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import BITS, Formats
-from ncd.language.op import Streamed
+from ncd.language.op import TilingRule
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg
 
@@ -61,11 +61,11 @@ class Factor(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Amount:
+class TrafficPolynomial:
     """A sum of products, each with a number in front and the width of its numbers in bits.
 
     >>> size = Factor("size", "k"), Factor("tile", "y")
-    >>> amount = Amount.of([(2, size, 32), (1, size, 32)])
+    >>> amount = TrafficPolynomial.of([(2, size, 32), (1, size, 32)])
     >>> str(amount), amount.numbers({"k": 4}, {"y": 3}), amount.bytes({"k": 4}, {"y": 3})
     ('3·k·g_y', 36, 144)
     """
@@ -73,13 +73,13 @@ class Amount:
     terms: tuple[tuple[int, tuple[Factor, ...], int], ...]
 
     @staticmethod
-    def of(terms: Iterable[tuple[int, tuple[Factor, ...], int]]) -> Amount:
+    def of(terms: Iterable[tuple[int, tuple[Factor, ...], int]]) -> TrafficPolynomial:
         """Returns the sum, with equal products joined."""
         found: dict[tuple[tuple[Factor, ...], int], int] = {}
         for count, factors, bits in terms:
             key = tuple(sorted(factors, key=lambda f: (f.kind == "tiles", f.axis))), bits
             found[key] = found.get(key, 0) + count
-        return Amount(tuple((count, *key) for key, count in found.items()))
+        return TrafficPolynomial(tuple((count, *key) for key, count in found.items()))
 
     def __str__(self) -> str:
         return " + ".join(_product(count, [f.text() for f in fs], "·") for count, fs in self._said)
@@ -151,7 +151,7 @@ class Weight:
 
 
 @dataclass(frozen=True)
-class Planned:
+class ScheduledOp:
     """An op of the loop, with its stage and its rule for the streamed axis.
 
     Args:
@@ -165,7 +165,7 @@ class Planned:
 
     cell: Cell
     stage: Stage
-    rule: Streamed
+    rule: TilingRule
     weights: tuple[Weight, ...]
     waits: int = 0
     gives: int = 0
@@ -186,7 +186,7 @@ class Schedule:
         outputs: The arrays that it writes.
     """
 
-    ops: tuple[Planned, ...]
+    ops: tuple[ScheduledOp, ...]
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
 
@@ -260,7 +260,7 @@ def _check_axes(cells: Iterable[Cell], cut: Iterable[str]) -> None:
             )
     for name in cut:
         if name not in known:
-            raise unknown("axis", name, sorted(known), where="stream")
+            raise unknown_name_error("axis", name, sorted(known), where="stream")
         if known[name].spatial:
             raise MismatchError(
                 f"the axis {name} has {len(known[name].shape)} dimensions "
@@ -289,13 +289,13 @@ class _Walk:
         self.stages[value.id], self.waits[value.id] = stage, waits
         self.arrays[value.id] = value.array
 
-    def planned(self, cells: Iterable[Cell]) -> Iterable[Planned]:
+    def planned(self, cells: Iterable[Cell]) -> Iterable[ScheduledOp]:
         for cell in cells:
             self._check_names(cell)
             weights = tuple(_weights(cell))
             stage = self._stage(cell, weights)
             self._check_groups(cell)
-            rule, waits = Streamed(), max((self.waits[v.id] for v in cell.inputs), default=0)
+            rule, waits = TilingRule(), max((self.waits[v.id] for v in cell.inputs), default=0)
             if stage is Stage.TILE:
                 rule = cell.op.streamed(cell.site, self.streamed)
                 self._check_waits(cell, rule)
@@ -303,7 +303,7 @@ class _Walk:
             after = Stage.AFTER if rule.merge else stage
             for value in cell.outputs:
                 self._keep(value, after, 0 if rule.merge else gives)
-            yield Planned(cell, stage, rule, weights, waits, gives)
+            yield ScheduledOp(cell, stage, rule, weights, waits, gives)
 
     def _stage(self, cell: Cell, weights: Sequence[Weight]) -> Stage:
         stages = [self.stages[value.id] for value in cell.inputs]
@@ -343,7 +343,7 @@ class _Walk:
                     cure=f"{name} as the streamed axis",
                 )
 
-    def _check_waits(self, cell: Cell, rule: Streamed) -> None:
+    def _check_waits(self, cell: Cell, rule: TilingRule) -> None:
         waiting = [i for i, value in enumerate(cell.inputs) if self.waits[value.id]]
         if waiting and (len(waiting) > 1 or waiting[0] not in rule.linear or rule.parts):
             raise MismatchError(
@@ -363,7 +363,7 @@ def _weights(cell: Cell) -> Iterable[Weight]:
 
 
 def _check_outputs(
-    ops: Sequence[Planned], outputs: Sequence[Value], grouped: Sequence[str], streamed: str
+    ops: Sequence[ScheduledOp], outputs: Sequence[Value], grouped: Sequence[str], streamed: str
 ) -> None:
     makers = {value.id: op for op in ops for value in op.cell.outputs}
     if not outputs:
@@ -401,7 +401,7 @@ def checked_cuts(
         if not isinstance(name, str):
             raise _wrong("an axis", name, "text", '"x"')
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            fact = f"a tile of {name} has size {shown(size)}"
+            fact = f"a tile of {name} has size {short_repr(size)}"
             raise SizeError(fact, cure=f"{name} = 1", axis=name)
     if pair[0] in grouped:
         fact = f"the axis {pair[0]} is grouped and streamed, and its tiles are cut in one way"
@@ -415,12 +415,12 @@ def checked_cuts(
 def check_budget(budget: object, where: str) -> None:
     """Raises SizeError for an amount of fast memory that is no whole number of bytes."""
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
-        fact = f"the budget is {shown(budget)}, but it is a whole number of bytes"
+        fact = f"the budget is {short_repr(budget)}, but it is a whole number of bytes"
         raise SizeError(fact, where=where, cure="budget=100_000")
 
 
 def _wrong(name: str, value: object, form: str, cure: str) -> ParseError:
-    return ParseError(f"{name} is {shown(value)}, but it is {form}", where="stream", cure=cure)
+    return ParseError(f"{name} is {short_repr(value)}, but it is {form}", where="stream", cure=cure)
 
 
 # --- The arrays in fast memory at each step of a fused loop: the columns of its diagram
@@ -430,7 +430,7 @@ Terms = list[tuple[int, tuple[Factor, ...], int]]
 
 
 @dataclass(frozen=True)
-class Column:
+class MemoryStage:
     """The arrays in fast memory while an op runs, and how many numbers they are.
 
     Args:
@@ -441,11 +441,11 @@ class Column:
 
     node: str
     held: tuple[str, ...]
-    amount: Amount
+    amount: TrafficPolynomial
 
 
 @dataclass(frozen=True)
-class Held:
+class ResidentArray:
     """An array in fast memory: from its first step to its last, its parts, and its axes."""
 
     id: str
@@ -462,7 +462,9 @@ def factors(array: Array, cut: Iterable[str]) -> tuple[Factor, ...]:
     return tuple(Factor("tile" if n in known else "size", n) for n in array.names)
 
 
-def columns(schedule: Schedule, grouped: Sequence[str], streamed: str, bits: Bits) -> list[Column]:
+def columns(
+    schedule: Schedule, grouped: Sequence[str], streamed: str, bits: Bits
+) -> list[MemoryStage]:
     """Returns the columns of a loop, one for each op.
 
     An array is there from the op that makes it, or the first that reads it, to the last that uses
@@ -477,11 +479,13 @@ def columns(schedule: Schedule, grouped: Sequence[str], streamed: str, bits: Bit
         over = _replaced(op, at, every)
         here = [h for h in every.values() if h.first <= at <= h.last and h.id not in over]
         terms: Terms = [(h.parts, factors(h.array, cut), h.bits) for h in here]
-        found.append(Column(op.cell.id, tuple(h.id for h in here), Amount.of(terms)))
+        found.append(
+            MemoryStage(op.cell.id, tuple(h.id for h in here), TrafficPolynomial.of(terms))
+        )
     return found
 
 
-def _replaced(op: Planned, at: int, every: Mapping[str, Held]) -> frozenset[str]:
+def _replaced(op: ScheduledOp, at: int, every: Mapping[str, ResidentArray]) -> frozenset[str]:
     """Returns the input that an op writes its result over, if it does."""
     ins, outs = op.cell.inputs, op.cell.outputs
     if len(outs) != 1 or op.rule.merge or op.cell.op.weighted:
@@ -495,7 +499,7 @@ def _replaced(op: Planned, at: int, every: Mapping[str, Held]) -> frozenset[str]
     return frozenset()
 
 
-def _held(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, Held]:
+def _held(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, ResidentArray]:
     """Returns every array, with the steps at which it is in fast memory."""
     ops = schedule.ops
     tiles = [at for at, op in enumerate(ops) if op.stage is Stage.TILE]
@@ -515,7 +519,7 @@ def _held(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, Held]:
     found = {}
     for id, (array, parts) in arrays.items():
         first, last = min(uses[id]), max(uses[id])
-        found[id] = Held(id, array, first, last, parts, bits(id))
+        found[id] = ResidentArray(id, array, first, last, parts, bits(id))
         if tiles:
             found[id] = _spanned(found[id], ops, tiles, makers.get(id), streamed)
     for op in ops:
@@ -524,8 +528,12 @@ def _held(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, Held]:
 
 
 def _spanned(
-    held: Held, ops: Sequence[Planned], tiles: Sequence[int], maker: int | None, streamed: str
-) -> Held:
+    held: ResidentArray,
+    ops: Sequence[ScheduledOp],
+    tiles: Sequence[int],
+    maker: int | None,
+    streamed: str,
+) -> ResidentArray:
     """Returns an array with the ops of the tiles added for which it stays.
 
     ``maker`` is the op that makes it; None if it comes from slow memory.
@@ -540,19 +548,19 @@ def _spanned(
 
 
 def _states(
-    op: Planned,
+    op: ScheduledOp,
     tiles: Sequence[int],
-    ops: Sequence[Planned],
+    ops: Sequence[ScheduledOp],
     uses: Mapping[str, Sequence[int]],
     bits: Bits,
-) -> dict[str, Held]:
+) -> dict[str, ResidentArray]:
     """Returns the numbers that an op keeps from tile to tile, until what waits for them is done."""
     own = {axis.name for axis in op.cell.site.dom.axes}
     (value, *_) = op.cell.outputs
     rest = Array(axis for axis in value.array if axis.name not in own)
     last = max([tiles[-1], *uses[value.id]]) if tiles else 0
     return {
-        f"{op.cell.id}.{state.name}": Held(
+        f"{op.cell.id}.{state.name}": ResidentArray(
             f"{op.cell.id}.{state.name}", rest, tiles[0], last, 1, bits(value.id)
         )
         for state in op.rule.states
@@ -566,7 +574,7 @@ NONE: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Move:
+class Transfer:
     """An array that is read from slow memory or written to it.
 
     Args:
@@ -580,7 +588,7 @@ class Move:
     id: str
     array: Array
     kind: str
-    amount: Amount
+    amount: TrafficPolynomial
 
 
 @dataclass(frozen=True)
@@ -632,24 +640,24 @@ class Stream:
         return BITS[self.formats.made_by(maker.path if maker else "")]
 
     @property
-    def moves(self) -> tuple[Move, ...]:
+    def moves(self) -> tuple[Transfer, ...]:
         """Every array that is read or written."""
         weights = {w.id: w.array for op in self.schedule.ops for w in op.weights}
         reads = {**{v.id: v.array for v in self.schedule.inputs}, **weights}
-        found = [Move(id, array, "read", self._moved(id, array)) for id, array in reads.items()]
+        found = [Transfer(id, array, "read", self._moved(id, array)) for id, array in reads.items()]
         for v in self.schedule.outputs:
-            found.append(Move(v.id, v.array, "write", self._moved(v.id, v.array)))
+            found.append(Transfer(v.id, v.array, "write", self._moved(v.id, v.array)))
         return tuple(found)
 
-    def _moved(self, id: str, array: Array) -> Amount:
+    def _moved(self, id: str, array: Array) -> TrafficPolynomial:
         whole = tuple(Factor("size", name) for name in array.names)
         again = tuple(Factor("tiles", name) for name in self.grouped if name not in array.names)
-        return Amount.of([(1, (*whole, *again), self.bits(id))])
+        return TrafficPolynomial.of([(1, (*whole, *again), self.bits(id))])
 
     @property
-    def moved(self) -> Amount:
+    def moved(self) -> TrafficPolynomial:
         """H: the numbers that move between slow and fast memory."""
-        return Amount.of(term for move in self.moves for term in move.amount.terms)
+        return TrafficPolynomial.of(term for move in self.moves for term in move.amount.terms)
 
     @property
     def bytes_moved(self) -> int:
@@ -657,17 +665,17 @@ class Stream:
         return self.moved.bytes(self.sizes, self.tiles)
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[MemoryStage]:
         """The arrays in fast memory while each op runs."""
         return columns(self.schedule, self.grouped, self.streamed, self.bits)
 
     @property
-    def widest(self) -> Column:
+    def widest(self) -> MemoryStage:
         """The op that needs most fast memory."""
         return max(self.columns, key=lambda c: c.amount.bytes(self.sizes, self.tiles))
 
     @property
-    def fast(self) -> Amount:
+    def fast(self) -> TrafficPolynomial:
         """M: the numbers in fast memory where it is fullest."""
         return self.widest.amount
 

@@ -16,15 +16,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value
 from ncd.circuit.costs import WHOLE, in_bytes
 from ncd.circuit.elaborate import elaborate, require_sizes
-from ncd.errors import LimitError, shown
+from ncd.errors import LimitError, short_repr
 from ncd.language.arguments import check_formats, check_names, check_term, positive
 from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
-from ncd.run.module import CircuitModule, recomputing
+from ncd.run.module import CircuitModule, with_recompute
 from ncd.run.program import units
 from ncd.run.recompute import path, segments
-from ncd.run.run_memory import blank_run, blanks, summed
+from ncd.run.run_memory import blank_run, meta_inputs, summed
 
 # --- The arrays that are saved for the backward pass: stated without a run, or measured
 
@@ -119,10 +119,10 @@ def saved(term: Term, recompute: Collection[str] = (), formats: Formats | None =
 def _stated(term: Term, recompute: tuple[str, ...], formats: Formats) -> Saved:
     circuit = elaborate(term)
     again = {id for segment in segments(circuit, recompute) for id in segment}
-    module = recomputing(CircuitModule(circuit, seed=None), recompute)
+    module = with_recompute(CircuitModule(circuit, seed=None), recompute)
     with blank_run():
         found = _Watched(module, formats)
-        arrays = found.run(blanks(module))
+        arrays = found.run(meta_inputs(module))
     scans = (loop for loop in circuit.loops if loop.id in again)
     again |= {cell.id for loop in scans for body in loop.bodies for cell in body.cells}
     cells = (cell for cell in circuit.cells if cell.id in again)
@@ -136,7 +136,7 @@ def training_flops(term: Term) -> int:
     """
     module = CircuitModule(elaborate(term), seed=None)
     with blank_run(), FlopCounterMode(display=False) as counted:
-        total = summed(module.execute(blanks(module), watch=lambda cell, given, made: None))
+        total = summed(module.execute(meta_inputs(module), watch=lambda cell, given, made: None))
         forward = counted.get_total_flops()
         if total.requires_grad:
             total.backward()
@@ -298,7 +298,7 @@ def checkpoints(term: Term, budget: float, formats: Formats | None = None) -> Ch
     check_term(term, "checkpoints")
     check_formats(formats, "checkpoints")
     if not positive(budget):
-        fact = f"the budget is {shown(budget)}, but it is a number of bytes over 0"
+        fact = f"the budget is {short_repr(budget)}, but it is a number of bytes over 0"
         raise LimitError(fact, where="checkpoints", cure="budget=1_000_000")
     every = plans(term, formats)
     fitting = [plan for plan in every if plan.bytes <= budget]
@@ -323,7 +323,7 @@ def _plans(term: Term, formats: Formats) -> tuple[Checkpoints, ...]:
     chain = layers(term, formats)
     return tuple(
         Checkpoints(_names(chain, plan.groups), plan.peak, plan.flops, plan.kept)
-        for plan in best(chain)
+        for plan in pareto_choices(chain)
     )
 
 
@@ -435,14 +435,14 @@ class Choice(NamedTuple):
     groups: Groups = ()
 
 
-def best(chain: Sequence[Layer]) -> list[Choice]:
+def pareto_choices(chain: Sequence[Layer]) -> list[Choice]:
     """Returns the choices that no other one beats in bytes and in FLOPs, from the most bytes.
 
     The chain is walked from its end: what is saved of a layer lies beneath all later peaks, and
     while a group is calculated again everything after it is already free.
 
     >>> layer = Layer("h", 0, 1, 1, 0, 0, 9, 0, 5)
-    >>> [choice[:3] for choice in best([layer, layer])]
+    >>> [choice[:3] for choice in pareto_choices([layer, layer])]
     [(20, 0, 20), (11, 5, 11)]
     """
     found = [[Choice(0, 0, 0)]]

@@ -243,14 +243,16 @@ def aligned(before: Group, after: Group) -> Callable[[Tensor], Tensor]:
 # --- Compiles an op's expressions into one call: read once, run often
 
 
-class Like(NamedTuple):
+class TensorOptions(NamedTuple):
     """The device and the real dtype of new tensors."""
 
     device: torch.device
     dtype: torch.dtype
 
 
-Code = Callable[[Sequence[Tensor], Any, Like], Any]  # of the tensors, the layer, and what is alike
+Code = Callable[
+    [Sequence[Tensor], Any, TensorOptions], Any
+]  # of the tensors, the layer, and what is alike
 MODULES: Mapping[str, Any] = {"torch": torch, "F": F, "nn": nn, "math": math}
 _SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
     **SIGNS,
@@ -260,26 +262,28 @@ _SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True)
-class Known:
+class StaticValue:
     """A value that needs no tensor."""
 
     value: Any
 
 
-def code(expr: ex.Expr, ranks: Sequence[int] = (), layer: str = "") -> Code:
+def compile_expr(expr: ex.TorchExpr, ranks: Sequence[int] = (), layer: str = "") -> Code:
     """Returns an expression as a function that is ready to run.
 
     ``ranks`` is the number of dimensions of each tensor without a batch, ``layer`` the layer that
     is called (``nn.Conv2d``).
 
-    >>> twice = code(ex.Infix("*", ex.Arg(0), ex.Const(2)))
-    >>> twice([torch.ones(2)], None, Like(torch.device("cpu"), torch.float32))
+    >>> twice = compile_expr(ex.Infix("*", ex.Arg(0), ex.Const(2)))
+    >>> twice([torch.ones(2)], None, TensorOptions(torch.device("cpu"), torch.float32))
     tensor([2., 2.])
     """
-    return _running(_Reader(ranks, layer).read(expr))
+    return _running(_ExprCompiler(ranks, layer).read(expr))
 
 
-def codes(exprs: Sequence[ex.Expr], ranks: Sequence[int] = (), layer: str = "") -> Code:
+def compile_exprs(
+    exprs: Sequence[ex.TorchExpr], ranks: Sequence[int] = (), layer: str = ""
+) -> Code:
     """Returns several expressions as one function, which gives a tuple.
 
     A call whose items they all use, such as ``topk``, runs once.
@@ -287,12 +291,12 @@ def codes(exprs: Sequence[ex.Expr], ranks: Sequence[int] = (), layer: str = "") 
     calls = [{part.on for part in expr.walk() if isinstance(part, ex.Item)} for expr in exprs]
     same = len({frozenset(found) for found in calls}) == 1 and len(calls[0]) == 1
     shared = calls[0] if same else set()
-    first = [code(call, ranks, layer) for call in shared]
-    reader = _Reader(ranks, layer)
+    first = [compile_expr(call, ranks, layer) for call in shared]
+    reader = _ExprCompiler(ranks, layer)
     reader.shared = {call: len(ranks) for call in shared}
     runs = [reader.run(expr) for expr in exprs]
 
-    def several(args: Sequence[Tensor], own: Any, like: Like) -> tuple[Tensor, ...]:
+    def several(args: Sequence[Tensor], own: Any, like: TensorOptions) -> tuple[Tensor, ...]:
         args = (*args, *[run(args, own, like) for run in first])
         return tuple([run(args, own, like) for run in runs])
 
@@ -302,7 +306,7 @@ def codes(exprs: Sequence[ex.Expr], ranks: Sequence[int] = (), layer: str = "") 
 def over_batches(run: Code, ranks: Sequence[int]) -> Code:
     """Returns a function of tensors of these dimensions as one that also takes batch axes."""
 
-    def batched(args: Sequence[Tensor], own: Any, like: Like) -> Any:
+    def batched(args: Sequence[Tensor], own: Any, like: TensorOptions) -> Any:
         more = [x.ndim - rank for x, rank in zip(args, ranks, strict=True)]
         mapped: Callable[..., Any] = partial(_unpacked, run, own, like)
         for depth in range(1, max(more, default=0) + 1):
@@ -313,17 +317,17 @@ def over_batches(run: Code, ranks: Sequence[int]) -> Code:
     return batched
 
 
-def _unpacked(run: Code, own: Any, like: Like, *args: Tensor) -> Any:
+def _unpacked(run: Code, own: Any, like: TensorOptions, *args: Tensor) -> Any:
     return run(args, own, like)
 
 
-def known(expr: ex.Expr) -> Known | None:
+def static_value(expr: ex.TorchExpr) -> StaticValue | None:
     """Returns the value of an expression if it needs no tensor, else None."""
-    part = _Reader((), "").read(expr) if not any(map(_needs, expr.walk())) else None
-    return part if isinstance(part, Known) else None
+    part = _ExprCompiler((), "").read(expr) if not any(map(_needs, expr.walk())) else None
+    return part if isinstance(part, StaticValue) else None
 
 
-def _needs(expr: ex.Expr) -> bool:
+def _needs(expr: ex.TorchExpr) -> bool:
     return not isinstance(expr, ex.Const | ex.Size | ex.Infix | ex.Prefix | ex.Tuple | ex.Call)
 
 
@@ -336,8 +340,8 @@ def function(name: str) -> Any:
     return found
 
 
-def _running(part: Code | Known) -> Code:
-    if not isinstance(part, Known):
+def _running(part: Code | StaticValue) -> Code:
+    if not isinstance(part, StaticValue):
         return part
     value = part.value
     return lambda args, own, like: value
@@ -345,11 +349,11 @@ def _running(part: Code | Known) -> Code:
 
 def _applied(
     function: Callable[..., Any],
-    given: Sequence[Code | Known],
-    extra: Mapping[str, Code | Known] = MappingProxyType({}),
+    given: Sequence[Code | StaticValue],
+    extra: Mapping[str, Code | StaticValue] = MappingProxyType({}),
 ) -> Code:
-    known = {name: part.value for name, part in extra.items() if isinstance(part, Known)}
-    more = {n: part for n, part in extra.items() if not isinstance(part, Known)}
+    known = {name: part.value for name, part in extra.items() if isinstance(part, StaticValue)}
+    more = {n: part for n, part in extra.items() if not isinstance(part, StaticValue)}
     if known:
         function = partial(function, **known)
     runs = [_running(part) for part in given]
@@ -358,45 +362,47 @@ def _applied(
             *[run(args, own, like) for run in runs],
             **{name: run(args, own, like) for name, run in more.items()},
         )
-    if runs and all(isinstance(part, Known) for part in given[1:]):
-        first, rest = runs[0], tuple(p.value for p in given[1:] if isinstance(p, Known))
+    if runs and all(isinstance(part, StaticValue) for part in given[1:]):
+        first, rest = runs[0], tuple(p.value for p in given[1:] if isinstance(p, StaticValue))
         return lambda args, own, like: function(first(args, own, like), *rest)
     return lambda args, own, like: function(*[run(args, own, like) for run in runs])
 
 
-class _Reader:
+class _ExprCompiler:
     """Compiles expressions; one method for each kind."""
 
     def __init__(self, ranks: Sequence[int], layer: str) -> None:
         self.ranks, self.called = ranks, layer
-        self.shared: Mapping[ex.Expr, int] = {}  # what stands among the tensors already
+        self.shared: Mapping[ex.TorchExpr, int] = {}  # what stands among the tensors already
 
-    def read(self, expr: ex.Expr) -> Code | Known:
+    def read(self, expr: ex.TorchExpr) -> Code | StaticValue:
         """Compiles an expression, or returns its value if it needs no tensor."""
         if (index := self.shared.get(expr) if self.shared else None) is not None:
             return lambda args, own, like: args[index]
-        reader: Callable[[Any], Code | Known] = getattr(self, type(expr).__name__.lower())
+        reader: Callable[[Any], Code | StaticValue] = getattr(self, type(expr).__name__.lower())
         return reader(expr)
 
-    def run(self, expr: ex.Expr) -> Code:
+    def run(self, expr: ex.TorchExpr) -> Code:
         return _running(self.read(expr))
 
     def applied(
         self,
         function: Callable[..., Any],
-        parts: Sequence[ex.Expr],
-        named: Iterable[tuple[str, ex.Expr]] = (),
+        parts: Sequence[ex.TorchExpr],
+        named: Iterable[tuple[str, ex.TorchExpr]] = (),
     ) -> Code:
         """Compiles a function call; known arguments are passed as values."""
         return _applied(function, list(map(self.read, parts)), {k: self.read(v) for k, v in named})
 
-    def folded(self, function: Callable[..., Any], *parts: ex.Expr) -> Code | Known:
+    def folded(self, function: Callable[..., Any], *parts: ex.TorchExpr) -> Code | StaticValue:
         """Compiles plain arithmetic, which is computed at once if all parts are known."""
         given = list(map(self.read, parts))
-        known = [part.value for part in given if isinstance(part, Known)]
-        return Known(function(*known)) if len(known) == len(given) else _applied(function, given)
+        known = [part.value for part in given if isinstance(part, StaticValue)]
+        return (
+            StaticValue(function(*known)) if len(known) == len(given) else _applied(function, given)
+        )
 
-    def rank(self, expr: ex.Expr) -> int:
+    def rank(self, expr: ex.TorchExpr) -> int:
         """Returns the number of dimensions of an expression without a batch, as far as known."""
         if isinstance(expr, ex.Arg):
             return self.ranks[expr.index]
@@ -410,13 +416,13 @@ class _Reader:
         index = expr.index
         return lambda args, own, like: args[index]
 
-    def const(self, expr: ex.Const) -> Known:
-        return Known(expr.value)
+    def const(self, expr: ex.Const) -> StaticValue:
+        return StaticValue(expr.value)
 
-    def size(self, expr: ex.Size) -> Known:
-        return Known(math.prod(axis.numel for axis in expr.axes))
+    def size(self, expr: ex.Size) -> StaticValue:
+        return StaticValue(math.prod(axis.numel for axis in expr.axes))
 
-    def call(self, expr: ex.Call) -> Code | Known:
+    def call(self, expr: ex.Call) -> Code | StaticValue:
         if expr.function.startswith("math."):
             return self.folded(function(expr.function), *expr.args)
         called = cat if expr.function == "torch.cat" else function(expr.function)
@@ -428,13 +434,13 @@ class _Reader:
         called = softmax if expr.name == "softmax" else getattr(Tensor, expr.name)
         return self.applied(called, (expr.on, *expr.args), expr.kwargs)
 
-    def infix(self, expr: ex.Infix) -> Code | Known:
+    def infix(self, expr: ex.Infix) -> Code | StaticValue:
         return self.folded(_SIGNS[expr.sign], expr.left, expr.right)
 
-    def prefix(self, expr: ex.Prefix) -> Code | Known:
+    def prefix(self, expr: ex.Prefix) -> Code | StaticValue:
         return self.folded(operator.neg if expr.sign == "-" else operator.invert, expr.on)
 
-    def tuple(self, expr: ex.Tuple) -> Code | Known:
+    def tuple(self, expr: ex.Tuple) -> Code | StaticValue:
         return self.folded(lambda *items: items, *expr.items)
 
     def item(self, expr: ex.Item) -> Code:
@@ -489,7 +495,7 @@ class _Reader:
         if expr.to == "whole":
             return lambda args, own, like: run(args, own, like).to(torch.int64)
 
-        def real(args: Sequence[Tensor], own: Any, like: Like) -> Tensor:
+        def real(args: Sequence[Tensor], own: Any, like: TensorOptions) -> Tensor:
             x: Tensor = run(args, own, like)
             return x if x.is_floating_point() else x.to(like.dtype)
 

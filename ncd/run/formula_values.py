@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ncd.formulas.elementwise_functions import ELEMENTWISE
-from ncd.formulas.formula import SIGNS, Apply, Formula, Name, Number, Operand
+from ncd.formulas.formula import SIGNS, Application, Formula, Name, Number, Operand
 
 _HOMES = {"torch": torch, "F": F}
 
@@ -51,7 +51,7 @@ def formula_value(
     >>> formula_value(parse("exp(-$1)"), lambda operand: torch.zeros(2))
     tensor([1., 1.])
     """
-    if not isinstance(formula, Apply):
+    if not isinstance(formula, Application):
         return leaf(formula)
     parts = [formula_value(part, leaf, is_fresh) for part in formula.parts]
     if is_fresh and formula.operation in IN_PLACE and _scaled(*parts):

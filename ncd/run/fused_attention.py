@@ -20,8 +20,17 @@ from torch import Tensor
 from ncd.circuit.circuit import Circuit
 from ncd.language import torch_code as ex
 from ncd.language.torch_code import Group
-from ncd.run.evaluate import NEW, Code, Known, Like, code, known, permuted, rearranged
-from ncd.run.program import Part, Parts, ends
+from ncd.run.evaluate import (
+    NEW,
+    Code,
+    StaticValue,
+    TensorOptions,
+    compile_expr,
+    permuted,
+    rearranged,
+    static_value,
+)
+from ncd.run.program import Parts, UnboundInstruction, input_output_ids
 
 # --- Attention as one call of ``F.scaled_dot_product_attention``
 
@@ -52,7 +61,7 @@ class Attention:
     masks: tuple[Mask, ...]
     shaped: Move
 
-    def __call__(self, args: Sequence[Tensor], own: Any, like: Like) -> Tensor:
+    def __call__(self, args: Sequence[Tensor], own: Any, like: TensorOptions) -> Tensor:
         parts = [move(x) for move, x in zip(self.moves, args, strict=False)]
         leads = [x.shape[:-3] for x in parts]
         lead: tuple[int, ...] = leads[0]
@@ -72,7 +81,9 @@ class Attention:
             out = out.reshape(lead + out.shape[-3:])
         return self.back(out)
 
-    def _mask(self, args: Sequence[Tensor], like: Like, lead: tuple[int, ...]) -> Tensor | None:
+    def _mask(
+        self, args: Sequence[Tensor], like: TensorOptions, lead: tuple[int, ...]
+    ) -> Tensor | None:
         """Combines all masks: true where a score counts, or the numbers that are added to it."""
         hidden: Tensor | None = None
         added: Tensor | None = None
@@ -106,7 +117,7 @@ class Attention:
         return torch.where(blind, spoilt * value.sum(-2, keepdim=True), out)
 
 
-def attending(
+def attention_instruction(
     arrays: tuple[Group, Group, Group],
     scores: Sorted,
     weights: Sorted,
@@ -172,15 +183,15 @@ def _ready(x: Tensor) -> Tensor:
 # --- Replaces attention by one function of torch where nobody looks at the scores and weights
 
 
-def fused(parts: Parts, circuit: Circuit) -> Parts:
+def fuse_attention(parts: Parts, circuit: Circuit) -> Parts:
     """Returns the steps with every attention as one step, in place of its last one."""
-    uses = Counter(id for part in parts for id in ends(part)[0])
+    uses = Counter(id for part in parts for id in input_output_ids(part)[0])
     uses.update(value.id for value in circuit.outputs)
-    takers = {id: i for i, part in enumerate(parts) for id in ends(part)[0]}
-    done: dict[int, Part | None] = {}
+    takers = {id: i for i, part in enumerate(parts) for id in input_output_ids(part)[0]}
+    done: dict[int, UnboundInstruction | None] = {}
     for i, part in enumerate(parts):
-        chain = _Chain(parts, uses, takers)
-        if i not in done and isinstance(part, Part) and chain.follow(i):
+        chain = _AttentionMatch(parts, uses, takers)
+        if i not in done and isinstance(part, UnboundInstruction) and chain.follow(i):
             done |= dict.fromkeys(chain.used)
             done[chain.used[-1]] = chain.step()
     found = [done.get(i, part) for i, part in enumerate(parts)]
@@ -190,15 +201,15 @@ def fused(parts: Parts, circuit: Circuit) -> Parts:
 class _Masked(NamedTuple):
     """A mask in the chain: an expression on its cell's inputs, or a causal mask's dimensions."""
 
-    expr: ex.Expr
+    expr: ex.TorchExpr
     hides: bool
-    part: Part
+    part: UnboundInstruction
     on: str  # the value that it masks
     causal: tuple[int, int] | None  # the dimensions of the query and the key, if it is causal
 
 
 @dataclass
-class _Chain:
+class _AttentionMatch:
     """The steps from the scores to the values, as far as they have been followed."""
 
     parts: Parts
@@ -217,19 +228,19 @@ class _Chain:
         self.along = self._softmax()
         return bool(self.along) and self._values() and self._fits()
 
-    def _part(self, at: int) -> Part:
+    def _part(self, at: int) -> UnboundInstruction:
         part = self.parts[at]
-        assert isinstance(part, Part)
+        assert isinstance(part, UnboundInstruction)
         return part
 
-    def _said(self, at: int) -> ex.Expr | None:
+    def _said(self, at: int) -> ex.TorchExpr | None:
         """Returns the expression of a step, if it has only one."""
         part = self.parts[at]
-        if not isinstance(part, Part) or part.cell is None or not part.alone:
+        if not isinstance(part, UnboundInstruction) or part.cell is None or not part.alone:
             return None
         return part.said[0]
 
-    def _next(self) -> tuple[ex.Expr, ex.Arg] | None:
+    def _next(self) -> tuple[ex.TorchExpr, ex.Arg] | None:
         """Returns the expression of the only taker of the last value, and which input it takes."""
         (value,) = self._part(self.used[-1]).outputs
         if self.uses[value] != 1:
@@ -253,20 +264,20 @@ class _Chain:
                 return ()
         return ()
 
-    def _scaled(self, said: ex.Expr, arg: ex.Arg) -> bool:
+    def _scaled(self, said: ex.TorchExpr, arg: ex.Arg) -> bool:
         """Accepts a plain factor; after an added mask it would change the result."""
         if not isinstance(said, ex.Infix) or said.sign not in "*/" or self.masks:
             return False
         left, right = said.left, said.right
         if said.sign == "*" and right == arg:
             left, right = right, left
-        value = known(right)
-        if left != arg or not isinstance(value, Known) or not 0 < value.value < math.inf:
+        value = static_value(right)
+        if left != arg or not isinstance(value, StaticValue) or not 0 < value.value < math.inf:
             return False
         self.scale = self.scale * value.value if said.sign == "*" else self.scale / value.value
         return True
 
-    def _masked(self, said: ex.Expr, arg: ex.Arg) -> bool:
+    def _masked(self, said: ex.TorchExpr, arg: ex.Arg) -> bool:
         found = _mask(said, arg)
         if found is None or arg in found[0].walk():
             return False
@@ -314,7 +325,7 @@ class _Chain:
             and set(out) == kept
         )
 
-    def step(self) -> Part:
+    def step(self) -> UnboundInstruction:
         """Returns the whole chain as one step."""
         scores, last = self.scores, self.last
         end = self._part(self.used[-1])
@@ -334,7 +345,7 @@ class _Chain:
             ids += [ids[0] if id == masked.on else id for id in masked.part.inputs]
             new = new or any(isinstance(node, NEW) for node in masked.expr.walk())
         places = (self.heads, self.queries, self.keys)
-        run = attending(
+        run = attention_instruction(
             (scores.before[self.turn], scores.before[1 - self.turn], last.before[1 - self.weights]),
             _sorted(scores.after, places),
             _sorted(last.before[self.weights], places),
@@ -345,7 +356,7 @@ class _Chain:
             causal,
             tuple(masks),
         )
-        return Part(run, tuple(ids), end.outputs, new)
+        return UnboundInstruction(run, tuple(ids), end.outputs, new)
 
 
 def _sorted(dims: ex.Group, places: Sequence[Sequence[int]]) -> tuple[ex.Group, ex.Group, ex.Group]:
@@ -353,20 +364,20 @@ def _sorted(dims: ex.Group, places: Sequence[Sequence[int]]) -> tuple[ex.Group, 
     return heads, queries, keys
 
 
-def _index(expr: ex.Expr) -> int:
+def _index(expr: ex.TorchExpr) -> int:
     assert isinstance(expr, ex.Arg)
     return expr.index
 
 
 def _code(masked: _Masked) -> Any:
     assert masked.part.cell is not None
-    return code(masked.expr, [len(array.shape) for array in masked.part.cell.site.ins])
+    return compile_expr(masked.expr, [len(array.shape) for array in masked.part.cell.site.ins])
 
 
 # --- what a step may say -------------------------------------------------------------------------
 
 
-def _product(said: ex.Expr | None) -> TypeGuard[ex.Contract]:
+def _product(said: ex.TorchExpr | None) -> TypeGuard[ex.Contract]:
     """Returns whether an expression contracts two of its inputs."""
     return (
         isinstance(said, ex.Contract)
@@ -376,7 +387,7 @@ def _product(said: ex.Expr | None) -> TypeGuard[ex.Contract]:
     )
 
 
-def _along(said: ex.Expr, arg: ex.Arg, rank: int) -> tuple[int, ...]:
+def _along(said: ex.TorchExpr, arg: ex.Arg, rank: int) -> tuple[int, ...]:
     """Returns the dimensions of a softmax, counted from the front; none if it is not one.
 
     Several dimensions are merged before and split after.
@@ -399,15 +410,15 @@ def _along(said: ex.Expr, arg: ex.Arg, rank: int) -> tuple[int, ...]:
     return groups[dim.value] if isinstance(dim, ex.Const) and isinstance(dim.value, int) else ()
 
 
-_MINUS = Known(-math.inf)
+_MINUS = StaticValue(-math.inf)
 
 
-def _mask(said: ex.Expr, arg: ex.Arg) -> tuple[ex.Expr, bool] | None:
+def _mask(said: ex.TorchExpr, arg: ex.Arg) -> tuple[ex.TorchExpr, bool] | None:
     """Returns a mask's expression and whether it hides scores (or is added), or None."""
     match said:
-        case ex.Call("torch.where", (test, no, yes)) if yes == arg and known(no) == _MINUS:
+        case ex.Call("torch.where", (test, no, yes)) if yes == arg and static_value(no) == _MINUS:
             return test, True
-        case ex.Call("torch.where", (test, yes, no)) if yes == arg and known(no) == _MINUS:
+        case ex.Call("torch.where", (test, yes, no)) if yes == arg and static_value(no) == _MINUS:
             return ex.Prefix("~", test), True
         case ex.Infix("+", left, right) if arg in (left, right) and left != right:
             return (right if left == arg else left), False
@@ -416,7 +427,7 @@ def _mask(said: ex.Expr, arg: ex.Arg) -> tuple[ex.Expr, bool] | None:
     return None
 
 
-def _causal(test: ex.Expr, hides: bool) -> tuple[int, int] | None:
+def _causal(test: ex.TorchExpr, hides: bool) -> tuple[int, int] | None:
     """Returns the dimensions of query and key, if the key may not come after the query."""
     match test if hides else None:
         case ex.Infix(">", ex.Position(key, after), ex.Position(query, _)):

@@ -12,22 +12,22 @@ import torch
 from cachetools import LRUCache
 
 from ncd.circuit.circuit import Cell, Circuit
-from ncd.circuit.costs import BYTES, WHOLE, Cost, OpCost, cost_of, learned
+from ncd.circuit.costs import BYTES, WHOLE, Cost, OpCost, cost_of, own_parameters
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError, MismatchError, NCDError
 from ncd.language.arguments import check_formats, check_names, check_seed, check_term
 from ncd.language.axes import Array, Axis
 from ncd.language.number_formats import Formats
-from ncd.language.terms import Term, rewrite
+from ncd.language.terms import Term, rewrite_axes
 from ncd.language.torch_code import Arg, Const, Contract, Size, Tuple
 from ncd.ops.opaque_call import CLOSED, ELSEWHERE, FOLDED
 from ncd.run.device import device as find_device
 from ncd.run.device import free_bytes
-from ncd.run.evaluate import NEW, Like, multiplied
+from ncd.run.evaluate import NEW, TensorOptions, multiplied
 from ncd.run.limits import Limits, check_free, checked_limits, weight
-from ncd.run.module import CircuitModule, in_formats, recomputing
+from ncd.run.module import CircuitModule, with_recompute, with_rounding
 from ncd.run.program import expressions, part
-from ncd.run.run_memory import LIBRARIES, NUMBER, SCALARS, most_kernel_bytes, stated_peak
+from ncd.run.run_memory import LIBRARIES, NUMBER, SCALARS, most_kernel_bytes, predicted_peak
 
 # --- Checks the calls of torch's functions by their names, before anything is allocated
 
@@ -68,7 +68,7 @@ def _fault(cell: Cell) -> str:
     given = [_empty(array) for array in cell.site.ins]
     try:
         _check_functional(cell.op.calls)
-        made = part(cell).run(given, None, Like(META, torch.float32))
+        made = part(cell).run(given, None, TensorOptions(META, torch.float32))
     except Exception as error:
         return (str(error).strip().splitlines() or [type(error).__name__])[0]
     found = made if isinstance(made, tuple) else (made,)
@@ -118,12 +118,12 @@ def peak(
     True
     """
     try:
-        return stated_peak(circuit.term, watched, formats, device).backward
+        return predicted_peak(circuit.term, watched, formats, device).backward
     except (RuntimeError, TypeError, OverflowError):  # more numbers than torch can count
         return _least(circuit)
 
 
-def check(
+def check_run(
     circuit: Circuit,
     limits: Limits | None = None,
     *,
@@ -167,7 +167,7 @@ def _bound(circuit: Circuit, device: str) -> int:
 
 
 def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = False) -> bool:
-    """Returns whether :func:`check` accepts a circuit; clear cases need arithmetic alone."""
+    """Returns whether :func:`check_run` accepts a circuit; clear cases need arithmetic alone."""
     limits = checked_limits(limits)
     if _steps(circuit) > STEPS or cost_of(circuit).flops > limits.flops:
         return False
@@ -247,7 +247,9 @@ def _least(circuit: Circuit) -> int:
 
 def _weights(circuit: Circuit) -> int:
     seen: set[str] = set()
-    return sum(4 * initial.array.numel for cell in circuit.cells for initial in learned(cell, seen))
+    return sum(
+        4 * initial.array.numel for cell in circuit.cells for initial in own_parameters(cell, seen)
+    )
 
 
 def peak_bound(circuit: Circuit, batch: int = 1) -> int:
@@ -333,7 +335,7 @@ def _fits(term: Term, name: str, limits: Limits, watched: bool, size: int) -> bo
         return replace(axis, size=size) if axis.name == name and axis.size else axis
 
     try:
-        return fits(elaborate(rewrite(term, change)), limits, watched=watched)
+        return fits(elaborate(rewrite_axes(term, change)), limits, watched=watched)
     except NCDError:
         return False
 
@@ -390,8 +392,8 @@ def compile(
     target = find_device(device)
     circuit = elaborate(term)
     used = formats or Formats()
-    check(circuit, limits, suggest=True, formats=used, device=str(target))
+    check_run(circuit, limits, suggest=True, formats=used, device=str(target))
     if target.type == "cuda":
         check_room(circuit, str(target), used)
-    module = recomputing(in_formats(CircuitModule(circuit, seed), used), recompute)
+    module = with_recompute(with_rounding(CircuitModule(circuit, seed), used), recompute)
     return module if target.type == "cpu" else module.to(target)

@@ -23,7 +23,7 @@ class Head(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Attending:
+class AttentionCells:
     """A softmax, and the product of its weights with the values."""
 
     softmax: Cell
@@ -73,31 +73,31 @@ class Attending:
         return made.where(grid.reshape(sizes), 0)
 
 
-def attending(circuit: Circuit) -> Iterator[Attending]:
+def find_attention(circuit: Circuit) -> Iterator[AttentionCells]:
     """Yields every softmax whose weights go directly into a product with values.
 
     >>> import ncd
     >>> term = ncd.catalogue["multi-head-attention"].build(h=3)
-    >>> [len(found.heads) for found in attending(ncd.elaborate(term))]
+    >>> [len(found.heads) for found in find_attention(ncd.elaborate(term))]
     [3]
     """
     for cell in circuit.cells:
         taker = circuit.takers.get(cell.outputs[0].id) if cell.op.role == "softmax" else None
         if taker is not None and len(taker.inputs) == 2:
-            yield Attending(cell, taker)
+            yield AttentionCells(cell, taker)
 
 
-def capturing(circuit: Circuit, maps: dict[str, Tensor]) -> Watch:
+def capture_maps(circuit: Circuit, maps: dict[str, Tensor]) -> Watch:
     """Returns a watch that stores the maps (…, heads, queries, keys) of a run by softmax.
 
     >>> import ncd
     >>> term, maps = ncd.catalogue["multi-head-attention"].build(), {}
     >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
-    >>> (y,) = module.execute(inputs, watch=capturing(module.circuit, maps))
+    >>> (y,) = module.execute(inputs, watch=capture_maps(module.circuit, maps))
     >>> [tuple(found.shape) for found in maps.values()]
     [(4, 20, 22)]
     """
-    known = {found.softmax.id: found for found in attending(circuit)}
+    known = {found.softmax.id: found for found in find_attention(circuit)}
 
     def watch(cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
         if cell.id in known:
@@ -106,18 +106,18 @@ def capturing(circuit: Circuit, maps: dict[str, Tensor]) -> Watch:
     return watch
 
 
-def switched_off(circuit: Circuit, heads: Collection[Head]) -> Watch:
+def disable_heads(circuit: Circuit, heads: Collection[Head]) -> Watch:
     """Returns a watch for :meth:`CircuitModule.execute` that sets these heads to zero.
 
     >>> import ncd
     >>> term = ncd.catalogue["scaled-dot-product-attention"].build()
     >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
-    >>> (only,) = (head for each in attending(module.circuit) for head in each.heads)
-    >>> (y,) = module.execute(inputs, watch=switched_off(module.circuit, [only]))
+    >>> (only,) = (head for each in find_attention(module.circuit) for head in each.heads)
+    >>> (y,) = module.execute(inputs, watch=disable_heads(module.circuit, [only]))
     >>> bool(y.any())
     False
     """
-    known = {found.product.id: found for found in attending(circuit)}
+    known = {found.product.id: found for found in find_attention(circuit)}
     off: dict[str, list[int]] = {}
     for softmax, number in heads:
         off.setdefault(softmax, []).append(number)

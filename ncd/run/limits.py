@@ -10,7 +10,7 @@ import torch
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import BYTES, WHOLE, cost_of
 from ncd.circuit.elaborate import elaborate, require_sizes
-from ncd.errors import LimitError, ParseError, shown
+from ncd.errors import LimitError, ParseError, short_repr
 from ncd.language.axes import Array
 from ncd.language.terms import Term
 from ncd.run.device import free_bytes
@@ -42,7 +42,7 @@ class Limits:
         for name, usual in (("bytes", Limits.bytes), ("flops", Limits.flops)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                fact = f"{name} is {shown(value)}, but it is a whole number"
+                fact = f"{name} is {short_repr(value)}, but it is a whole number"
                 raise LimitError(fact, where="Limits", cure=f"{name}={usual}")
 
     @staticmethod
@@ -60,7 +60,7 @@ def checked_limits(limits: object) -> Limits:
     if limits is None:
         return Limits.from_environment()
     if not isinstance(limits, Limits):
-        fact = f"limits is {shown(limits)}, but it is the limits of a run"
+        fact = f"limits is {short_repr(limits)}, but it is the limits of a run"
         raise ParseError(fact, cure=f"limits=ncd.Limits(bytes={Limits.bytes})")
     return limits
 
@@ -74,7 +74,7 @@ def number(name: str, default: int) -> int:
         found = 0
     if found < 1:
         raise LimitError(
-            f"{name} is {shown(text)}, but it is a number, 1 or more", cure=f"{name}={default}"
+            f"{name} is {short_repr(text)}, but it is a number, 1 or more", cure=f"{name}={default}"
         )
     return found
 
@@ -89,7 +89,7 @@ def operations(circuit: Circuit) -> int:
     return cost_of(circuit).flops
 
 
-def check_inputs(term: Term, limits: Limits | None = None) -> None:
+def check_input_memory(term: Term, limits: Limits | None = None) -> None:
     """Raises LimitError, naming limit and need, if the inputs alone exceed the limit."""
     circuit = elaborate(term)
     require_sizes(circuit)

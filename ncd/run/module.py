@@ -14,20 +14,20 @@ from torch.autograd import forward_ad
 
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.elaborate import elaborate
-from ncd.errors import MismatchError, ParseError, shown
+from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.language.axes import Array
 from ncd.language.number_formats import BITS, PLAIN_FORMATS, Formats
-from ncd.language.torch_code import Call, Expr
-from ncd.run.evaluate import Like, function, known
-from ncd.run.fused_attention import fused
-from ncd.run.program import Program, Run, Watch, execute, leading, plan
-from ncd.run.recompute import grouped, segments
-from ncd.run.seeding import SeededDropout, begin, generator
+from ncd.language.torch_code import Call, TorchExpr
+from ncd.run.evaluate import TensorOptions, function, static_value
+from ncd.run.fused_attention import fuse_attention
+from ncd.run.program import Program, RunContext, Watch, execute, plan, steps_leading_to
+from ncd.run.recompute import group_segments, segments
+from ncd.run.seeding import SeededDropout, fill_initial, generator
 
 # --- Checks of the tensors that a module is given
 
 
-def real(x: object) -> bool:
+def is_real_tensor(x: object) -> bool:
     """Returns whether a value is a tensor of real or complex numbers."""
     return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
 
@@ -64,7 +64,7 @@ def _lead(array: Array, x: Tensor) -> tuple[int, ...]:
             f"the array ({array}) has shape {array.shape}, but the tensor has {shape}",
             cure=f"a tensor of shape {array.shape}, or with batch axes in front of it",
         )
-    if real(x) != (array.below is None):
+    if is_real_tensor(x) != (array.below is None):
         kind = "real" if array.below is None else "whole"
         raise MismatchError(
             f"the array ({array}) holds {kind} numbers, but the tensor is of type {x.dtype}",
@@ -81,7 +81,7 @@ def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
     return True
 
 
-def whole(array: Array, x: Tensor) -> Tensor:
+def as_int64(array: Array, x: Tensor) -> Tensor:
     """Returns whole numbers as int64; raises MismatchError for one out of range.
 
     The range is checked on the CPU only, as a GPU would have to be waited for.
@@ -135,9 +135,9 @@ def new_layer(call: Call, path: str, seed: int | None) -> nn.Module:
     return layer
 
 
-def _value(expr: Expr) -> Any:
+def _value(expr: TorchExpr) -> Any:
     """Returns the value of a layer's argument."""
-    found = known(expr)
+    found = static_value(expr)
     assert found is not None, expr
     return found.value
 
@@ -208,7 +208,7 @@ def rounded_inputs(inputs: tuple[Tensor, ...], formats: Formats) -> tuple[Tensor
     return tuple(rounded(x, name) if x.is_floating_point() else x for x in inputs)
 
 
-def rounding(formats: Formats, watch: Watch | None) -> Watch:
+def rounding_watch(formats: Formats, watch: Watch | None) -> Watch:
     """Returns what rounds the arrays that each step made, before ``watch`` sees them."""
 
     def step(
@@ -278,8 +278,8 @@ class CircuitModule(nn.Module):
     def _planned(self, plain: bool) -> Program:
         if self.recompute:  # fused attention would hide the ops of a block
             wanted = segments(self.circuit, self.recompute)
-            return plan(self.circuit, lambda parts, circuit: grouped(parts, circuit, wanted))
-        return plan(self.circuit) if plain else plan(self.circuit, fused)
+            return plan(self.circuit, lambda parts, circuit: group_segments(parts, circuit, wanted))
+        return plan(self.circuit) if plain else plan(self.circuit, fuse_attention)
 
     def _attach(self, cell: Cell, seed: int | None, shared: bool) -> bool:
         """Gives a cell its layer or parameter; returns whether it has one."""
@@ -306,7 +306,7 @@ class CircuitModule(nn.Module):
             for name, tensor in tensors.items():
                 purpose = f"{cell.path}.{name}" if call is not None else cell.path
                 own = shared and isinstance(tensor, nn.Parameter)
-                begin(tensor, initial[name], seed, purpose, own)
+                fill_initial(tensor, initial[name], seed, purpose, own)
         return True
 
     def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
@@ -337,34 +337,37 @@ class CircuitModule(nn.Module):
         """
         inputs = self._checked(inputs)
         if not self.formats.plain:
-            inputs, watch = rounded_inputs(inputs, self.formats), rounding(self.formats, watch)
+            inputs, watch = (
+                rounded_inputs(inputs, self.formats),
+                rounding_watch(self.formats, watch),
+            )
         plain = keep is not None or watch is not None or _transformed()
         program = self._program(plain)
         if only is not None:
-            program = leading(program, only)
+            program = steps_leading_to(program, only)
         like = self._alike(inputs) if program.new else _ANY
-        return execute(program, inputs, Run(self, like, keep, watch))
+        return execute(program, inputs, RunContext(self, like, keep, watch))
 
-    def _alike(self, inputs: Sequence[Tensor]) -> Like:
+    def _alike(self, inputs: Sequence[Tensor]) -> TensorOptions:
         """Returns device and dtype of new tensors: the first real input's, else the weights'."""
         for x in inputs:
             if x.is_floating_point():
-                return Like(x.device, x.dtype)
+                return TensorOptions(x.device, x.dtype)
         for x in (*self.parameters(), *self.buffers()):
             if x.is_floating_point():
-                return Like(inputs[0].device if inputs else x.device, x.dtype)
+                return TensorOptions(inputs[0].device if inputs else x.device, x.dtype)
         return _ANY
 
     def _checked(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Returns the inputs, whole numbers as int64; raises MismatchError for a wrong one."""
-        seen = [(getattr(x, "shape", None), real(x)) for x in inputs]
+        seen = [(getattr(x, "shape", None), is_real_tensor(x)) for x in inputs]
         # with no batch in front, as mostly, all is well; a graph for all batches must not ask that
         if torch.compiler.is_compiling() or seen != self._shapes:
             check_shapes(self.term.dom, inputs)
         if all(real for _, real in self._shapes):
             return inputs
         arrays = zip(self.term.dom, inputs, strict=True)
-        return tuple([x if array.below is None else whole(array, x) for array, x in arrays])
+        return tuple([x if array.below is None else as_int64(array, x) for array, x in arrays])
 
     def __getstate__(self) -> dict[str, Any]:
         made = {"circuit", "_programs", "_shapes"}  # a call of torch cannot be written down
@@ -382,7 +385,7 @@ class CircuitModule(nn.Module):
         return twin
 
 
-_ANY = Like(torch.device("cpu"), torch.float32)
+_ANY = TensorOptions(torch.device("cpu"), torch.float32)
 
 
 def _transformed() -> bool:
@@ -393,7 +396,7 @@ def _transformed() -> bool:
     return forward_ad._current_level >= 0 or inside
 
 
-def in_formats(module: CircuitModule, formats: Formats) -> CircuitModule:
+def with_rounding(module: CircuitModule, formats: Formats) -> CircuitModule:
     """Rounds a module's weights, and lets it round every array of its runs; returns it."""
     if not formats.plain:
         round_weights(module, formats)
@@ -401,7 +404,7 @@ def in_formats(module: CircuitModule, formats: Formats) -> CircuitModule:
     return module
 
 
-def recomputing(module: CircuitModule, blocks: Collection[str]) -> CircuitModule:
+def with_recompute(module: CircuitModule, blocks: Collection[str]) -> CircuitModule:
     """Lets a module calculate blocks again in the backward pass; returns it."""
     if blocks:
         module.recompute = tuple(blocks)
@@ -415,7 +418,7 @@ def recomputing(module: CircuitModule, blocks: Collection[str]) -> CircuitModule
 def check_module(value: object, where: str) -> None:
     """Raises ParseError for what :func:`compile` did not make."""
     if not isinstance(value, CircuitModule):
-        fact = f"{shown(value)} is not a compiled module"
+        fact = f"{short_repr(value)} is not a compiled module"
         raise ParseError(fact, where=where, cure="ncd.compile(term)")
 
 

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from ncd.circuit.circuit import Cell, Circuit, Loop
-from ncd.language.torch_code import Expr
-from ncd.run.evaluate import NEW, Code, Like, code, codes, over_batches
+from ncd.language.torch_code import TorchExpr
+from ncd.run.evaluate import NEW, Code, TensorOptions, compile_expr, compile_exprs, over_batches
 from ncd.run.seeding import same_draws
 
 # --- Programs: circuits ready to run, with cells in order and values in slots freed in time
@@ -23,7 +23,7 @@ Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, .
 
 
 @dataclass(frozen=True)
-class Step:
+class Instruction:
     """A cell ready to run: the slots of its inputs and outputs, and those to free afterwards.
 
     ``path`` are the modules on the way to its layer; ``weight`` is the name of its own parameter.
@@ -40,7 +40,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class ScanStep:
+class ScanInstruction:
     """A scan ready to run: its body's program, and its dimension in each input, from the end."""
 
     body: Program
@@ -54,7 +54,7 @@ class ScanStep:
 
 
 @dataclass(frozen=True)
-class SegmentStep:
+class RecomputeInstruction:
     """Steps whose arrays are not saved, but calculated again in the backward pass."""
 
     body: Program
@@ -70,20 +70,20 @@ class Program:
     ids: tuple[str, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    steps: tuple[Step | ScanStep | SegmentStep, ...]
+    steps: tuple[Instruction | ScanInstruction | RecomputeInstruction, ...]
     new: bool
 
 
-class Run(NamedTuple):
+class RunContext(NamedTuple):
     """Settings shared by all steps of a run; ``keep`` and ``watch`` as in the module."""
 
     module: nn.Module
-    like: Like
+    like: TensorOptions
     keep: dict[str, Tensor] | None = None
     watch: Watch | None = None
 
 
-class Part(NamedTuple):
+class UnboundInstruction(NamedTuple):
     """A step whose values have ids but no slots yet."""
 
     run: Code
@@ -92,7 +92,7 @@ class Part(NamedTuple):
     new: bool
     cell: Cell | None = None
     alone: bool = True
-    said: tuple[Expr, ...] = ()
+    said: tuple[TorchExpr, ...] = ()
 
 
 # --- planning ------------------------------------------------------------------------------------
@@ -108,26 +108,26 @@ def units(circuit: Circuit) -> Iterator[Cell | Loop]:
             yield unit
 
 
-def expressions(cell: Cell) -> tuple[Expr, ...]:
+def expressions(cell: Cell) -> tuple[TorchExpr, ...]:
     """Returns the expressions of a cell's op."""
     said = cell.torch
     return said if isinstance(said, tuple) else (said,)
 
 
-def part(cell: Cell) -> Part:
+def part(cell: Cell) -> UnboundInstruction:
     """Returns a cell as a step without slots."""
     ins, outs = (tuple([value.id for value in end]) for end in (cell.inputs, cell.outputs))
     return cell.shared("part", _coded)._replace(inputs=ins, outputs=outs, cell=cell)
 
 
-def _coded(cell: Cell) -> Part:
+def _coded(cell: Cell) -> UnboundInstruction:
     """Returns an op on its site as a step, of no values yet."""
     ranks = tuple(len(array.shape) for array in cell.site.ins)
     said, layer, every = cell.torch, cell.layer, expressions(cell)
-    alone = isinstance(said, Expr) or len(every) == 1
+    alone = isinstance(said, TorchExpr) or len(every) == 1
     name = layer.function if layer else ""
-    run = code(every[0], ranks, name) if alone else codes(every, ranks, name)
-    return Part(
+    run = compile_expr(every[0], ranks, name) if alone else compile_exprs(every, ranks, name)
+    return UnboundInstruction(
         over_batches(run, ranks) if cell.op.calls else run,
         inputs=(),
         outputs=(),
@@ -138,7 +138,7 @@ def _coded(cell: Cell) -> Part:
 
 
 Ids = tuple[str, ...]
-Parts = Sequence["Part | Loop | Segment"]
+Parts = Sequence["UnboundInstruction | Loop | Segment"]
 Change = Callable[[Parts, Circuit], Parts]
 
 
@@ -159,27 +159,29 @@ def plan(circuit: Circuit, change: Change | None = None) -> Program:
 
 
 def _program(parts: Parts, inputs: Ids, outputs: Ids, change: Change | None) -> Program:
-    every = (*inputs, *(id for item in parts for id in ends(item)[1]))
+    every = (*inputs, *(id for item in parts for id in input_output_ids(item)[1]))
     slots = {id: slot for slot, id in enumerate(dict.fromkeys(every))}
     needed = {*outputs}
-    steps: list[Step | ScanStep | SegmentStep] = []
+    steps: list[Instruction | ScanInstruction | RecomputeInstruction] = []
     for item in reversed(parts):
-        ins, outs = ends(item)
+        ins, outs = input_output_ids(item)
         done = tuple(slots[id] for id in dict.fromkeys((*ins, *outs)) if id not in needed)
         needed.update(ins)
         places = tuple(slots[id] for id in ins), tuple(slots[id] for id in outs), done
         steps.append(_step(item, places, change))
-    new = any(item.new for item in parts if isinstance(item, Part))
+    new = any(item.new for item in parts if isinstance(item, UnboundInstruction))
     return Program(
         tuple(slots),
         tuple(slots[id] for id in inputs),
         tuple(slots[id] for id in outputs),
         tuple(reversed(steps)),
-        new or any(step.body.new for step in steps if not isinstance(step, Step)),
+        new or any(step.body.new for step in steps if not isinstance(step, Instruction)),
     )
 
 
-def ends(item: Part | Loop | Segment) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def input_output_ids(
+    item: UnboundInstruction | Loop | Segment,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the ids of the values that a step takes and gives."""
     if not isinstance(item, Loop):
         return item.inputs, item.outputs
@@ -191,10 +193,10 @@ Places = tuple[Slots, Slots, Slots]  # of the inputs, the outputs, and those the
 
 
 def _step(
-    item: Part | Loop | Segment, places: Places, change: Change | None
-) -> Step | ScanStep | SegmentStep:
+    item: UnboundInstruction | Loop | Segment, places: Places, change: Change | None
+) -> Instruction | ScanInstruction | RecomputeInstruction:
     if isinstance(item, Segment):
-        return SegmentStep(_program(*item, change), *places)
+        return RecomputeInstruction(_program(*item, change), *places)
     if isinstance(item, Loop):
         return _scan(item, places, plan(item.bodies[0], change))
     cell = item.cell
@@ -204,14 +206,14 @@ def _step(
         path = (*cell.scope, cell.name)
     elif cell is not None and cell.initial:
         path, weight = cell.scope, cell.name
-    return Step(item.run, *places, cell, path, weight, item.alone)
+    return Instruction(item.run, *places, cell, path, weight, item.alone)
 
 
-def _scan(loop: Loop, places: Places, body: Program) -> ScanStep:
+def _scan(loop: Loop, places: Places, body: Program) -> ScanInstruction:
     n = loop.states
     sequences = loop.inputs[n:]
     first = sequences[0].array
-    return ScanStep(
+    return ScanInstruction(
         body,
         n,
         first[first.names.index(loop.axis)].shape,
@@ -224,7 +226,7 @@ def _scan(loop: Loop, places: Places, body: Program) -> ScanStep:
 # --- running -------------------------------------------------------------------------------------
 
 
-def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tensor, ...]:
+def execute(program: Program, inputs: Iterable[Tensor], run: RunContext) -> tuple[Tensor, ...]:
     """Runs every step, and frees each value after its last use unless all are kept."""
     values: list[Any] = [None] * len(program.ids)
     for slot, x in zip(program.inputs, inputs, strict=True):
@@ -232,9 +234,9 @@ def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tenso
     keep, watch = run.keep, run.watch
     for step in program.steps:
         given = [values[slot] for slot in step.inputs]
-        if isinstance(step, ScanStep):
+        if isinstance(step, ScanInstruction):
             made: Sequence[Tensor] = scan(step, given, run)
-        elif isinstance(step, SegmentStep):
+        elif isinstance(step, RecomputeInstruction):
             made = recomputed(step, given, run)
         else:
             found = step.run(given, _own(step, run.module), run.like)
@@ -252,7 +254,9 @@ def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tenso
     return tuple([values[slot] for slot in program.outputs])
 
 
-def recomputed(step: SegmentStep, given: Sequence[Tensor], run: Run) -> tuple[Tensor, ...]:
+def recomputed(
+    step: RecomputeInstruction, given: Sequence[Tensor], run: RunContext
+) -> tuple[Tensor, ...]:
     """Runs a segment; of its arrays only those that it takes are saved for the backward pass."""
     if run.keep is not None or not torch.is_grad_enabled():
         return execute(step.body, given, run)
@@ -265,14 +269,14 @@ def recomputed(step: SegmentStep, given: Sequence[Tensor], run: Run) -> tuple[Te
     return made
 
 
-def _own(step: Step, module: Any) -> Any:
+def _own(step: Instruction, module: Any) -> Any:
     """Returns the current layer or parameter of a step, which may have been replaced."""
     for name in step.path:
         module = module._modules[name]
     return getattr(module, step.weight) if step.weight else module
 
 
-def scan(step: ScanStep, given: Sequence[Tensor], run: Run) -> list[Tensor]:
+def scan(step: ScanInstruction, given: Sequence[Tensor], run: RunContext) -> list[Tensor]:
     """Runs a body at each position in order, and stacks its outputs except the states."""
     n = step.states
     states = list(given[:n])
@@ -298,10 +302,10 @@ def scan(step: ScanStep, given: Sequence[Tensor], run: Run) -> list[Tensor]:
 # --- A part of a program: the steps that some of its values depend on
 
 
-def leading(program: Program, ids: Collection[str]) -> Program:
+def steps_leading_to(program: Program, ids: Collection[str]) -> Program:
     """Returns only the steps of a program that the values of these ids depend on."""
     needed = {slot for slot, id in enumerate(program.ids) if id in ids}
-    steps: list[Step | ScanStep | SegmentStep] = []
+    steps: list[Instruction | ScanInstruction | RecomputeInstruction] = []
     for step in reversed(program.steps):
         if not needed.isdisjoint(step.outputs):
             steps.append(step)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterator
 
 from ncd.circuit.circuit import Circuit, Fence, Loop
-from ncd.errors import unknown
-from ncd.run.program import Part, Parts, Segment, ends, units
+from ncd.errors import unknown_name_error
+from ncd.run.program import Parts, Segment, UnboundInstruction, input_output_ids, units
 
 LAYERS = re.compile(r"(\d{1,4})(?::(\d{1,4}))?", re.ASCII)  # "2" or "0:3"
 
@@ -43,7 +43,7 @@ def segments(circuit: Circuit, names: Collection[str]) -> tuple[frozenset[str], 
             for part in _members(circuit, every[id])
         ] or layers(circuit, name)
         if not parts:
-            raise unknown("block", name, _known(circuit), where="recompute")
+            raise unknown_name_error("block", name, _known(circuit), where="recompute")
         for part in parts:
             shared = [one for one in found if one & part]
             found = [one for one in found if not one & part] + [part.union(*shared)]
@@ -111,10 +111,10 @@ def _alike(circuit: Circuit) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def grouped(parts: Parts, circuit: Circuit, wanted: Collection[frozenset[str]]) -> Parts:
+def group_segments(parts: Parts, circuit: Circuit, wanted: Collection[frozenset[str]]) -> Parts:
     """Returns the steps with those of each segment as one, after all that it needs."""
     home = {id: n for n, segment in enumerate(wanted) for id in segment}
-    groups: dict[object, list[Part | Loop | Segment]] = {}
+    groups: dict[object, list[UnboundInstruction | Loop | Segment]] = {}
     for part in parts:
         id = part.id if isinstance(part, Loop) else _id(part)
         groups.setdefault(home.get(id, id), []).append(part)
@@ -122,7 +122,7 @@ def grouped(parts: Parts, circuit: Circuit, wanted: Collection[frozenset[str]]) 
     takers: dict[str, set[object]] = {}
     for key, own in groups.items():
         for part in own:
-            for id in ends(part)[0]:
+            for id in input_output_ids(part)[0]:
                 takers.setdefault(id, set()).add(key)
     items = [
         _segment(own, {id for id, at in takers.items() if at - {key}} | outside)
@@ -133,15 +133,15 @@ def grouped(parts: Parts, circuit: Circuit, wanted: Collection[frozenset[str]]) 
     return _ordered(items, {value.id for value in circuit.inputs})
 
 
-def _id(part: Part | Segment) -> str:
-    assert isinstance(part, Part)
+def _id(part: UnboundInstruction | Segment) -> str:
+    assert isinstance(part, UnboundInstruction)
     assert part.cell is not None
     return part.cell.id
 
 
 def _segment(parts: Parts, needed: set[str]) -> Segment:
-    made = dict.fromkeys(id for part in parts for id in ends(part)[1])
-    taken = dict.fromkeys(id for part in parts for id in ends(part)[0])
+    made = dict.fromkeys(id for part in parts for id in input_output_ids(part)[1])
+    taken = dict.fromkeys(id for part in parts for id in input_output_ids(part)[0])
     inputs = tuple(id for id in taken if id not in made)
     return Segment(tuple(parts), inputs, tuple(id for id in made if id in needed))
 
@@ -149,10 +149,12 @@ def _segment(parts: Parts, needed: set[str]) -> Segment:
 def _ordered(items: Parts, ready: set[str]) -> Parts:
     """Returns the steps in an order in which each comes after those that it needs."""
     waiting = list(items)
-    found: list[Part | Loop | Segment] = []
+    found: list[UnboundInstruction | Loop | Segment] = []
     while waiting:
-        at = next(i for i, item in enumerate(waiting) if ready.issuperset(ends(item)[0]))
+        at = next(
+            i for i, item in enumerate(waiting) if ready.issuperset(input_output_ids(item)[0])
+        )
         item = waiting.pop(at)
         found.append(item)
-        ready.update(ends(item)[1])
+        ready.update(input_output_ids(item)[1])
     return found

@@ -52,7 +52,7 @@ APART = 1500  # bytes for each place of a window, where each channel has a windo
 ROWS = 8  # rows of a picture that each thread keeps then
 
 
-class Convolution:
+class ConvolutionScratch:
     """The bytes that a convolution makes on its way.
 
     The *wide* pictures are those that windows lie in, the *narrow* ones have a place for each
@@ -113,7 +113,7 @@ class Convolution:
 
 def forward(x: Tensor, weight: Tensor, setting: Sequence[Any], made: Tensor) -> int:
     """Returns the bytes that ``aten.convolution`` holds beside its arguments and its result."""
-    own = Convolution(x, weight, made.shape, setting)
+    own = ConvolutionScratch(x, weight, made.shape, setting)
     if own.unrolled:
         again = own.transposed and (own.window == 1 or x.dim() == 5)
         return own.columns + again * own.result
@@ -129,7 +129,7 @@ def backward(
 
     It makes the gradient of the input first, then that of the weight.
     """
-    own = Convolution(x, weight, gradient.shape, setting)
+    own = ConvolutionScratch(x, weight, gradient.shape, setting)
     if own.unrolled:
         channels, *places = gradient.shape[1:]
         return own.columns + (3 * channels + prod(places)) * BYTES
@@ -528,7 +528,7 @@ def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Peak:
+class PeakMemory:
     """The most bytes held at once: in the forward pass, and with the backward pass after it.
 
     On a CPU they include what kernels take for themselves, which is not measured but follows from
@@ -542,7 +542,7 @@ class Peak:
 
 def measured_peak(
     module: CircuitModule, inputs: tuple[Tensor, ...], *, watched: bool = False
-) -> Peak:
+) -> PeakMemory:
     """Runs forward and backward, and watches the memory; weights and inputs count as well.
 
     ``watched``: every array is kept to be looked at, as in :func:`ncd.trace`. The ``.grad`` of
@@ -554,7 +554,7 @@ def measured_peak(
         return _cuda_peak(module, inputs, watched)
     forward, backward = _counted(module, inputs, watched)
     how = "every storage that torch made, and its kernels' scratch, on the cpu"
-    return Peak(forward, backward, how)
+    return PeakMemory(forward, backward, how)
 
 
 def _counted(
@@ -573,7 +573,7 @@ def _forget(tensors: Iterable[Tensor]) -> None:
         tensor.grad = None
 
 
-def _cuda_peak(module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool) -> Peak:
+def _cuda_peak(module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool) -> PeakMemory:
     """Returns the peak on the module's own GPU, without what others hold there."""
     own = (*inputs, *module.parameters(), *module.buffers())
     place = next(x.device for x in own if x.is_cuda)
@@ -585,7 +585,7 @@ def _cuda_peak(module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool)
 
     forward = _forward_backward(module, inputs, watched, read)
     _forget(own)
-    return Peak(forward, read(), "torch.cuda.max_memory_allocated")
+    return PeakMemory(forward, read(), "torch.cuda.max_memory_allocated")
 
 
 def _forward_backward(
@@ -610,9 +610,9 @@ def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
 # --- what a run would take -----------------------------------------------------------------------
 
 
-def stated_peak(
+def predicted_peak(
     term: Term, watched: bool = False, formats: Formats | None = None, device: str = "cpu"
-) -> Peak:
+) -> PeakMemory:
     """Returns the memory that :func:`measured_peak` would measure, without numbers.
 
     The module runs forward and backward on tensors without data. On a CPU it is what is measured;
@@ -624,26 +624,28 @@ def stated_peak(
 
 
 @lru_cache(maxsize=256)
-def _stated_peak(term: Term, watched: bool, formats: Formats, threads: int, gpu: bool) -> Peak:
+def _stated_peak(
+    term: Term, watched: bool, formats: Formats, threads: int, gpu: bool
+) -> PeakMemory:
     """Returns the memory for a number of threads, as some kernels allocate per thread."""
     circuit = elaborate(term)
     module = CircuitModule(circuit, seed=None)
     module.formats = formats
     with blank_run():
-        forward, backward = _counted(module, blanks(module), watched, gpu)
+        forward, backward = _counted(module, meta_inputs(module), watched, gpu)
     beside = LIBRARIES if gpu else 0
-    return Peak(forward + beside, backward + beside, "stated without a run")
+    return PeakMemory(forward + beside, backward + beside, "stated without a run")
 
 
 @lru_cache(maxsize=256)
-def stated_forward(term: Term) -> int:
+def predicted_forward_peak(term: Term) -> int:
     """Returns the most bytes of a forward run that frees each array after it was looked at.
 
-    Raises as :func:`stated_peak` does.
+    Raises as :func:`predicted_peak` does.
     """
     module = CircuitModule(elaborate(term), seed=None)
     with blank_run(), torch.no_grad():
-        inputs = blanks(module)
+        inputs = meta_inputs(module)
         with Storages([*inputs, *module.parameters(), *module.buffers()]) as counted:
             module.execute(inputs, watch=lambda cell, given, made: None)
         return counted.peak
@@ -661,7 +663,7 @@ def blank_run() -> Iterator[None]:
         yield
 
 
-def blanks(module: CircuitModule) -> tuple[Tensor, ...]:
+def meta_inputs(module: CircuitModule) -> tuple[Tensor, ...]:
     """Returns inputs without data, and removes the data of the module's weights."""
     for part in module.modules():
         _take_blank(part)

@@ -16,12 +16,12 @@ from ncd.circuit.elaborate import elaborate
 from ncd.formulas.formula import Formula, Name, Number, Operand
 from ncd.language.arguments import check_seed, check_term
 from ncd.language.axes import Array
-from ncd.language.cached_property import Key
-from ncd.language.op import Initial
+from ncd.language.cached_property import HashedKey
+from ncd.language.op import InitialValue
 from ncd.language.terms import Term
 from ncd.run.device import device as find_device
 from ncd.run.formula_values import formula_value
-from ncd.run.limits import Limits, check_inputs
+from ncd.run.limits import Limits, check_input_memory
 
 
 def generator(seed: int, purpose: str) -> torch.Generator:
@@ -70,7 +70,7 @@ def example_inputs(
     check_term(term, "example_inputs")
     check_seed(seed, "example_inputs")
     target = find_device(device)
-    check_inputs(term, limits)
+    check_input_memory(term, limits)
     return tuple(
         _drawn(value.array, generator(seed, f"input {i}")).to(target)
         for i, value in enumerate(elaborate(term).inputs)
@@ -134,11 +134,13 @@ def _at(random: list[torch.Generator], states: list[Tensor]) -> Iterator[None]:
 
 
 # The last numbers drawn: a slider changes the shapes of few weights, and drawing takes longest.
-_LAST: LRUCache[Key, Tensor] = LRUCache(150_000_000, getsizeof=lambda x: x.nbytes + 1_000)
+_LAST: LRUCache[HashedKey, Tensor] = LRUCache(150_000_000, getsizeof=lambda x: x.nbytes + 1_000)
 _LOCK = Lock()
 
 
-def begin(tensor: Tensor, initial: Initial, seed: int, purpose: str, shared: bool = False) -> None:
+def fill_initial(
+    tensor: Tensor, initial: InitialValue, seed: int, purpose: str, shared: bool = False
+) -> None:
     """Fills a parameter or a buffer by its formula, or with its own numbers.
 
     A ``shared`` parameter, which nobody may modify, takes the numbers that were drawn last.
@@ -147,7 +149,7 @@ def begin(tensor: Tensor, initial: Initial, seed: int, purpose: str, shared: boo
         written = torch.tensor(initial.numbers, dtype=torch.float64)
         tensor.copy_(written.reshape(tensor.shape))
         return
-    key = Key(initial.array, initial.formula, seed, purpose, torch.get_default_dtype())
+    key = HashedKey(initial.array, initial.formula, seed, purpose, torch.get_default_dtype())
     with _LOCK:
         value = _LAST.get(key)
     if value is None:

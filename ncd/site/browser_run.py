@@ -16,13 +16,13 @@ from typing import Any
 import torch
 from onnx import ValueInfoProto
 
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value, attention_axes, called, given
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names, attention_axes, input_names
 from ncd.circuit.costs import cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
-from ncd.formulas.formula import Apply, Formula, Name, leaves
-from ncd.formulas.traced_sizes import FILL, FIRST, LAST, traced
-from ncd.language.op import Initial
+from ncd.formulas.formula import Application, Formula, Name, leaves
+from ncd.formulas.traced_sizes import FILL, FIRST, LAST, is_symbolic
+from ncd.language.op import InitialValue
 from ncd.ops import Add, Conv, Einsum, Elementwise, Linear, Scale
 from ncd.ops.sliding_window import side
 from ncd.run.guard import compile
@@ -37,7 +37,7 @@ from ncd.systems.inputs.run_inputs import RANDOM, Feed, opening_inputs, origin
 from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.trained_weights import (
     LONGEST,
-    Learned,
+    TrainedWeights,
     proofreading,
     read_weights,
     shipped_weights,
@@ -111,7 +111,7 @@ class Example:
     """
 
     feed: Feed
-    learned: Learned | None
+    learned: TrainedWeights | None
     largest: Mapping[str, int]
     numbers: Mapping[int, torch.Tensor] = field(default_factory=dict)
 
@@ -203,7 +203,7 @@ def _bytes(x: torch.Tensor) -> bytes:
 
 def _read(graph: ModelGraph, size: Any) -> Iterator[str]:
     """Yields the names of the open sizes in a size."""
-    if traced(size):
+    if is_symbolic(size):
         yield from graph.trace.read(size.total)
 
 
@@ -334,7 +334,7 @@ def run_sizes(graph: ModelGraph, settings: Mapping[str, int], kept: Kept) -> dic
 
 def _number(size: Any) -> Any:
     """Returns a size as JSON can hold it: a traced one as its letter."""
-    return f"{size}".replace(FILL, "") if traced(size) else size
+    return f"{size}".replace(FILL, "") if is_symbolic(size) else size
 
 
 def _input_arrays(graph: ModelGraph, kept: Kept) -> Iterator[dict[str, Any]]:
@@ -377,7 +377,7 @@ def _place(name: str, kept: Kept) -> dict[str, Any]:
     return {"kept": kept[name]} if name in kept else {}
 
 
-def _start(initial: Initial) -> dict[str, Any]:
+def _start(initial: InitialValue) -> dict[str, Any]:
     """Returns the formula of a weight, with its axes if it speaks of them."""
     axes = {axis.identifier: axis.numel for axis in initial.array}
     names = {leaf.text for leaf in leaves(initial.formula) if isinstance(leaf, Name)}
@@ -389,7 +389,7 @@ def _start(initial: Initial) -> dict[str, Any]:
 
 def _tree(formula: Formula) -> Any:
     """Returns a formula as nested lists: an operation, then its parts."""
-    if isinstance(formula, Apply):
+    if isinstance(formula, Application):
         return [formula.operation, *map(_tree, formula.parts)]
     if isinstance(formula, Name):
         return formula.text
@@ -486,7 +486,7 @@ def _places(file: str, parts: Mapping[str, bytes]) -> Iterator[tuple[str, tuple[
 
 def _value_axes(circuit: Circuit, made: set[str]) -> Iterator[tuple[str, Any]]:
     """Yields the name and the axes of each array of which a run has the values."""
-    names = {**called(circuit), **given(circuit)}
+    names = {**array_names(circuit), **input_names(circuit)}
     inputs = {value.id for value in circuit.inputs}
     for id, value in circuit.values.items():
         if id in made or id in inputs:

@@ -14,7 +14,7 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.svg import write
 from ncd.drawing.equation import sides
 from ncd.drawing.pipeline import draw
-from ncd.drawing.plan.repeated_layers import stacked
+from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.language.arguments import Labels
 from ncd.language.terms import Term
 
@@ -27,7 +27,7 @@ GROUP = re.compile("(?=<g[ >])")
 
 def drawn_circuits(circuit: Circuit) -> tuple[Circuit, ...]:
     """Returns the circuits that are drawn: each side of an equation, equal layers stacked."""
-    return tuple(map(stacked, sides(circuit)))
+    return tuple(map(fold_repetitions, sides(circuit)))
 
 
 def states(

@@ -18,7 +18,7 @@ from typing import Any
 
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import SizedSystem, SizeRange, of_term
+from ncd.circuit.sized_system import ParametricTerm, SizeRange, parametric_term
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.svg import shadow
 from ncd.drawing.elements import style
@@ -159,13 +159,13 @@ def document(
     labels: Labels = "names",
     title: str = "",
     about: Mapping[str, Any] | None = None,
-    system: SizedSystem | None = None,
+    system: ParametricTerm | None = None,
     around: Around | None = None,
 ) -> Page:
     """Returns the file of a term as a function of its sizes; by default all its axes' sizes."""
     around, circuit = around or Around(), elaborate(term)
-    live, parts = LiveTexts(system or of_term(term, circuit), circuit), drawn_circuits(circuit)
-    depths = _depths(block for part in parts for block in blocks_of(part))
+    live = LiveTexts(system or parametric_term(term, circuit), circuit)
+    depths = _depths(parts := drawn_circuits(circuit))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     views = _views(term, labels, blocks, around, title)
     live.drawings = every = tuple(drawing for view in views.values() for drawing in view.values())
@@ -309,11 +309,11 @@ def _axis(axis: Axis) -> str:
     )
 
 
-def _depths(blocks: Iterable[CollapsibleBlock]) -> dict[CollapsibleBlock, int]:
+def _depths(parts: Iterable[Circuit]) -> dict[CollapsibleBlock, int]:
     """Returns how many blocks are around each block; outer blocks come before inner ones."""
     depths = {"": -1}
     found: dict[CollapsibleBlock, int] = {}
-    for block in blocks:
+    for block in (block for part in parts for block in blocks_of(part)):
         depths[block.id] = found[block] = depths[block.parent] + 1
     return found
 

@@ -11,9 +11,9 @@ from typing import NotRequired, TypedDict
 from urllib.parse import parse_qs, urlencode
 
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import LARGEST, SizedSystem, SizeRange
+from ncd.circuit.sized_system import LARGEST, ParametricTerm, SizeRange
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.legend.legend import key
+from ncd.drawing.legend.legend import legend_entries
 from ncd.errors import NCDError
 from ncd.installation import bundled
 from ncd.language.axes import Array, Axis
@@ -23,7 +23,7 @@ from ncd.site.markup import mathml
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.lessons.computed_questions import Question, question
-from ncd.systems.lessons.lesson import View, lesson_of
+from ncd.systems.lessons.lesson import LessonStep, lesson_of
 from ncd.systems.search_topics import topics
 
 # --- The prose of the pages, read from their files, as plain text and as HTML
@@ -137,7 +137,7 @@ def address(link: str, root: str) -> str:
 # --- The settings of a system of the catalogue, for a page on which they can be moved
 
 
-def of_entry(entry: Entry, settings: Mapping[str, int]) -> SizedSystem:
+def of_entry(entry: Entry, settings: Mapping[str, int]) -> ParametricTerm:
     """Returns a system as a function of its settings.
 
     >>> import ncd
@@ -146,7 +146,7 @@ def of_entry(entry: Entry, settings: Mapping[str, int]) -> SizedSystem:
     ('1 or more', 16, ('causal',))
     """
     plain = tuple(knob.name for knob in entry.knobs if not knob.is_size or knob.below)
-    return SizedSystem(
+    return ParametricTerm(
         tuple(map(_range, entry.knobs)),
         entry.settings(settings),
         lambda given: entry.system(**given),
@@ -220,17 +220,17 @@ def _lesson(entry: Entry, pages: Collection[str]) -> str:
     return f"<details class='told lesson'><summary>A lesson</summary><ol>{steps}</ol></details>"
 
 
-def _step(entry: Entry, view: View) -> str:
+def _step(entry: Entry, view: LessonStep) -> str:
     says = view.says or f"{CATALOGUE[view.page].title}, as it is."
     if view.page == entry.name:
         link = _here(view.query, says)
     else:
-        href = address(str(View(view.page, view.query)), "../")
+        href = address(str(LessonStep(view.page, view.query)), "../")
         link = f'<a href="{href}">{markup.text(says)}</a>'
     return link + "".join(map(_asked, _questions(view)))
 
 
-def _questions(view: View) -> Iterator[Question]:
+def _questions(view: LessonStep) -> Iterator[Question]:
     """Yields the question of a view at the sizes of its link."""
     asked = {name: own[0] for name, own in parse_qs(view.query).items()}
     entry = CATALOGUE[view.page]
@@ -296,7 +296,7 @@ def card(entry: Entry, term: Term, drawing: Drawing) -> Card:
     """Returns the card of a system without its picture."""
     circuit = elaborate(term)
     labels = (cell.op.label for cell in circuit.cells)
-    found = [one.sign for one in key(drawing) if one.ids("node")]
+    found = [one.sign for one in legend_entries(drawing) if one.ids("node")]
     modules = (name for sign in found for name in MODULE.findall(sign.code))
     return Card(
         name=entry.name,

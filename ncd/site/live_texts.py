@@ -21,10 +21,10 @@ from typing import Any
 
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import SizedSystem, SizeRange, traced_circuit
+from ncd.circuit.sized_system import ParametricTerm, SizeRange, traced_circuit
 from ncd.drawing.backends.drawing import Drawing
 from ncd.errors import NCDError
-from ncd.formulas.traced_sizes import FILL, FIRST, LAST, Fact, Sum, Trace, traced
+from ncd.formulas.traced_sizes import FILL, FIRST, LAST, Fact, Sum, Trace, is_symbolic
 from ncd.language.axes import Array, Axis
 from ncd.language.torch_code import Arg
 from ncd.site.quiz_facts import AxisFacts, axis_facts, computed_axes, taken_axes
@@ -47,7 +47,7 @@ def alike(circuit: Circuit, plain: Circuit) -> bool:
 
 
 def _now(array: Array) -> tuple[object, ...]:
-    return *array.names, *(n.value if traced(n) else n for n in array.shape)
+    return *array.names, *(n.value if is_symbolic(n) else n for n in array.shape)
 
 
 def changed_texts(plain: str, own: str) -> list[tuple[int, str]]:
@@ -231,7 +231,7 @@ class LiveTexts:
         plain: Its circuit at the current sizes.
     """
 
-    def __init__(self, system: SizedSystem, plain: Circuit) -> None:
+    def __init__(self, system: ParametricTerm, plain: Circuit) -> None:
         self.system, self.plain = system, plain
         found = traced_circuit(system.build, system.settings, system.traceable)
         self.follows = found is not None and alike(found[1], plain)
@@ -355,7 +355,7 @@ class LiveTexts:
             self.trace.sizes = before
 
 
-def _error(system: SizedSystem, settings: Mapping[str, int], names: set[str]) -> Iterator[Table]:
+def _error(system: ParametricTerm, settings: Mapping[str, int], names: set[str]) -> Iterator[Table]:
     """Yields the error of building at these settings, if there is one."""
     if _builds(system, settings):
         return
@@ -370,7 +370,7 @@ def _error(system: SizedSystem, settings: Mapping[str, int], names: set[str]) ->
         yield {"text": text, "fixed": fixed, "also": [], **table}
 
 
-def _builds(system: SizedSystem, settings: Mapping[str, int]) -> bool:
+def _builds(system: ParametricTerm, settings: Mapping[str, int]) -> bool:
     try:
         elaborate(system.build(settings))
     except NCDError:

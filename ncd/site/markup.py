@@ -16,12 +16,12 @@ from xml.etree.ElementTree import Element, tostring
 from latex2mathml.converter import convert_to_element
 from markupsafe import escape
 
-from ncd.drawing.elements.style import fill
+from ncd.drawing.elements.style import role_colour
 from ncd.formulas.prefixed_amounts import amount as amount
 from ncd.formulas.prefixed_amounts import digits as digits
 from ncd.formulas.prefixed_amounts import flops as flops
 from ncd.language.axes import Array, Axis, Type
-from ncd.write.torch_source.identifiers import Allotted
+from ncd.write.torch_source.identifiers import UniqueNames
 
 # --- HTML of the panels. Text from outside is escaped here
 
@@ -95,7 +95,7 @@ def dimensions(axis: Axis) -> tuple[str, ...]:
     >>> dimensions(Axis("x", (16, 16))), dimensions(Axis("y", 20))
     (('x_h', 'x_w'), ('y',))
     """
-    return tuple(Allotted().dim(dim) for dim in axis.dims)
+    return tuple(UniqueNames().dim(dim) for dim in axis.dims)
 
 
 def shapes(arrays: Iterable[Array]) -> str:
@@ -123,7 +123,7 @@ def colour(role: str, dark: bool | None) -> str:
     >>> colour("softmax", dark=False), colour("softmax", None)
     ('#cce7cf', 'var(--softmax)')
     """
-    return f"var(--{role})" if dark is None else fill(role, dark)
+    return f"var(--{role})" if dark is None else role_colour(role, dark)
 
 
 def role(role: str, dark: bool | None) -> str:

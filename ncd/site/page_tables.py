@@ -13,8 +13,8 @@ from functools import lru_cache, partial
 from ncd.circuit.circuit import Cell
 from ncd.circuit.costs import COUNTED, remarks
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.legend.legend import COLOURS, GROUPS, Found, Kind, key
-from ncd.drawing.legend.signs import Sign
+from ncd.drawing.legend.legend import COLOURS, GROUPS, Kind, PlacedSign, legend_entries
+from ncd.drawing.legend.signs import LegendEntry
 from ncd.site import markup
 from ncd.site.collapse_states import svg
 from ncd.site.live_texts import LiveTexts
@@ -33,7 +33,7 @@ _STYLE = re.compile(r"<style>(.*?)</style>(?:<filter.*?</filter>)?", re.DOTALL)
 _SIZE = re.compile(r'(?<= )(width|height)="([\d.]+)"')
 
 
-def row(sign: Sign, dark: bool | None, attributes: Mapping[str, str], more: str = "") -> str:
+def row(sign: LegendEntry, dark: bool | None, attributes: Mapping[str, str], more: str = "") -> str:
     """Returns the row of a sign: picture, name, sentence and line of torch."""
     given = "".join(f' {name}="{markup.text(value)}"' for name, value in attributes.items())
     code = f"<code>{markup.text(sign.code)}</code>" if sign.code else ""
@@ -49,7 +49,7 @@ def colour(role: str, dark: bool | None) -> str:
     return markup.role(role, dark) + markup.text(COLOURS[role])
 
 
-def places(found: Found) -> dict[str, str]:
+def places(found: PlacedSign) -> dict[str, str]:
     """Returns the attributes by which a row is highlighted with the diagram.
 
     An op's row is highlighted by the op; otherwise by arrays, then axes, and so on.
@@ -59,7 +59,7 @@ def places(found: Found) -> dict[str, str]:
 
 
 @lru_cache(maxsize=256)
-def picture(sign: Sign, dark: bool | None) -> str:
+def picture(sign: LegendEntry, dark: bool | None) -> str:
     """Returns the picture of a sign as inert SVG."""
 
     def scaled(found: re.Match[str]) -> str:
@@ -79,7 +79,7 @@ def inert(svg: str) -> str:
     return shown.replace("<svg", '<svg aria-hidden="true"', 1)
 
 
-def rules(signs: Iterable[Sign], dark: bool | None) -> str:
+def rules(signs: Iterable[LegendEntry], dark: bool | None) -> str:
     """Returns the style sheet for the pictures of these signs."""
     found: dict[str, None] = {}
     for sign in signs:
@@ -89,7 +89,7 @@ def rules(signs: Iterable[Sign], dark: bool | None) -> str:
 
 
 @lru_cache(maxsize=256)
-def _svg(sign: Sign, dark: bool | None) -> str:
+def _svg(sign: LegendEntry, dark: bool | None) -> str:
     return svg(sign.picture(False)) if dark is None else sign.picture(dark).svg(fonts=False)
 
 
@@ -149,7 +149,9 @@ def key_drawer(drawing: Drawing, legend: str = "") -> Drawer:
 
     ``legend`` is the address of the page of all signs, if there is one.
     """
-    found = sorted(key(drawing), key=lambda each: each.sign in FIRST)  # the familiar signs last
+    found = sorted(
+        legend_entries(drawing), key=lambda each: each.sign in FIRST
+    )  # the familiar signs last
     signs = [each.sign for each in found]
     rows = "".join(row(each.sign, None, places(each)) for each in found)
     link = f'<p><a href="{markup.text(legend)}">All signs of the notation</a></p>' if legend else ""

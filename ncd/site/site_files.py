@@ -10,7 +10,7 @@ from typing import Any
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.svg import write
 from ncd.drawing.elements import style
-from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, key
+from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, legend_entries
 from ncd.drawing.pipeline import draw
 from ncd.installation import bundled
 from ncd.site import markup
@@ -115,7 +115,8 @@ def picture(drawing: Drawing) -> str:
     """Returns a drawing as an SVG file that follows the colours of the page around it."""
     names = (*style.COLOURS, *style.ROLES)
     colours = ";".join(
-        f"--{name}:light-dark({style.paint(name)},{style.paint(name, dark=True)})" for name in names
+        f"--{name}:light-dark({style.paint_colour(name)},{style.paint_colour(name, dark=True)})"
+        for name in names
     )
     text = inert(write(drawing, fonts=True, paint=lambda name: f"var(--{name})"))
     head, end, rest = text.partition(">")
@@ -171,7 +172,7 @@ def legend(entries: Sequence[Entry], drawings: Mapping[str, Drawing]) -> str:
     """Returns the page of all signs, by group, then the colours."""
     used: dict[str, list[str]] = {}
     for entry in entries:
-        for found in key(drawings[entry.name]):
+        for found in legend_entries(drawings[entry.name]):
             link = f'<a href="../{entry.name}/">{markup.text(entry.title)}</a>'
             used.setdefault(found.sign.name, []).append(link)
     more = {name: f'<p class="used">{", ".join(own[:SEEN])}</p>' for name, own in used.items()}

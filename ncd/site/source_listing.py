@@ -11,7 +11,7 @@ from itertools import accumulate, zip_longest
 from keyword import iskeyword
 
 from ncd.circuit.circuit import Cell, Circuit
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.site import markup
 from ncd.write.torch_source.source_file import SourceLine
 
@@ -26,7 +26,7 @@ ColouredLine = tuple[SourceLine, str]  # a line, and its HTML
 class Listing(tuple[ColouredLine, ...]):
     """The lines of a source, in order."""
 
-    @once
+    @lazy_property
     def places(self) -> Mapping[str, Sequence[int]]:
         """The lines of each op."""
         found: dict[str, list[int]] = {}
@@ -35,7 +35,7 @@ class Listing(tuple[ColouredLine, ...]):
                 found.setdefault(node, []).append(place)
         return found
 
-    @once
+    @lazy_property
     def classes(self) -> Sequence[int]:
         """The number of classes that have begun at each line."""
         return list(accumulate(line.text.startswith("class ") for line, _ in self))

@@ -11,13 +11,13 @@ import anywidget
 import traitlets
 from torch import Tensor, nn
 
-from ncd.circuit.circuit import called
+from ncd.circuit.circuit import array_names
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import of_term
+from ncd.circuit.sized_system import parametric_term
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.drawing.pipeline import draw
 from ncd.drawing.plan.collapse import blocks
-from ncd.errors import NCDError, ParseError, shown, unknown
+from ncd.errors import NCDError, ParseError, short_repr, unknown_name_error
 from ncd.language.arguments import check_seed, check_text
 from ncd.language.terms import Term
 from ncd.read.torch_module.from_torch import from_torch
@@ -74,8 +74,10 @@ def explore(
         title, term = "", system
     else:
         cure = 'ncd.explore("multi-head-attention")'
-        raise ParseError(f"{shown(system)} is no name, term or module", where="explore", cure=cure)
-    sized = of_term(term, elaborate(term))
+        raise ParseError(
+            f"{short_repr(system)} is no name, term or module", where="explore", cure=cure
+        )
+    sized = parametric_term(term, elaborate(term))
     sliders = [_slider(name, size) for name, size in sized.settings.items()]
     return Explorer(title, sliders, lambda **given: sized.build(given), seed, sizes, module)
 
@@ -103,22 +105,26 @@ def _checked(
     listed = isinstance(sliders, Sequence) and not isinstance(sliders, str | bytes)
     for slider in sliders if listed else (None,):
         if not isinstance(slider, Mapping) or not all(isinstance(slider.get(n), t) for n, t in own):
-            fact = f"sliders is {shown(sliders)}, but it is dicts with a name and whole numbers"
+            fact = (
+                f"sliders is {short_repr(sliders)}, but it is dicts with a name and whole numbers"
+            )
             cure = '[{"name": "h", "min": 1, "max": 16, "step": 1, "value": 4}]'
             raise ParseError(fact, where=WHERE, cure=cure)
     if not callable(build):
-        fact = f"build is {shown(build)}, but it is a function from sizes to a term"
+        fact = f"build is {short_repr(build)}, but it is a function from sizes to a term"
         raise ParseError(fact, where=WHERE, cure='ncd.catalogue["tensors"].build')
     if sizes is not None and not isinstance(sizes, Mapping):
-        fact = f"sizes is {shown(sizes)}, but it is a mapping from names to sizes"
+        fact = f"sizes is {short_repr(sizes)}, but it is a mapping from names to sizes"
         raise ParseError(fact, where=WHERE, cure='sizes={"h": 2}')
     if module is not None and not isinstance(module, CircuitModule):
-        fact = f"module is {shown(module)}, but it is a compiled module"
+        fact = f"module is {short_repr(module)}, but it is a compiled module"
         raise ParseError(fact, where=WHERE, cure="module=ncd.compile(term)")
     known = {slider["name"]: slider["value"] for slider in sliders}
     for name in sizes or {}:
         if name not in known:
-            raise unknown("size", name if isinstance(name, str) else shown(name), known, "explore")
+            raise unknown_name_error(
+                "size", name if isinstance(name, str) else short_repr(name), known, "explore"
+            )
     return known
 
 
@@ -130,7 +136,7 @@ def _built(build: Callable[..., object], sizes: Mapping[str, int]) -> Term:
         fact = f"build takes other arguments than {', '.join(sizes) or 'none'}"
         raise ParseError(fact, where=WHERE, cure="lambda **sizes: …") from error
     if not isinstance(term, Term):
-        fact = f"build gives {shown(term)}, which is not a term"
+        fact = f"build gives {short_repr(term)}, which is not a term"
         raise ParseError(fact, where=WHERE, cure='ncd.catalogue["tensors"].build')
     return term
 
@@ -249,7 +255,7 @@ class Explorer(anywidget.AnyWidget):
             return
         array = circuit.values[id].array
         axes = " ".join(axis.sized_words for axis in array) or "a number"
-        name = called(circuit).get(id, "")
+        name = array_names(circuit).get(id, "")
         self.value = {"title": f"{name}: {axes}" if name else axes, **_rows(found)}
 
     def _run(self) -> Mapping[str, Tensor]:

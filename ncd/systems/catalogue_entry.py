@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ncd.errors import SizeError, UnknownNameError, shown, unknown
+from ncd.errors import SizeError, UnknownNameError, short_repr, unknown_name_error
 from ncd.language.axes import Signature
 from ncd.language.blocks import check_stated
 from ncd.language.terms import Term
@@ -68,7 +68,7 @@ class Knob:
             return int(value)
         if isinstance(value, bool) or not isinstance(value, int):
             raise SizeError(
-                f"{self.name} is {shown(value)}, but it is a whole number",
+                f"{self.name} is {short_repr(value)}, but it is a whole number",
                 cure=f"{self.name} = {self.default}",
                 axis=self.name,
                 nearest=self.default,
@@ -77,7 +77,7 @@ class Knob:
         if nearest != value:
             verb = "goes" if self.limits.startswith("from") else "is"
             raise SizeError(
-                f"{self.name} is {shown(value)}, but it {verb} {self.limits}",
+                f"{self.name} is {short_repr(value)}, but it {verb} {self.limits}",
                 cure=f"{self.name} = {nearest}",
                 axis=self.name,
                 nearest=nearest,
@@ -244,7 +244,7 @@ class Entry:
         known = {knob.name: knob for knob in self.knobs}
         for name in knobs:
             if name not in known:
-                raise unknown("knob", name, known, where=self.name)
+                raise unknown_name_error("knob", name, known, where=self.name)
         return {
             name: knob.check(knobs[name]) if name in knobs else knob.default
             for name, knob in known.items()
@@ -263,7 +263,7 @@ class Entry:
         """
         known = {preset.name: preset for preset in self.presets}
         if not isinstance(name, str) or name not in known:
-            raise unknown("preset", name, known, where=self.name)
+            raise unknown_name_error("preset", name, known, where=self.name)
         return known[name]
 
 
@@ -290,8 +290,8 @@ class Catalogue(dict[str, Entry]):
 
     def __missing__(self, name: str) -> Entry:
         if answers := TOPICS.get(name.lower().replace("-", " ")):
-            raise UnknownNameError(f"there is no system {shown(name)}", cure=answers[0])
-        raise unknown("system", name, self, otherwise="a name that ncd list prints")
+            raise UnknownNameError(f"there is no system {short_repr(name)}", cure=answers[0])
+        raise unknown_name_error("system", name, self, otherwise="a name that ncd list prints")
 
     @property
     def sections(self) -> dict[str, tuple[Entry, ...]]:

@@ -15,7 +15,7 @@ from html import escape, unescape
 from itertools import groupby, repeat
 from typing import Any
 
-from ncd.errors import LimitError, NCDError, ParseError, shown
+from ncd.errors import LimitError, NCDError, ParseError, short_repr
 from ncd.language.arguments import check_term
 from ncd.language.blocks import Block, Equation
 from ncd.language.fields import TERM, TERMS, spelling
@@ -55,7 +55,7 @@ def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | No
     """
     check_term(term, "to_json")
     if indent is not None and (not isinstance(indent, int) or not 0 <= indent <= INDENT):
-        fact = f"indent is {shown(indent)}, but it is a number of spaces, at most {INDENT}"
+        fact = f"indent is {short_repr(indent)}, but it is a number of spaces, at most {INDENT}"
         raise ParseError(fact, where="to_json", cure="indent=2")
     said = {} if about is None or about == {} else {"about": _information(about)}
     return json.dumps({**said, **_plain(term)}, indent=indent, ensure_ascii=False)
@@ -67,7 +67,7 @@ def _information(about: object) -> Mapping[str, Any]:
         with suppress(TypeError, ValueError, RecursionError):
             json.dumps(dict(about))
             return dict(about)
-    fact = f"about is {shown(about)}, but it is a dict of what JSON can hold"
+    fact = f"about is {short_repr(about)}, but it is a dict of what JSON can hold"
     raise ParseError(fact, where="to_json", cure='about={"seed": 7}')
 
 
@@ -88,7 +88,7 @@ def from_json(text: str) -> Term:
     'y m'
     """
     if not isinstance(text, str):
-        raise ParseError(f"{shown(text)} is no text", cure=EXPORTED)
+        raise ParseError(f"{short_repr(text)} is no text", cure=EXPORTED)
     if len(text) > LONGEST_JSON:
         raise LimitError(
             f"the text has {len(text):,} letters, at most {LONGEST_JSON:,} are read",
@@ -189,7 +189,7 @@ def _kind(name: str) -> type[Term]:
     kind = KINDS.get(name)
     if kind is None:
         cure = nearest_name(name, KINDS, '{"term": "Id", "type": "m"}')
-        raise ParseError(f"there is no kind of term {shown(name)}", cure=cure)
+        raise ParseError(f"there is no kind of term {short_repr(name)}", cure=cure)
     return kind
 
 
@@ -198,7 +198,7 @@ def _check_names(kind: type[Term], known: dict[str, Field[Any]], values: dict[st
     extra = [name for name in values if name not in known]
     missing = [name for name in needed if name not in values]
     if extra or missing:
-        fact = f"has no field {shown(extra[0])}" if extra else f"lacks the field {missing[0]}"
+        fact = f"has no field {short_repr(extra[0])}" if extra else f"lacks the field {missing[0]}"
         names = f"its fields: {', '.join(known)}" if known else f"no field, as {kind.__name__} has"
         raise ParseError(f"{kind.__name__} {fact}", cure=names)
 
@@ -209,7 +209,7 @@ def _value(kind: type[Term], field: Field[Any], value: Any, depth: int) -> Any:
     fits = {TERM: isinstance(value, dict), TERMS: isinstance(value, list) and len(value) > 0}
     if not fits.get(by, True):
         raise ParseError(
-            f"{kind.__name__}.{field.name} is {shown(value)}, but it is {by.words}"
+            f"{kind.__name__}.{field.name} is {short_repr(value)}, but it is {by.words}"
             f"{', one or more' if by is TERMS else ''}",
             cure=EXPORTED,
         )
@@ -229,7 +229,7 @@ def _terms(items: list[Any], depth: int) -> Iterator[Term]:
             item = dict(item)
             times = item.pop(TIMES)
         if type(times) is not int or times < 1:
-            fact = f"{TIMES} is {shown(times)}, no whole number from 1"
+            fact = f"{TIMES} is {short_repr(times)}, no whole number from 1"
             raise ParseError(fact, cure='"times": 2')
         left -= times
         if left < 0:

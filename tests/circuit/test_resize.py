@@ -31,7 +31,7 @@ from ncd import (
 )
 from ncd import catalogue as CATALOGUE
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.resize import circuit_of, forget
+from ncd.circuit.resize import circuit_of, clear_caches
 from ncd.errors import NCDError
 from ncd.language.fields import KEPT
 from ncd.language.terms import Term
@@ -50,7 +50,7 @@ def test_random_terms_of_other_sizes_are_as_if_they_were_solved() -> None:
         for i, (name, mark) in enumerate(second.items()):
             if (i + seed) % 3 == 0 and isinstance(mark.size, int):
                 second[name] = seq(mark.size)
-        forget()
+        clear_caches()
         assert outcome(sketch, second) == outcome(sketch, second, solved=True), seed
         outcome(sketch, first)
         assert outcome(sketch, second) == outcome(sketch, second, solved=True), seed
@@ -72,15 +72,15 @@ def test_every_entry_is_the_same_whatever_was_built_before(entry: Entry) -> None
     ends = [begin, *({**begin, knob.name: knob.bounds[0]} for knob in entry.knobs)]
     ends = [knobs for knobs in map(entry.within, ends) if fits(entry, knobs)]
     for one, other in sample(permutations(ends, 2), 2, entry.name):
-        forget()
+        clear_caches()
         alone = elaborate(entry.build(**other))
-        forget()
+        clear_caches()
         entry.build(**one)
         assert elaborate(entry.build(**other)) == alone, (one, other)
 
 
 def test_no_move_on_a_page_solves_for_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    forget()
+    clear_caches()
     monkeypatch.setattr(Axes, "_solved", unsolved)
     for entry in CATALOGUE.values():
         entry.build()
@@ -137,7 +137,7 @@ def test_sizes_that_do_not_fit_are_refused_in_the_same_words() -> None:
     assert Axes(a=2, b=3, c=6)(sketch).cod.spec == "c:6"
     for sizes in ({"a": 2, "b": 3, "c": 7}, {"a": 2, "b": 3, "c": 0}, {"a": 2, "b": True, "c": 2}):
         said = told(sketch, sizes)
-        forget()
+        clear_caches()
         assert told(sketch, sizes) == said
 
 
@@ -199,7 +199,7 @@ def test_a_local_name_with_a_size_or_kind_of_its_own_is_as_if_it_was_solved(
     inner: str, t: object
 ) -> None:
     sketch = Id("t m") >> Block(Id(inner) >> Linear("f -> k", "Q"), "Part", local=True)
-    forget()
+    clear_caches()
     for first in (3, seq(3)):
         outcome(sketch, {"t": first, "m": 4, "k": 5})
         sizes = {"t": t, "m": 4, "k": 5}

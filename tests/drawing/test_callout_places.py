@@ -10,7 +10,7 @@ import pytest
 
 from ncd import Linear
 from ncd.drawing import callouts
-from ncd.drawing.callouts import HIGHER, OVER, WIDER, _Around
+from ncd.drawing.callouts import HIGHER, OVER, WIDER, _CalloutPlacer
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import Box, Point, Text
 from ncd.drawing.pipeline import draw
@@ -20,8 +20,8 @@ PART = Box(100, 100, 160, 140)
 TIP, BASE = style.CALLOUT_TIP, style.CALLOUT_BASE
 
 
-def around(fence: bool = False, width: float = inf) -> _Around:
-    return _Around(DRAWING, "", PART, fence, width)
+def around(fence: bool = False, width: float = inf) -> _CalloutPlacer:
+    return _CalloutPlacer(DRAWING, "", PART, fence, width)
 
 
 def at(x: float, y: float) -> Box:
@@ -121,7 +121,7 @@ def test_the_gap_to_the_part_bounds_the_pointer() -> None:
 
 
 def test_places_cover_nothing_of_the_drawing() -> None:
-    own = _Around(DRAWING, "n0", Box.around(DRAWING.glyphs[0].ink), False, inf)
+    own = _CalloutPlacer(DRAWING, "n0", Box.around(DRAWING.glyphs[0].ink), False, inf)
     gap = style.CALLOUT_GAP
     places = own.places(60, 30)
     assert len(places) > 20

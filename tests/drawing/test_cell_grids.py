@@ -8,19 +8,21 @@ from math import dist
 import pytest
 
 import ncd
-from ncd.drawing.cell_grids import _slots, celled
+from ncd.drawing.cell_grids import _slots, with_cell_grids
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, Extra, Outline, Text
+from ncd.drawing.elements.primitives import Annotation, Box, Outline, Text
 
 CELL, THICK, TICK = style.CELL, style.RULER, style.RULER_TICK
 
 
-def grids(term: ncd.Term) -> list[Extra]:
+def grids(term: ncd.Term) -> list[Annotation]:
     circuit = ncd.elaborate(term)
-    return [extra for extra in celled(ncd.draw(term), circuit).extras if extra.kind == "cells"]
+    return [
+        extra for extra in with_cell_grids(ncd.draw(term), circuit).extras if extra.kind == "cells"
+    ]
 
 
-def boxes(grid: Extra, cells: bool) -> list[Box]:
+def boxes(grid: Annotation, cells: bool) -> list[Box]:
     """The boxes of its cells, or of its rulers and ticks."""
     kinds = ("touch", "neutral") if cells else ("ink",)
     items = [i for i in grid.items if isinstance(i, Outline) and i.paint in kinds]
@@ -87,7 +89,7 @@ def test_slabs_of_three_axes_lie_behind_each_other() -> None:
 
 def test_grids_of_several_arrays_do_not_meet_each_other_or_the_wires() -> None:
     term = ncd.Id("y:3 m:2") @ ncd.Id("h:4 x:2 k:3") @ ncd.Id("m:7") @ ncd.Id("")
-    drawing = celled(ncd.draw(term), ncd.elaborate(term))
+    drawing = with_cell_grids(ncd.draw(term), ncd.elaborate(term))
     found = [extra.box for extra in drawing.extras if extra.kind == "cells"]
     wires = Box.of(p for wire in drawing.wires for curve in wire.path for p in curve)
     assert not any(a.meets(b) for a, b in combinations(found, 2))

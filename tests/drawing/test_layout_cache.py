@@ -40,7 +40,7 @@ LOOKS: tuple[dict[str, Any], ...] = (
 
 
 def anew(term: Term, look: dict[str, Any]) -> tuple[Drawing, str, str]:
-    layout_cache.forget()
+    layout_cache.clear_cache()
     return written(ncd.draw(term, **look))
 
 
@@ -50,7 +50,7 @@ def written(drawing: Drawing) -> tuple[Drawing, str, str]:
 
 def after(before: Term, term: Term, look: dict[str, Any]) -> tuple[Drawing, str, str]:
     """The same when another term has been drawn and written twice."""
-    layout_cache.forget()
+    layout_cache.clear_cache()
     for _ in range(2):
         written(ncd.draw(before, **look))
     return written(ncd.draw(term, **look))
@@ -93,7 +93,7 @@ def test_an_equation() -> None:
 
 def test_sizes_alone_need_no_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = ncd.catalogue["multi-head-attention"]
-    layout_cache.forget()
+    layout_cache.clear_cache()
     ncd.draw(entry.build())
     monkeypatch.setattr("ncd.drawing.pipeline.lay", None)
     drawing = ncd.draw(entry.build(y=33))
@@ -128,7 +128,7 @@ def test_what_can_be_seen_is_told_apart() -> None:
     ]
     sized = [term if "~" in repr(term) or '"α"' in repr(term) else sizes(term) for term in terms]
     alone = [anew(term, {})[1] for term in sized]
-    layout_cache.forget()
+    layout_cache.clear_cache()
     assert [ncd.draw(term).svg() for term in sized * 3] == alone * 3
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import ncd
 from ncd import Block, Copy, Einsum, Equation, Function, Id, Index, Linear, Softmax
-from ncd.drawing.cell_grids import touched
-from ncd.drawing.elements.primitives import Box, Extra, Outline, Text
+from ncd.drawing.cell_grids import dependency_slices
+from ncd.drawing.elements.primitives import Annotation, Box, Outline, Text
 from ncd.drawing.equation import sides
 from ncd.drawing.lint.lint import lint
 from ncd.errors import UnknownNameError
@@ -17,14 +17,14 @@ from ncd.errors import UnknownNameError
 G = Function("G", "3 -> 2", "tanh")
 
 
-def outline(extra: Extra) -> Box:
+def outline(extra: Annotation) -> Box:
     """The box of what an extra is painted on."""
     return Box.of(
         p for item in extra.items if isinstance(item, Outline) for c in item.path for p in c
     )
 
 
-def of_kind(term: ncd.Term, kind: str, **options: object) -> list[Extra]:
+def of_kind(term: ncd.Term, kind: str, **options: object) -> list[Annotation]:
     return [extra for extra in ncd.draw(term, **options).extras if extra.kind == kind]
 
 
@@ -124,7 +124,7 @@ def test_blue_cells_are_what_one_slice_of_the_output_needs(
     term: ncd.Term, slices: list[tuple[int | None, ...]]
 ) -> None:
     circuit = ncd.elaborate(term)
-    found = touched(circuit)
+    found = dependency_slices(circuit)
     assert [found[value.id] for value in (*circuit.inputs, *circuit.outputs)] == slices
 
 
@@ -246,7 +246,7 @@ def test_an_array_that_is_cut_along_two_axes_is_needed_whole() -> None:
     """One copy is taken at one a, the other at one b."""
     both = Function("F", "b -> c:2") @ Function("G", "a -> d:2")
     circuit = ncd.elaborate(Copy("a:4 b:3") >> both)
-    assert dict(touched(circuit)) == {
+    assert dict(dependency_slices(circuit)) == {
         "v0": (None, None),
         "v1": (2, None),
         "v2": (None, 1),

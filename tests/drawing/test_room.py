@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncd.drawing.elements import style
-from ncd.drawing.fit import Room
+from ncd.drawing.fit import PageLimits
 
 TIGHTER = style.TIGHTER
 
@@ -25,5 +25,5 @@ TIGHTER = style.TIGHTER
 def test_only_what_was_too_much_gets_less(
     room: tuple[float, float], filled: tuple[float, float], after: tuple[float, float]
 ) -> None:
-    tried = Room(700, *room).tighter(*filled)
+    tried = PageLimits(700, *room).tighter(*filled)
     assert (tried.width, tried.along, tried.down) == pytest.approx((700, *after))

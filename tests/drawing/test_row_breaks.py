@@ -12,7 +12,7 @@ from ncd.drawing.elements.plan_columns import PlanItem
 from ncd.drawing.elements.primitives import moved
 from ncd.drawing.fit import _cheapest, breaks, estimate
 from ncd.drawing.lint.lint import lint
-from ncd.drawing.plan.abbreviation import shown
+from ncd.drawing.plan.abbreviation import collapsed
 from ncd.drawing.plan.build_plan import plan
 from tests.drawing.large_systems import LARGE
 
@@ -183,7 +183,7 @@ class Lone(Even):
 def test_no_row_begins_with_the_end_of_a_loop_or_a_new_name(name):
     circuit = ncd.elaborate(ncd.catalogue[name].build())
     for shut in (frozenset(), frozenset(f.id for f in circuit.fences if f.role == "folded")):
-        planned = plan(shown(circuit, shut))
+        planned = plan(collapsed(circuit, shut))
         sizes = estimate(planned, "names")
         signs = [any(map(is_drawn, step)) for step in planned.steps]
         for width in range(300, 2400, 35):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ncd
-from ncd.drawing.pipeline import draw_part, part
-from ncd.drawing.plan.repeated_layers import stacked
+from ncd.drawing.pipeline import block_circuit, draw_part
+from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.errors import UnknownNameError
 from ncd.site.op_cards import inside
 from tests.each_system import SYSTEMS
@@ -18,7 +18,7 @@ def test_the_inside_of_a_block_is_that_part_of_the_whole(system: System) -> None
     term = system.build(**system.sizes[0])
     circuit = ncd.elaborate(term)
     for fence in circuit.fences:
-        cells = {cell.id for cell in part(circuit, fence.id).cells}
+        cells = {cell.id for cell in block_circuit(circuit, fence.id).cells}
         own = inside(circuit, fence)
         assert cells <= own if fence.repeats else cells == own
         drawing = draw_part(term, fence.id)
@@ -34,8 +34,8 @@ def test_a_stack_of_layers_shows_its_first() -> None:
     )
     term = layer >> layer >> layer >> layer
     circuit = ncd.elaborate(term)
-    stack = next(f.id for f in stacked(circuit).fences if f.id.startswith("s"))
-    assert [cell.id for cell in part(circuit, stack).cells] == ["n0", "n1", "n2"]
+    stack = next(f.id for f in fold_repetitions(circuit).fences if f.id.startswith("s"))
+    assert [cell.id for cell in block_circuit(circuit, stack).cells] == ["n0", "n1", "n2"]
     assert [glyph.node for glyph in draw_part(term, stack).glyphs] == ["n0", "n1", "n2"]
 
 

@@ -13,20 +13,20 @@ from torch import Tensor
 import ncd
 from ncd.explain.attention_row import Row, row
 from ncd.explain.cell_arithmetic import (
-    Chosen,
-    Each,
-    Made,
-    Normed,
+    CopyArithmetic,
+    FormulaArithmetic,
+    NormArithmetic,
+    NumberOrigin,
     Products,
-    Same,
-    Share,
-    made,
+    ReductionArithmetic,
+    SoftmaxArithmetic,
+    number_origin,
     place,
 )
 from ncd.language.axes import Type
 from ncd.language.op import Sample, Site
 from ncd.language.terms import Id, Then
-from ncd.language.torch_code import Arg, Const, Expr, Method, call
+from ncd.language.torch_code import Arg, Const, Method, TorchExpr, call
 from ncd.ops import CATALOGUE, BatchNorm, Conv, ConvTranspose, Einsum, Elementwise, Group
 from ncd.run.module import CircuitModule, Trace
 from ncd.systems.catalogue_entry import Entry
@@ -34,22 +34,22 @@ from ncd.systems.catalogue_entry import Entry
 CLOSE = 1e-6
 SAMPLES = [sample for op in CATALOGUE for sample in op.samples()]
 TOLD = {  # the ops whose arithmetic is told, and as what
-    "Add": Each,
-    "BatchNorm": Normed,
-    "CausalMask": Each,
+    "Add": FormulaArithmetic,
+    "BatchNorm": NormArithmetic,
+    "CausalMask": FormulaArithmetic,
     "Conv": Products,
     "ConvTranspose": Products,
     "Einsum": Products,
-    "Elementwise": Each,
+    "Elementwise": FormulaArithmetic,
     "Inner": Products,
-    "LayerNorm": Normed,
+    "LayerNorm": NormArithmetic,
     "Linear": Products,
-    "Map": Each,
-    "MaxPool": Chosen,
-    "RMSNorm": Normed,
-    "Reduce": Chosen,
-    "Scale": Each,
-    "Softmax": Share,
+    "Map": FormulaArithmetic,
+    "MaxPool": ReductionArithmetic,
+    "RMSNorm": NormArithmetic,
+    "Reduce": ReductionArithmetic,
+    "Scale": FormulaArithmetic,
+    "Softmax": SoftmaxArithmetic,
 }
 HANDED_ON = {"Concat", "Copy", "Cut", "Group", "Index", "Named", "Rename", "Roll", "Split", "Swap"}
 
@@ -72,7 +72,7 @@ def some(x: Tensor, most: int = 12) -> list[tuple[int, ...]]:
     return [tuple(map(int, np.unravel_index(n, x.shape))) for n in sorted(numbers)]
 
 
-def agrees(found: Made) -> bool:
+def agrees(found: NumberOrigin) -> bool:
     """Whether what a number is told to be made of gives the number."""
     assert found.how is not None
     value = found.how.value
@@ -90,7 +90,7 @@ def test_every_op_says_what_torch_does(sample: Sample) -> None:
     for output in cell.outputs:
         x = run.values[output.id]
         for index in some(x):
-            found = made(module, run.values, output.id, index)
+            found = number_origin(module, run.values, output.id, index)
             assert found.value == x[index].item() or math.isnan(found.value)
             if kind in HANDED_ON or str(sample.op.signature) == "i j -> j i":
                 assert found.cell is None and cell in found.through
@@ -106,7 +106,7 @@ def test_every_op_says_what_torch_does(sample: Sample) -> None:
 class Squashed(Elementwise):
     """An op that calls a function of torch that nothing else here calls."""
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
         return (call("F.softsign", Method(Arg(0), "clamp_min", (Const(-0.5),))),)
 
 
@@ -114,8 +114,10 @@ def test_a_function_that_is_not_known_is_told_where_an_op_has_no_axes_of_its_own
     module, run = traced(Then(Id(Type.parse("y:3 x:4")), Squashed("abs")))
     (given,), (out,) = module.circuit.inputs, module.circuit.outputs
     for index in some(run.values[out.id]):
-        found = made(module, run.values, out.id, index).how
-        assert isinstance(found, Each) and found.numbers == (run.values[given.id][index].item(),)
+        found = number_origin(module, run.values, out.id, index).how
+        assert isinstance(found, FormulaArithmetic) and found.numbers == (
+            run.values[given.id][index].item(),
+        )
         assert found.value == run.values[out.id][index].item()
 
 
@@ -123,7 +125,7 @@ def test_the_terms_of_a_convolution_are_where_its_window_is() -> None:
     op = Conv("c x -> d:2 x/s", "conv", kernel=3, stride=2)
     module, run = traced(Then(Id(Type.parse("c:2 x:5x4")), op))
     (given,), (out,) = module.circuit.inputs, module.circuit.outputs
-    found = made(module, run.values, out.id, (1, 0, 1)).how
+    found = number_origin(module, run.values, out.id, (1, 0, 1)).how
     assert isinstance(found, Products) and found.window == 2
     assert [list(span.positions) for span in found.spans] == [[0, 1], [-1, 0, 1], [1, 2, 3]]
     x = run.values[given.id]
@@ -139,7 +141,7 @@ def test_the_terms_of_a_transposed_convolution_are_inside_its_input() -> None:
     (out,) = module.circuit.outputs
     reached = []
     for at in range(run.values[out.id].shape[-1]):
-        found = made(module, run.values, out.id, (0, at)).how
+        found = number_origin(module, run.values, out.id, (0, at)).how
         assert isinstance(found, Products)
         reached.append(list(found.spans[-1].positions))
     assert reached == [[0], [0, 1], [0, 1, 2], [1, 2, 3], [2, 3], [3]]
@@ -151,8 +153,8 @@ def test_batch_norm_after_training_uses_what_it_kept() -> None:
     module.get_buffer("norm.running_mean").fill_(2.0)
     with torch.no_grad():
         run = ncd.trace(module, torch.randn(4, 3, generator=torch.Generator()).double())
-    found = made(module, run.values, module.circuit.outputs[0].id, (1, 2))
-    assert isinstance(found.how, Normed) and found.how.kept and found.how.mean == 2.0
+    found = number_origin(module, run.values, module.circuit.outputs[0].id, (1, 2))
+    assert isinstance(found.how, NormArithmetic) and found.how.kept and found.how.mean == 2.0
     assert agrees(found)
 
 
@@ -161,9 +163,9 @@ def test_nothing_is_told_of_more_numbers_than_can_be_looked_at(
 ) -> None:
     module, run = traced(Then(Id(Type.parse("i:9, i:9")), Einsum("i, i ->")))
     (out,) = module.circuit.outputs
-    assert isinstance(made(module, run.values, out.id, ()).how, Products)
+    assert isinstance(number_origin(module, run.values, out.id, ()).how, Products)
     monkeypatch.setattr("ncd.explain.cell_arithmetic.MOST", 8)
-    assert made(module, run.values, out.id, ()).how is None
+    assert number_origin(module, run.values, out.id, ()).how is None
 
 
 @pytest.mark.few(20)
@@ -173,7 +175,7 @@ def test_every_array_of_every_system(entry: Entry) -> None:
     module, run = traced(entry.build())
     for id, x in run.values.items():
         for index in some(x, 2):
-            found = made(module, run.values, id, index)
+            found = number_origin(module, run.values, id, index)
             assert run.values[found.id][found.index].item() == pytest.approx(found.value)
             if found.how is not None:
                 assert agrees(found), (id, index, found.cell)
@@ -238,5 +240,5 @@ def test_same_is_told_of_places_not_of_numbers() -> None:
     """Two equal numbers in an array are not taken for one another."""
     module, run = traced(Then(Id(Type.parse("h:2 k:3")), Group("h k -> d")))
     run.values[module.circuit.inputs[0].id].fill_(1.0)
-    found = made(module, run.values, module.circuit.outputs[0].id, (4,))
-    assert found.index == (1, 1) and not isinstance(found.how, Same)
+    found = number_origin(module, run.values, module.circuit.outputs[0].id, (4,))
+    assert found.index == (1, 1) and not isinstance(found.how, CopyArithmetic)

@@ -9,14 +9,21 @@ import ncd
 from ncd.circuit.costs import cost
 from ncd.errors import MismatchError
 from ncd.explain.autograd_dag import autograd
-from ncd.explain.chain_rule import Slope, backward, cotangents, isolated_copy, scanless, slopes
+from ncd.explain.chain_rule import (
+    Slope,
+    cotangents,
+    has_no_scan,
+    isolated_copy,
+    op_gradients,
+    slopes,
+)
 from ncd.run.module import CircuitModule
 
 TERMS = {name: entry.build() for name, entry in ncd.catalogue.items()}
 LIGHT = [
     name
     for name, term in TERMS.items()
-    if cost(term).flops < 5_000_000 and scanless(ncd.elaborate(term))
+    if cost(term).flops < 5_000_000 and has_no_scan(ncd.elaborate(term))
 ]
 
 
@@ -48,7 +55,7 @@ def test_the_chain_rule_op_by_op_gives_what_torch_gives(name: str) -> None:
     module, inputs = made(name)
     module.double()
     inputs = tuple(x.double() if x.is_floating_point() else x for x in inputs)
-    found = backward(module, *inputs)
+    found = op_gradients(module, *inputs)
     for leaf, wanted in plain(module, inputs).items():
         own = found.parameters.get(leaf, found.arrays.get(leaf))
         assert (own is None) == (wanted is None), leaf
@@ -62,7 +69,7 @@ def test_the_chain_rule_op_by_op_gives_what_torch_gives(name: str) -> None:
 def test_what_is_used_twice_gets_both_gradients() -> None:
     twice = ncd.Copy("m:3") >> ncd.Elementwise("sin") @ ncd.Id("m:3") >> ncd.Add()
     x = torch.randn(3)
-    found = backward(ncd.compile(twice), x)
+    found = op_gradients(ncd.compile(twice), x)
     start = cotangents([x], 0)[0]
     torch.testing.assert_close(found.arrays["v0"], start * (x.cos() + 1))
 
@@ -73,8 +80,8 @@ def test_what_is_frozen_has_no_gradient_and_the_graph_ends_before_it() -> None:
     lost = {node.label for node in whole.nodes} - {node.label for node in less.nodes}
     assert "Q.weight" in lost and len(less.nodes) < len(whole.nodes)
     assert {e.source for e in less.edges} <= {node.id for node in less.nodes}
-    found = backward(module, *inputs, frozen=("Q.weight", "v0"))
-    every = backward(module, *inputs)
+    found = op_gradients(module, *inputs, frozen=("Q.weight", "v0"))
+    every = op_gradients(module, *inputs)
     assert found.parameters.keys() == every.parameters.keys() - {"Q.weight"}
     for name, grad in found.parameters.items():
         torch.testing.assert_close(grad, every.parameters[name])
@@ -85,7 +92,7 @@ def test_where_all_is_frozen_there_is_no_graph() -> None:
     module, inputs = made("autograd")
     dag = ncd.autograd(module, *inputs, frozen=("w", "v0", "v1"))
     assert not dag.edges and {node.kind for node in dag.nodes} == {"output"}
-    assert not any(backward(module, *inputs, frozen=("w", "v0", "v1")))
+    assert not any(op_gradients(module, *inputs, frozen=("w", "v0", "v1")))
 
 
 @pytest.mark.parametrize("name", ["autograd", "multi-head-attention", "layer-norm", "batch-norm"])
@@ -106,7 +113,7 @@ def test_a_wrong_gradient_would_be_seen() -> None:
 def test_the_arrays_of_a_scan_have_no_gradient_of_their_own() -> None:
     term = ncd.Axes(t=4, m=3)(ncd.Scan(ncd.Elementwise("relu") >> ncd.Id("m"), "t", states=0))
     with pytest.raises(MismatchError, match="made anew at every position"):
-        backward(ncd.compile(term), *ncd.example_inputs(term))
+        op_gradients(ncd.compile(term), *ncd.example_inputs(term))
 
 
 @pytest.mark.parametrize("name", ["lenet", "multi-head-attention", "layer-norm", "gru"])

@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 
 from ncd.explain.cell_arithmetic import (
-    Chosen,
-    Normed,
+    NormArithmetic,
     Numbers,
     Products,
-    Share,
+    ReductionArithmetic,
+    SoftmaxArithmetic,
     Span,
     counted,
     grid,
@@ -74,10 +74,10 @@ def test_the_value_of_each_kind_is_what_torch_says() -> None:
         found = Products(span, pair, bias)
         assert found.value == pytest.approx(float(SOME @ SOME.flip(0)) + (bias or 0))
         assert found.terms.tolist() == [2, -2, -2, 2]
-    assert Share(span, SOME, 2).value == pytest.approx(float(SOME.softmax(0)[2]))
-    assert float(Share(span, SOME, 2).powers.max()) == 1
+    assert SoftmaxArithmetic(span, SOME, 2).value == pytest.approx(float(SOME.softmax(0)[2]))
+    assert float(SoftmaxArithmetic(span, SOME, 2).powers.max()) == 1
     for how, value in (("max", 4), ("min", -1), ("sum", 5.5), ("product", -4), ("mean", 1.375)):
-        assert Chosen(span, SOME, how).value == value
+        assert ReductionArithmetic(span, SOME, how).value == value
 
 
 @pytest.mark.parametrize("weight", [None, 0.0, 3.0])
@@ -86,7 +86,7 @@ def test_the_value_of_each_kind_is_what_torch_says() -> None:
 def test_a_normed_number(weight: float | None, bias: float | None, centred: bool) -> None:
     mean = float(SOME.mean()) if centred else None
     variance = float(SOME.var(correction=0)) if centred else float((SOME**2).mean())
-    found = Normed((Span(Y, 4),), SOME, 3, mean, variance, 0.1, weight, bias)
+    found = NormArithmetic((Span(Y, 4),), SOME, 3, mean, variance, 0.1, weight, bias)
     norm = F.layer_norm(SOME, (4,), eps=0.1) if centred else F.rms_norm(SOME, (4,), eps=0.1)
     assert found.plain == pytest.approx(float(norm[3]))
     scaled = float(norm[3]) * (1 if weight is None else weight) + (bias or 0)

@@ -9,8 +9,8 @@ import ncd
 from ncd import Term
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.callouts import noted
-from ncd.drawing.equation import equated
+from ncd.drawing.callouts import with_callouts
+from ncd.drawing.equation import draw_equation
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Figure:
 
     ``signs``, ``names`` and ``titles`` are what the published picture shows: what stands in its
     marks and between its sides, on its wires, and over its fences. ``paint`` is the colour of the
-    arrow between the terms, as in :func:`equated`.
+    arrow between the terms, as in :func:`draw_equation`.
     """
 
     terms: tuple[Term, ...]
@@ -42,5 +42,5 @@ class Figure:
             return found[0]
         whole = found[-1]
         for part, sign in reversed(list(zip(found, self.between, strict=False))):
-            whole = equated([part, whole], sign, None, self.paint)
-        return noted(whole, elaborate(self.terms[-1]), self.options.get("notes", {}))
+            whole = draw_equation([part, whole], sign, None, self.paint)
+        return with_callouts(whole, elaborate(self.terms[-1]), self.options.get("notes", {}))

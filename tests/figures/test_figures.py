@@ -9,7 +9,7 @@ import pytest
 
 import ncd
 from ncd import Equation
-from ncd.drawing.elements.primitives import Picture, Text
+from ncd.drawing.elements.primitives import DrawingData, Text
 from ncd.drawing.lint.lint import lint
 from tests.figures import algebra, attention, tensors, vision
 from tests.figures.figure import Figure
@@ -66,7 +66,7 @@ def _written(text: Text) -> str:
     return "".join(span.text for span in text.label.spans)
 
 
-def _signs(drawing: Picture) -> Iterator[Text]:
+def _signs(drawing: DrawingData) -> Iterator[Text]:
     parts = [*drawing.glyphs, *(extra for extra in drawing.extras if extra.kind == "sign")]
     return (item for part in parts for item in part.items if isinstance(item, Text))
 

@@ -13,7 +13,7 @@ from ncd.formulas.formula import (
     FUNCTIONS,
     LONGEST,
     TALLEST,
-    Apply,
+    Application,
     Formula,
     Name,
     Number,
@@ -33,13 +33,13 @@ def joined(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
     signs = ("+", "-", "*", "/", "//", "%", "**", "and", "or")
     pair = st.tuples(inner, inner)
     calls = [
-        st.tuples(*[inner] * count).map(lambda parts, f=name: Apply(f, parts))
+        st.tuples(*[inner] * count).map(lambda parts, f=name: Application(f, parts))
         for name, count in FUNCTIONS.items()
     ]
     return st.one_of(
-        st.builds(Apply, st.sampled_from(signs), pair),
-        st.builds(Apply, st.sampled_from(COMPARISONS), pair),
-        st.builds(Apply, st.sampled_from(("-", "not")), st.tuples(inner)),
+        st.builds(Application, st.sampled_from(signs), pair),
+        st.builds(Application, st.sampled_from(COMPARISONS), pair),
+        st.builds(Application, st.sampled_from(("-", "not")), st.tuples(inner)),
         *calls,
     )
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncd.formulas.traced_sizes import Trace, traced
+from ncd.formulas.traced_sizes import Trace, is_symbolic
 
 OPERATORS = (
     *(operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod),
@@ -40,7 +40,7 @@ def test_every_operator_gives_what_it_gives_for_plain_numbers(
 def plain_of(number: Any) -> Any:
     if isinstance(number, tuple):
         return tuple(map(plain_of, number))
-    return number.value if traced(number) else number
+    return number.value if is_symbolic(number) else number
 
 
 @pytest.mark.parametrize("n", (-3, -1, 0, 1, 4))

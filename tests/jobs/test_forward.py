@@ -11,7 +11,7 @@ from ncd.jobs.fork_server import work
 from ncd.jobs.local_workers import Line, Message, question
 from ncd.jobs.pool_jobs import Forward, first, fits, read
 from ncd.run.guard import peak
-from ncd.run.run_memory import stated_forward
+from ncd.run.run_memory import predicted_forward_peak
 from ncd.systems.catalogue_entry import Entry
 
 ENTRIES = list(ncd.catalogue.values())
@@ -65,7 +65,7 @@ def test_every_system_has_the_numbers_of_its_trace(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_it_takes_less_memory_than_a_page_s_run(entry: Entry) -> None:
     term = entry.build()
-    assert 0 < stated_forward(term) <= peak(ncd.elaborate(term), watched=True)
+    assert 0 < predicted_forward_peak(term) <= peak(ncd.elaborate(term), watched=True)
 
 
 def test_the_pool_s_limits_are_told_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_numbers_are_looked_at_in_parts_whatever_the_shape(monkeypatch: pytest.M
 
 
 def test_what_the_machine_has_no_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwards, "stated_forward", lambda term: 10**15)
+    monkeypatch.setattr(forwards, "predicted_forward_peak", lambda term: 10**15)
     line = Told()
     given = {"name": "layer-norm", "knobs": {}, "seed": 0, "device": "cpu"}
     work(question("forward", given), line)

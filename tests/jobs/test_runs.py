@@ -15,7 +15,7 @@ from ncd.jobs.job_pool import LOST, QUIET, Pool, Ticket
 from ncd.jobs.local_workers import Local
 from ncd.jobs.training_runs import Run
 from ncd.systems.training.trained_weights import read_weights
-from ncd.systems.training.training_loop import Fit, Progress
+from ncd.systems.training.training_loop import Progress, TaskTraining
 from tests.support.polling import until
 
 NAME, SMALL = "image-recogniser", {"x": 8, "n": 32}
@@ -87,9 +87,9 @@ def losses(progress: list[Progress]) -> list[float]:
 def test_runs_in_a_queue_have_the_numbers_of_each_alone(pool: Pool) -> None:
     runs = [Run(NAME, SMALL, seed, steps=20, pool=pool) for seed in range(4)]
     for seed, run in enumerate(runs):
-        fit = Fit(NAME, SMALL, seed, steps=20)
+        fit = TaskTraining(NAME, SMALL, seed, steps=20)
         assert losses(ended(run).progress) == [now.loss for now in fit]
-        read_weights(twin := Fit(NAME, SMALL, seed=9).module, run.weights)
+        read_weights(twin := TaskTraining(NAME, SMALL, seed=9).module, run.weights)
         for mine, its in zip(twin.parameters(), fit.module.parameters(), strict=True):
             assert torch.equal(mine, its)
 
@@ -110,7 +110,7 @@ def test_of_twenty_in_the_queue_each_ends_or_is_cancelled(pool: Pool) -> None:
     for seed, run in enumerate(runs):
         assert run.over and bool(run.weights) == (run.failure not in QUIET)
         if run.weights:
-            alone = [now.loss for now in Fit(NAME, SMALL, seed, steps=5)]
+            alone = [now.loss for now in TaskTraining(NAME, SMALL, seed, steps=5)]
             assert losses(run.progress) == alone
     assert sum(bool(run.weights) for run in runs) >= 10
 
@@ -120,9 +120,9 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learned(pool: Pool) -> None:
     run.stop()
     last = ended(run).progress[-1]
     assert last.step == len(run.progress) < LONG and last.score is not None and not run.failure
-    alone = [*Fit(NAME, SMALL, steps=last.step)]
+    alone = [*TaskTraining(NAME, SMALL, steps=last.step)]
     assert losses(run.progress) == [now.loss for now in alone]
-    read_weights(Fit(NAME, SMALL, seed=5).module, run.weights)
+    read_weights(TaskTraining(NAME, SMALL, seed=5).module, run.weights)
 
 
 def test_a_run_whose_visitor_leaves_ends_at_once(pool: Pool, backend: Local) -> None:
@@ -141,7 +141,7 @@ def test_a_worker_killed_in_the_middle_is_a_retry(pool: Pool, backend: Local) ->
     run.stop()
     count = len(ended(run).progress)
     assert run.weights and not run.failure
-    assert losses(run.progress) == [now.loss for now in Fit(NAME, SMALL, steps=count)]
+    assert losses(run.progress) == [now.loss for now in TaskTraining(NAME, SMALL, steps=count)]
 
 
 def test_killed_twice_it_says_so_and_the_next_goes_well(pool: Pool, backend: Local) -> None:

@@ -493,14 +493,14 @@ def test_the_pool_takes_what_is_at_its_limits_and_no_more(
     flops: int, steps: int, bytes: int, fits: bool
 ) -> None:
     term = ncd.Id("y:2 m:3") >> ncd.Linear("m -> k:4", "L") >> ncd.Softmax("k")
-    cells, need = ncd.elaborate(term).cells, pool_jobs.stated_forward(term)
+    cells, need = ncd.elaborate(term).cells, pool_jobs.predicted_forward_peak(term)
     most = SimpleNamespace(flops=ncd.cost(term).flops + flops, bytes=need + bytes)
     with (
         patch.object(pool_jobs, "limits", lambda: most),
         patch.object(pool_jobs, "STEPS", sum(cell.times for cell in cells) + steps),
     ):
         assert pool_jobs.fits(term) is fits
-    with patch.object(pool_jobs, "stated_forward", side_effect=OverflowError):
+    with patch.object(pool_jobs, "predicted_forward_peak", side_effect=OverflowError):
         assert pool_jobs.fits(term) is False
 
 

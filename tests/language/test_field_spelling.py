@@ -23,18 +23,18 @@ from ncd.language.fields import (
     TERM,
     TERMS,
     TEXT,
-    Spelling,
+    FieldFormat,
     choice,
-    kept,
+    integer,
+    memoised,
     number,
-    whole,
 )
 
 OVER = number("a number over 1", lambda value: value > 1, "1.5")
 
 
 @pytest.mark.parametrize(("by", "value"), [(NUMBER, -3), (NUMBER, 2.5), (OVER, 2), (SMALL, 0.1)])
-def test_a_number_is_read_as_a_real_one(by: Spelling, value: float) -> None:
+def test_a_number_is_read_as_a_real_one(by: FieldFormat, value: float) -> None:
     found = by.read(value, "limit")
     assert found == value and type(found) is float
 
@@ -58,22 +58,22 @@ def test_only_a_finite_number_is_one(value: object) -> None:
         (SMALL, 0, "limit is 0, but it is a small number over 0. Try limit=1e-5."),
     ],
 )
-def test_a_number_beyond_the_limits_is_refused(by: Spelling, value: float, said: str) -> None:
+def test_a_number_beyond_the_limits_is_refused(by: FieldFormat, value: float, said: str) -> None:
     with pytest.raises(ParseError) as caught:
         by.read(value, "limit")
     assert str(caught.value) == said
 
 
 X, XY = Array.parse("x"), Array.parse("x y")
-COUNT, SHIFT, HOW = whole(1, 9), whole(-5, 5), choice("sum", "max")
-READ: list[tuple[Spelling, object, object]] = [
+COUNT, SHIFT, HOW = integer(1, 9), integer(-5, 5), choice("sum", "max")
+READ: list[tuple[FieldFormat, object, object]] = [
     *((COUNT, 1, 1), (COUNT, 9, 9), (SHIFT, -5, -5), (SHIFT, 5, 5)),
     *((TEXT, "x" * 200, "x" * 200), (LONG_TEXT, "x" * 4000, "x" * 4000), (SCOPE, "", "")),
     *((NAME, "Q", "Q"), (SCOPE, "Q1", "Q1"), (HOW, "max", "max"), (FLAG, False, False)),
     *((AXIS, "x", X), (AXIS, X, X), (ARRAY, "x y", XY), (INITIAL, "", None), (STATED, None, None)),
     *((TERMS, [Id("m")], (Id("m"),)), (TERMS, (), ())),
 ]
-REFUSED: list[tuple[Spelling, object, str]] = [
+REFUSED: list[tuple[FieldFormat, object, str]] = [
     (COUNT, 0, "the f is 0, but it is a whole number, 1 or more. Try f = 1."),
     (COUNT, 10, "the f is 10, but it is a whole number, at most 9. Try f = 9."),
     (COUNT, True, "the f is True, but it is a whole number, 1 or more. Try f = 1."),
@@ -104,12 +104,12 @@ REFUSED: list[tuple[Spelling, object, str]] = [
 
 
 @pytest.mark.parametrize(("by", "value", "meant"), READ)
-def test_values_up_to_the_limits_are_read(by: Spelling, value: object, meant: object) -> None:
+def test_values_up_to_the_limits_are_read(by: FieldFormat, value: object, meant: object) -> None:
     assert by.read(value, "f") == meant
 
 
 @pytest.mark.parametrize(("by", "value", "why"), REFUSED, ids=[why[:50] for _, _, why in REFUSED])
-def test_values_beyond_them_are_refused(by: Spelling, value: object, why: str) -> None:
+def test_values_beyond_them_are_refused(by: FieldFormat, value: object, why: str) -> None:
     with pytest.raises(NCDError) as caught:
         by.read(value, "f")
     assert str(caught.value) == why
@@ -133,6 +133,10 @@ def test_an_object_remembers_so_many_values_and_no_more() -> None:
         return key
 
     for key in range(KEPT + 1):
-        assert kept(owner, "_known", key, compute) == kept(owner, "_known", key, compute) == key
+        assert (
+            memoised(owner, "_known", key, compute)
+            == memoised(owner, "_known", key, compute)
+            == key
+        )
         assert len(owner.__dict__["_known"]) == (key + 1 if key < KEPT else 1)
     assert computed == [*range(KEPT + 1)]

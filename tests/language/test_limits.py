@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 import ncd
 from ncd import Array, Axes, Axis, Id, Linear, MismatchError, Param, ParseError, Repeat, SizeError
-from ncd.circuit.circuit import array_formats, casts
-from ncd.circuit.size_solver import evaluated
+from ncd.circuit.circuit import array_formats, cast_formats
+from ncd.circuit.size_solver import evaluate
 from ncd.formulas.formula import parse
 from ncd.formulas.prefixed_amounts import amount, digits
 from ncd.language.arguments import check_text
-from ncd.language.axes import DIMENSIONS, LARGEST, SIDES, Signature, Type
-from ncd.language.op import Streamed
+from ncd.language.axes import MAX_DIMENSIONS, MAX_SIZE, SIDES, Signature, Type
+from ncd.language.op import TilingRule
 from ncd.language.patterns import Binding, check_form
 from ncd.language.terms import Then
 from ncd.words import LISTED, LONGEST, near_name, nearest_name
 
 
-@pytest.mark.parametrize("size", (1, LARGEST, (1,) * SIDES, (LARGEST, 1)))
+@pytest.mark.parametrize("size", (1, MAX_SIZE, (1,) * SIDES, (MAX_SIZE, 1)))
 def test_the_last_sizes_are_permitted(size: Any) -> None:
     assert Axis.parse(Axis("m", size).spec) == Axis("m", size)
 
@@ -36,9 +36,9 @@ def test_the_last_sizes_are_permitted(size: Any) -> None:
         (2.6, "axis m has size 2.6, but a size is a whole number, 1 or more. Try m = 3."),
         (True, "axis m has size True, but a size is a whole number, 1 or more. Try m = 1."),
         (
-            LARGEST + 1,
-            f"axis m has size {LARGEST + 1}, but a size is a whole number, at most {LARGEST:,}. "
-            f"Try m = {LARGEST}.",
+            MAX_SIZE + 1,
+            f"axis m has size {MAX_SIZE + 1}, but a size is a whole number, at most {MAX_SIZE:,}. "
+            f"Try m = {MAX_SIZE}.",
         ),
         ((), "axis m is a group of no sizes. Try m = space(16, 16)."),
         (
@@ -55,9 +55,9 @@ def test_the_first_sizes_beyond_are_refused(size: Any, why: str) -> None:
 
 
 def test_an_array_and_a_label_have_a_length() -> None:
-    names = [f"a{i}" for i in range(DIMENSIONS + 1)]
-    assert len(Array.parse(" ".join(names[:-1]))) == DIMENSIONS
-    with pytest.raises(ParseError, match=f"^an array has at most {DIMENSIONS} axes"):
+    names = [f"a{i}" for i in range(MAX_DIMENSIONS + 1)]
+    assert len(Array.parse(" ".join(names[:-1]))) == MAX_DIMENSIONS
+    with pytest.raises(ParseError, match=f"^an array has at most {MAX_DIMENSIONS} axes"):
         Array.parse(" ".join(names))
     assert Axis("c", label="x" * 40).label == "x" * 40
     for label in ("x" * 41, "a,b", "a\tb", 3):
@@ -100,11 +100,11 @@ def test_a_size_formula_has_the_value_that_fractions_give_it(a: int, b: int, sig
     binding.size = values.get  # type: ignore[method-assign, assignment]
     if (sign in ("/", "//", "%") and b == 0) or (sign == "**" and b < 0):
         with pytest.raises(ParseError) as caught:
-            evaluated(parse(text), binding)
+            evaluate(parse(text), binding)
         assert str(caught.value) == f"{text} is no size. Try + - * / // of names and numbers."
         return
     meant = eval(text, {"a": Fraction(a), "b": b if sign == "**" else Fraction(b)})
-    assert evaluated(parse(text), binding) == meant
+    assert evaluate(parse(text), binding) == meant
 
 
 @pytest.mark.parametrize(
@@ -261,15 +261,15 @@ def test_a_cast_is_where_an_array_has_another_format_than_all_that_it_was_made_f
         (Id("m:3#v:5"), "int8", set()),
     ):
         formats = ncd.Formats(weights, "bfloat16" if weights == "int8" else "float32")
-        assert {*casts(ncd.elaborate(term), formats).values()} == found
+        assert {*cast_formats(ncd.elaborate(term), formats).values()} == found
     doubled = ncd.elaborate(Id("m:3") >> ncd.Elementwise("sin"))
-    assert [*casts(doubled, ncd.Formats(activations="int4")).values()] == ["i4"]
+    assert [*cast_formats(doubled, ncd.Formats(activations="int4")).values()] == ["i4"]
 
 
 def test_an_op_cannot_be_cut_along_axes_of_its_own() -> None:
     op = ncd.Cumulative("x")
     site = op.site(Type.parse("y:2 x:3"))
-    assert op.streamed(site, "y") == Streamed()
+    assert op.streamed(site, "y") == TilingRule()
     with pytest.raises(MismatchError) as caught:
         op.streamed(site, "x")
     assert str(caught.value) == (

@@ -4,14 +4,14 @@ from threading import Event, Thread
 
 import pytest
 
-from ncd.language.cached_property import Key, once
+from ncd.language.cached_property import HashedKey, lazy_property
 
 
 class Slow:
     def __init__(self, waits: Event | None = None) -> None:
         self.waits, self.times = waits, 0
 
-    @once
+    @lazy_property
     def value(self) -> int:
         """What takes long."""
         self.times += 1
@@ -30,7 +30,7 @@ def test_what_fails_is_asked_again():
     class Failing:
         times = 0
 
-        @once
+        @lazy_property
         def value(self) -> int:
             self.times += 1
             return 1 // (self.times - 1)
@@ -65,8 +65,8 @@ def test_a_key_is_hashed_once():
             return 1
 
     part = Part()
-    kept = {Key("all", part): 7}
-    again = Key("all", part)
+    kept = {HashedKey("all", part): 7}
+    again = HashedKey("all", part)
     assert [kept[again] for _ in range(5)] == [7] * 5
     assert part.times == 2
-    assert Key("all") not in kept and ("all", part) not in kept
+    assert HashedKey("all") not in kept and ("all", part) not in kept

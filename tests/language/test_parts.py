@@ -8,10 +8,10 @@ import pytest
 
 from ncd import Add, Array, Axes, Axis, Copy, Group, Id, Linear, Scan, Softmax, Split, Term, Wire
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.resize import forget
-from ncd.circuit.sized_system import SizedSystem, traced_circuit
+from ncd.circuit.resize import clear_caches
+from ncd.circuit.sized_system import ParametricTerm, traced_circuit
 from ncd.errors import NCDError, ParseError
-from ncd.formulas.traced_sizes import traced
+from ncd.formulas.traced_sizes import is_symbolic
 from tests.support.size_pairs import outcome
 
 
@@ -36,13 +36,13 @@ def test_sizes_stay_open_in_a_traced_circuit(sizes: tuple[str, ...]) -> None:
         return
     assert found is not None
     (cell,) = found[1].cells
-    kinds = {axis.name: traced(axis.size) for axis in (*cell.site.dom[0], *cell.site.cod[0])}
+    kinds = {axis.name: is_symbolic(axis.size) for axis in (*cell.site.dom[0], *cell.site.cod[0])}
     assert kinds == {"m": "m" in sizes, "k": "k" in sizes}
     assert traced_circuit(wrong, {"m": 3, "k": 4}, sizes) is None
 
 
 def test_sizes_that_formulas_may_contain_are_those_that_are_not_plain() -> None:
-    system = SizedSystem((), {}, line, ("k",))
+    system = ParametricTerm((), {}, line, ("k",))
     assert system.traceable == ()
 
 
@@ -115,7 +115,7 @@ def test_a_name_of_two_sizes_has_both_at_other_sizes() -> None:
         ({"t": 5, "k": 3}, {"t": 4, "k": 2}),
         ({"t": 1, "k": 1}, {"t": 2, "k": 9}),
     ):
-        forget()
+        clear_caches()
         outcome(sketch, first)
         assert outcome(sketch, second) == outcome(sketch, second, solved=True)
     term = elaborate(Axes(t=4, k=2)(sketch)).term

@@ -15,7 +15,7 @@ from ncd import Axes, BatchNorm, Beside, Block, Id, Repeat, SizeError, Term, spa
 from ncd.errors import NCDError
 from ncd.language.axes import Array, Axis, Type
 from ncd.language.op import Op
-from ncd.language.terms import rewrite
+from ncd.language.terms import rewrite_axes
 from ncd.ops import CATALOGUE
 
 SAMPLES = [
@@ -35,7 +35,7 @@ def single(axis: Axis) -> Axis:
 def test_fewer_axes_are_never_refused_where_more_are_not(op: Op, dom: str) -> None:
     for sized in (lambda axis: axis, single):
         try:
-            one, arrays = rewrite(op, sized), rewrite(Type.parse(dom), sized)
+            one, arrays = rewrite_axes(op, sized), rewrite_axes(Type.parse(dom), sized)
             one.site(Type(Array((Axis("zz", 3), *array), array.below) for array in arrays))
         except NCDError:  # with more axes it is refused too
             continue

@@ -6,7 +6,7 @@ import torch
 
 import ncd
 from ncd.notation.term_reader import TextError
-from ncd.read.recognise import read
+from ncd.read.recognise import read_any
 
 LINES = [
     ('rearrange(x, "b (h w) c -> b h w c", h=4)', (2, 12, 3)),
@@ -19,14 +19,14 @@ LINES = [
 @pytest.mark.parametrize(("line", "shape"), LINES)
 def test_the_numbers_are_those_of_einops(line: str, shape: tuple[int, ...]) -> None:
     x = torch.randn(shape)
-    term = read(f"{line}\n{' '.join(map(str, shape))}").term
+    term = read_any(f"{line}\n{' '.join(map(str, shape))}").term
     wanted = eval(line, {**vars(einops), "einops": einops, "x": x})
     torch.testing.assert_close(ncd.compile(term)(x), wanted)
 
 
 @pytest.mark.parametrize("line", [line for line, _ in LINES])
 def test_without_a_shape_a_usual_one_is_taken(line: str) -> None:
-    term = read(line).term
+    term = read_any(line).term
     assert ncd.compile(term)(*ncd.example_inputs(term)).numel()
 
 
@@ -44,5 +44,5 @@ def test_without_a_shape_a_usual_one_is_taken(line: str) -> None:
 )
 def test_what_einops_refuses_is_told(text: str, message: str) -> None:
     with pytest.raises(TextError) as error:
-        read(text)
+        read_any(text)
     assert message in str(error.value)

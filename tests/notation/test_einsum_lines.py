@@ -7,7 +7,7 @@ import torch
 
 import ncd
 from ncd.notation.term_reader import TextError
-from ncd.read.recognise import read
+from ncd.read.recognise import read_any
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from ncd.read.recognise import read
     ["b h i d, b h j d -> b h i j", "bhid,bhjd->bhij", "einsum('bhid,bhjd->bhij', q, self.k)"],
 )
 def test_an_einsum_is_read_in_both_spellings(text: str) -> None:
-    found = read(text)
+    found = read_any(text)
     assert found.kind == "an einsum"
     q, k = torch.randn(2, 8, 8, 8, 8).unbind()
     torch.testing.assert_close(ncd.compile(found.term)(q, k), torch.einsum("bhid,bhjd->bhij", q, k))
@@ -31,13 +31,13 @@ CALLS = [
 
 @pytest.mark.parametrize("text", CALLS)
 def test_the_sizes_are_those_of_the_arrays(text: str) -> None:
-    term = read(text).term
+    term = read_any(text).term
     theirs = eval(text, {"torch": torch})
     assert ncd.compile(term)(*ncd.example_inputs(term)).shape == theirs.shape
 
 
 def test_a_named_array_has_usual_sizes_where_the_others_do_not_say() -> None:
-    term = read('torch.einsum("ij,jk->ik", x, torch.randn(3, 4))').term
+    term = read_any('torch.einsum("ij,jk->ik", x, torch.randn(3, 4))').term
     assert (term.dom.spec, term.cod.spec) == ("i:8 j:3, j:3 k:4", "i:8 k:4")
 
 
@@ -71,11 +71,11 @@ WRONG = {
 @pytest.mark.parametrize(("text", "message"), WRONG.items(), ids=WRONG)
 def test_no_part_of_a_call_is_left_out(text: str, message: str) -> None:
     with pytest.raises(TextError) as error:
-        read(text)
+        read_any(text)
     assert str(error.value) == f"line 1, {message}"
 
 
 @pytest.mark.parametrize("text", ["b i, b j -> b k", "einsum('bi,bj->bk', x, y)"])
 def test_a_pattern_that_makes_an_axis_from_nothing_is_refused(text: str) -> None:
     with pytest.raises(TextError, match="einsum: "):
-        read(text)
+        read_any(text)

@@ -14,7 +14,7 @@ import ncd
 from ncd.errors import NCDError
 from ncd.notation.term_reader import TextError, parse
 from ncd.notation.term_text import spell
-from ncd.read.recognise import read
+from ncd.read.recognise import read_any
 from tests.support.sampling import count
 
 NAMES = list(ncd.catalogue)
@@ -185,13 +185,13 @@ def test_hostile_texts_are_errors_and_nothing_runs(
         if hook_on[0] and event in watched and not (event == "open" and "__pycache__" in str(args)):
             seen.append(event)
 
-    read('Id("m")')  # so that whatever is imported late is there
+    read_any('Id("m")')  # so that whatever is imported late is there
     sys.addaudithook(audit)
     for module, name in ((builtins, "eval"), (subprocess, "Popen"), (socket, "socket")):
         monkeypatch.setattr(module, name, refuse)
     try:
         with pytest.raises(NCDError):
-            read(text)
+            read_any(text)
     finally:
         hook_on[0] = False
     assert not seen
@@ -209,6 +209,6 @@ def test_a_changed_text_is_a_term_or_an_error(data: st.DataObject) -> None:
         cut = data.draw(st.integers(0, 6))
         text = text[:at] + data.draw(st.text(max_size=4)) + text[at + cut :]
     try:
-        assert isinstance(read(text).term, ncd.Term)
+        assert isinstance(read_any(text).term, ncd.Term)
     except NCDError as error:
         assert "\n" not in str(error)

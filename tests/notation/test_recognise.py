@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncd.notation.term_reader import TextError
-from ncd.read.recognise import is_source, read
+from ncd.read.recognise import is_source, read_any
 
 TRACEBACK = """Traceback (most recent call last):
   File "/home/me/train.py", line 41, in <module>
@@ -48,5 +48,5 @@ TEXTS = {
 def test_a_visitor_is_not_shown_python_s_own_words(text: str, message: str) -> None:
     assert not is_source(text)
     with pytest.raises(TextError) as error:
-        read(text)
+        read_any(text)
     assert str(error.value) == f"line 1, {message}"

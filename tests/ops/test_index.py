@@ -10,7 +10,7 @@ import torch
 from ncd.circuit.elaborate import Axes
 from ncd.errors import MismatchError, NCDError
 from ncd.language.axes import Type
-from ncd.language.terms import Id, rewrite
+from ncd.language.terms import Id, rewrite_axes
 from ncd.ops.elementwise import Map
 from ncd.ops.indexing import Index
 from ncd.ops.reductions import Top
@@ -75,7 +75,7 @@ def test_repr_and_plain_fields(op: Index, text: str) -> None:
     assert repr(op) == text
     assert eval(text, {"Index": Index}) == op
     assert Index(pattern=op.pattern.spec, at=dict(op.at)) == op
-    assert rewrite(op, lambda axis: axis) == op
+    assert rewrite_axes(op, lambda axis: axis) == op
 
 
 def test_sizes_reach_a_place_and_its_repr() -> None:

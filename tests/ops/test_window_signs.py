@@ -10,9 +10,9 @@ from ncd.language.axes import Type
 from ncd.language.op import Mark, Op, Sample
 from ncd.language.terms import Then
 from ncd.ops import CATALOGUE
-from ncd.ops.sliding_window import Sliding, side
+from ncd.ops.sliding_window import SlidingWindowOp, side
 
-WINDOWS = [s for op in CATALOGUE if issubclass(op, Sliding) for s in op.samples()]
+WINDOWS = [s for op in CATALOGUE if issubclass(op, SlidingWindowOp) for s in op.samples()]
 SIGNS = {"Conv": "", "ConvTranspose": "T", "Fold": "T", "MaxPool": "", "Window": ""}
 
 
@@ -25,7 +25,7 @@ def sign(op: Op, dom: str | Type) -> Mark:
 @pytest.mark.parametrize("sample", WINDOWS, ids=lambda s: f"{s.op!r} on {s.dom}")
 def test_a_trapezoid_says_the_kernel_on_every_side_and_the_stride(sample: Sample) -> None:
     op = sample.op
-    assert isinstance(op, Sliding)
+    assert isinstance(op, SlidingWindowOp)
     mark = sign(op, sample.dom)
     cell = elaborate(Then(Id(sample.dom), op)).cells[-1]
     sides = len(cell.site.dom[0][-1].shape)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ncd
 from ncd.language.terms import Id
 from ncd.ops import Copy, Einsum, Elementwise, Linear, Reduce, Softmax
-from ncd.rewrite.tile_schedule import Amount, Factor
+from ncd.rewrite.tile_schedule import Factor, TrafficPolynomial
 
 SIZE, TILE, TILES = (Factor(kind, "x") for kind in ("size", "tile", "tiles"))
 FACTORS = st.lists(st.sampled_from((SIZE, TILE, TILES, Factor("size", "y"))), max_size=3)
@@ -22,7 +22,7 @@ PRODUCT = Einsum("a:24 b:40, b:40 c:56 -> a c")
 
 @given(TERMS, st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
 def test_an_amount_is_the_sum_of_its_products(terms, x: int, y: int, tile: int) -> None:
-    amount = Amount.of(terms)
+    amount = TrafficPolynomial.of(terms)
     meant = {SIZE: x, TILE: tile, TILES: ceil(x / tile), Factor("size", "y"): y}
     numbers, bits = 0, dict[object, int]()
     for count, factors, width in terms:
@@ -55,7 +55,7 @@ def test_an_amount_is_the_sum_of_its_products(terms, x: int, y: int, tile: int) 
     ],
 )
 def test_a_factor_of_one_is_not_written(terms, text: str, latex: str) -> None:
-    assert (str(Amount.of(terms)), Amount.of(terms).latex()) == (text, latex)
+    assert (str(TrafficPolynomial.of(terms)), TrafficPolynomial.of(terms).latex()) == (text, latex)
 
 
 @pytest.mark.parametrize("budget", (0, 400, 1000, 4096, 20_000, 10**6))

@@ -9,18 +9,18 @@ from torch import Tensor
 
 import ncd
 from ncd.rewrite import tile_loop as run
-from ncd.rewrite.tile_loop import Group, Waiting
-from ncd.rewrite.tile_schedule import Planned, Stage, Stream
+from ncd.rewrite.tile_loop import DeferredTile, Group
+from ncd.rewrite.tile_schedule import ScheduledOp, Stage, Stream
 from tests.rewrite.test_loop import CASES
 
 
-class Watched(run._Loop):
+class Watched(run._FusedLoopRunner):
     """A loop that notes the numbers in each array of fast memory after each op."""
 
-    def _do(self, op: Planned, group: Group) -> None:
+    def _do(self, op: ScheduledOp, group: Group) -> None:
         super()._do(op, group)
         held = {
-            id: sum(part.data.numel() for part in (x.parts if isinstance(x, Waiting) else [x]))
+            id: sum(part.data.numel() for part in (x.parts if isinstance(x, DeferredTile) else [x]))
             for id, x in group.held.items()
         }
         totals = {id: sum(p.data.numel() for p in parts) for id, parts in group.totals.items()}
@@ -32,7 +32,7 @@ class Watched(run._Loop):
         self.notes = [*getattr(self, "notes", []), (op, held | totals | states)]
 
 
-def most_bytes(loop: Stream, notes: list[tuple[Planned, dict[str, int]]]) -> int:
+def most_bytes(loop: Stream, notes: list[tuple[ScheduledOp, dict[str, int]]]) -> int:
     """Returns the bytes where fast memory is fullest, if what nobody needs any more is given up."""
     return max(
         sum(count * loop.bits(id) for id, count in held.items() if _needed(loop, op, id)) // 8
@@ -40,7 +40,7 @@ def most_bytes(loop: Stream, notes: list[tuple[Planned, dict[str, int]]]) -> int
     )
 
 
-def _needed(loop: Stream, now: Planned, id: str) -> bool:
+def _needed(loop: Stream, now: ScheduledOp, id: str) -> bool:
     """Returns whether an array is still needed when an op has given its result."""
     ops = loop.schedule.ops
     uses = [at for at, op in enumerate(ops) if id in {*_taken(op), *_given(op)}]
@@ -65,18 +65,18 @@ def _made_anew(loop: Stream, id: str) -> bool:
     return loop.streamed in arrays[id].names
 
 
-def _overwritten(op: Planned, last: bool) -> Iterator[str]:
+def _overwritten(op: ScheduledOp, last: bool) -> Iterator[str]:
     """Yields the input in whose place a result of the same axes is written."""
     if last and len(op.cell.outputs) == 1:
         names = {*op.cell.outputs[0].array.names}
         yield from [v.id for v in op.cell.inputs if {*v.array.names} == names][:1]
 
 
-def _taken(op: Planned) -> list[str]:
+def _taken(op: ScheduledOp) -> list[str]:
     return [*(value.id for value in op.cell.inputs), *(weight.id for weight in op.weights)]
 
 
-def _given(op: Planned) -> list[str]:
+def _given(op: ScheduledOp) -> list[str]:
     return [value.id for value in op.cell.outputs]
 
 

@@ -12,10 +12,17 @@ from ncd.app.figure.backward_diagram import readable
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.plan.collapse import Box
-from ncd.drawing.plan.memory_notes import Note
-from ncd.language.op import Slot
-from ncd.language.step_wires import Step
-from ncd.rewrite.backward_blocks import FEW, Load, Mirror, _boxes, _Part, mirrored
+from ncd.drawing.plan.memory_notes import MemoryNote
+from ncd.language.op import ArrayHandle
+from ncd.language.step_wires import AppliedTerm
+from ncd.rewrite.backward_blocks import (
+    FEW,
+    BackwardBox,
+    LoadNote,
+    _BackwardGroup,
+    _boxes,
+    backward_diagram,
+)
 
 
 def boxes(name: str, again: tuple[str, ...] = ()) -> list[tuple[str, list[str]]]:
@@ -25,9 +32,9 @@ def boxes(name: str, again: tuple[str, ...] = ()) -> list[tuple[str, list[str]]]
     found: list[tuple[str, list[str]]] = []
     notes: list[str] = []
     for cell in circuit.cells:
-        if isinstance(cell.op, Load):
+        if isinstance(cell.op, LoadNote):
             notes.append(cell.op.text)
-        if isinstance(cell.op, Mirror):
+        if isinstance(cell.op, BackwardBox):
             found.append((cell.op.title, notes))
             notes = []
     return found
@@ -82,26 +89,26 @@ def test_what_cannot_be_read_is_not_drawn() -> None:
 
 
 def test_gradients_of_what_is_learned_are_drawn_where_nothing_comes_in() -> None:
-    term = mirrored(Param("m:3", "w") >> Elementwise("exp"), {})
+    term = backward_diagram(Param("m:3", "w") >> Elementwise("exp"), {})
     (cell,) = elaborate(term).cells
-    assert term.dom.spec == "m:3" and isinstance(cell.op, Mirror)
+    assert term.dom.spec == "m:3" and isinstance(cell.op, BackwardBox)
 
 
 def test_ops_that_are_only_drawn_can_be_printed() -> None:
     array = Param("y:2", "b").cod[0]
-    assert repr(Load("q", array)) == f"Load('q', {array!r})"
+    assert repr(LoadNote("q", array)) == f"Load('q', {array!r})"
     term = readable(elaborate(ncd.catalogue["encoder-block"].build()), ())
     assert 'Mirror("Feed-Forward\'", ' in repr(term)
     assert repr(Box("Layer", ("n0",))) == "Box('Layer', ('n0',))" and repr(Box("L")) == "Box('L')"
-    assert repr(Note("save", "q", ())) == "Note('save', 'q')"
+    assert repr(MemoryNote("save", "q", ())) == "Note('save', 'q')"
 
 
 @pytest.mark.parametrize(("count", "box"), [(1, False), (FEW - 1, False), (FEW, True)])
 def test_few_steps_are_drawn_as_they_are(count: int, box: bool) -> None:
-    arrays = [Slot(Param("y:2", "b").cod[0]) for _ in range(count + 1)]
-    steps = [Step(Elementwise("sin"), (one,), (two,)) for one, two in pairwise(arrays)]
-    found = [*_boxes([_Part("A", steps, ())], arrays[:1], arrays[-1:], {})]
+    arrays = [ArrayHandle(Param("y:2", "b").cod[0]) for _ in range(count + 1)]
+    steps = [AppliedTerm(Elementwise("sin"), (one,), (two,)) for one, two in pairwise(arrays)]
+    found = [*_boxes([_BackwardGroup("A", steps, ())], arrays[:1], arrays[-1:], {})]
     plain = [(step.takes, step.gives) for step in steps]
     wanted = [((arrays[0],), (arrays[-1],))] if box else plain
     assert [(step.takes, step.gives) for step in found] == wanted
-    assert [isinstance(step.term, Mirror) for step in found] == [box] * len(wanted)
+    assert [isinstance(step.term, BackwardBox) for step in found] == [box] * len(wanted)

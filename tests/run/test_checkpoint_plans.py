@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ncd
 from ncd import Axes, Block, Dropout, Id, Linear, Repeat, Softmax
 from ncd.circuit.elaborate import elaborate
-from ncd.run.checkpointing import Layer, best, layers, measured_saved, plans
+from ncd.run.checkpointing import Layer, layers, measured_saved, pareto_choices, plans
 from ncd.run.recompute import segments
 from ncd.run.run_memory import Storages, summed
 from tests.run.test_saved_for_backward import gradients
@@ -61,7 +61,7 @@ def test_no_way_of_all_is_better(parts: list[tuple[str, tuple[int, ...]]]) -> No
     every = {walked(chain, choice) for choice in choices(chain)}
     front = [(p, f) for p, f in sorted(every) if not any(q <= p and g < f for q, g in every)]
     least = {f: min(p for p, g in front if g == f) for _, f in front}
-    found = best(chain)
+    found = pareto_choices(chain)
     assert {choice.flops: choice.peak for choice in found} == least
     assert [c.peak for c in found] == sorted({c.peak for c in found}, reverse=True)
 
@@ -69,7 +69,7 @@ def test_no_way_of_all_is_better(parts: list[tuple[str, tuple[int, ...]]]) -> No
 def test_a_stack_of_sixteen_needs_no_more_than_equal_groups_of_four() -> None:
     chain = [Layer("h", at, 1, 1, 0, 0, 9, 0, 5) for at in range(16)]
     equal, _ = walked(chain, [(at, at + 4, True) for at in range(0, 16, 4)])
-    least = best(chain)[-1]
+    least = pareto_choices(chain)[-1]
     assert least.peak <= 24 < equal == 43
     assert least.flops <= 16 * 5
 

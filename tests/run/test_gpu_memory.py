@@ -11,7 +11,7 @@ from ncd import Entry, LimitError, Linear
 from ncd.circuit.elaborate import elaborate
 from ncd.language.number_formats import BITS, PLAIN_FORMATS
 from ncd.run import device
-from ncd.run.guard import _bound, check, peak
+from ncd.run.guard import _bound, check_run, peak
 from ncd.run.limits import Limits
 from ncd.run.module import rounded
 from ncd.run.run_memory import LARGE, LIBRARIES, held
@@ -81,10 +81,10 @@ def test_attention_of_odd_features_has_no_fused_kernel(k: int, fused: bool) -> N
 def test_the_limit_is_held_by_what_a_gpu_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = elaborate(ncd.Id("y:64 m:64") >> Linear("m -> k:64", "L"))
     between = Limits(bytes=peak(circuit) + LIBRARIES // 2)
-    check(circuit, between)
+    check_run(circuit, between)
     needs = f"needs {peak(circuit, device='cuda'):,} bytes"
     with pytest.raises(LimitError, match=needs):
-        check(circuit, between, device="cuda")
+        check_run(circuit, between, device="cuda")
     monkeypatch.setattr(device, "devices", lambda: ("cpu", "cuda"))
     with pytest.raises(LimitError, match=needs):
         ncd.compile(circuit.term, device="cuda", limits=between)

@@ -5,25 +5,25 @@ import torch
 
 import ncd
 from ncd import Einsum, Id, Softmax
-from ncd.explain.equation_proof import apart
-from ncd.run.head_switches import Head, attending, switched_off
+from ncd.explain.equation_proof import max_difference
+from ncd.run.head_switches import Head, disable_heads, find_attention
 
 SYSTEMS = {"encoder-block": 4, "decoder-block": 4, "visual-attention": 4, "merged-qkv": 4}
 
 
 def test_every_attention_is_found_with_all_its_heads() -> None:
     circuit = ncd.elaborate(ncd.catalogue["decoder-block"].build(n=2, h=3))
-    found = list(attending(circuit))
+    found = list(find_attention(circuit))
     assert [len(each.heads) for each in found] == [3, 3, 3, 3]  # masked and cross, in two layers
     assert len({head for each in found for head in each.heads}) == 12
     recogniser = ncd.elaborate(ncd.catalogue["image-recogniser"].build())
-    assert not list(attending(recogniser))  # its softmax gives chances, not weights
+    assert not list(find_attention(recogniser))  # its softmax gives chances, not weights
 
 
 def test_a_head_that_is_off_is_one_whose_numbers_nobody_takes() -> None:
     term = ncd.catalogue["encoder-block"].build(n=2, h=4, k=8, t=5)
     module, x = ncd.compile(term), ncd.example_inputs(term)
-    first, second = attending(module.circuit)
+    first, second = find_attention(module.circuit)
     off = [Head(first.softmax.id, 1), Head(second.softmax.id, 0), Head(second.softmax.id, 3)]
     weights = {name: w.clone() for name, w in module.state_dict().items()}
     for layer, head in ((0, 1), (1, 0), (1, 3)):
@@ -32,9 +32,9 @@ def test_a_head_that_is_off_is_one_whose_numbers_nobody_takes() -> None:
     cut = ncd.compile(term)
     cut.load_state_dict(weights)
     with torch.no_grad():
-        (found,) = module.execute(x, watch=switched_off(module.circuit, off))
-        assert apart(found, cut(*x)) < 1e-6
-        assert apart(found, module(*x)) > 1e-3
+        (found,) = module.execute(x, watch=disable_heads(module.circuit, off))
+        assert max_difference(found, cut(*x)) < 1e-6
+        assert max_difference(found, module(*x)) > 1e-3
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -42,7 +42,7 @@ def test_the_maps_of_all_heads_have_rows_that_sum_to_one(name: str) -> None:
     term = ncd.catalogue[name].build()
     module, inputs = ncd.compile(term), ncd.example_inputs(term)
     values = ncd.trace(module, *inputs).values
-    for found in attending(module.circuit):
+    for found in find_attention(module.circuit):
         maps = found.maps(values[found.softmax.outputs[0].id])
         assert len(maps) == len(found.heads) == SYSTEMS[name]
         torch.testing.assert_close(maps.sum(-1), torch.ones(maps.shape[:2]))
@@ -54,12 +54,12 @@ def test_several_axes_of_heads_in_another_order() -> None:
     term = Id("g:2 h:3 y:4 x:5") >> Softmax("x") @ values
     term = term >> Einsum("g h y x, h x g k -> h y g k")
     module, inputs = ncd.compile(term), ncd.example_inputs(term)
-    (found,) = attending(module.circuit)
+    (found,) = find_attention(module.circuit)
     (whole,) = module.execute(inputs)
     for g in range(2):
         for h in range(3):
             head = found.heads[3 * g + h]
-            (made,) = module.execute(inputs, watch=switched_off(module.circuit, [head]))
+            (made,) = module.execute(inputs, watch=disable_heads(module.circuit, [head]))
             wanted = whole.clone()
             wanted[h, :, g] = 0
             assert torch.equal(made, wanted)
@@ -68,14 +68,14 @@ def test_several_axes_of_heads_in_another_order() -> None:
 def test_a_batch_in_front_changes_nothing() -> None:
     term = ncd.catalogue["merged-qkv"].build(h=3, k=4, m=6, t=5)
     module = ncd.compile(term)
-    (found,) = attending(module.circuit)
-    watch = switched_off(module.circuit, found.heads[1:2])
+    (found,) = find_attention(module.circuit)
+    watch = disable_heads(module.circuit, found.heads[1:2])
     x = torch.randn(7, 5, 6, generator=torch.Generator().manual_seed(0))
     kept: dict[str, torch.Tensor] = {}
     with torch.no_grad():
         (whole,) = module.execute((x,), keep=kept, watch=watch)
         alone = [module.execute((each,), watch=watch)[0] for each in x]
-    assert apart(whole, torch.stack(alone)) < 1e-6
+    assert max_difference(whole, torch.stack(alone)) < 1e-6
     assert found.maps(kept[found.softmax.outputs[0].id]).shape == (7, 3, 5, 5)
 
 
@@ -83,6 +83,6 @@ def test_nothing_off_is_the_run_itself() -> None:
     term = ncd.catalogue["multi-head-attention"].build()
     module, inputs = ncd.compile(term), ncd.example_inputs(term)
     kept: dict[str, torch.Tensor] = {}
-    module.execute(inputs, keep=kept, watch=switched_off(module.circuit, ()))
+    module.execute(inputs, keep=kept, watch=disable_heads(module.circuit, ()))
     plain = ncd.trace(module, *inputs).values
     assert all(torch.equal(kept[id], plain[id]) for id in plain)

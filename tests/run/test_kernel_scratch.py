@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ncd.run.run_memory import LANES, ROWS, STRIDED, Convolution, cpu_scratch_bytes
+from ncd.run.run_memory import LANES, ROWS, STRIDED, ConvolutionScratch, cpu_scratch_bytes
 
 aten = torch.ops.aten
 CONV = ([2, 2], [1, 1], [1, 1], False, [0, 0], 1)
@@ -77,12 +77,12 @@ def test_windows_that_are_apart_keep_a_border_as_wide_as_they_are(
     """On both sides of the narrow picture, for each thread, with rows of the wide one."""
     x, weight = torch.zeros(2, 5, 9, 8), torch.zeros(6, 5, *window)
     setting = [2, 2], [0, 0], [1, 1], False, [0, 0], 1
-    own = Convolution(x, weight, (2, 6, 4, 4), setting)
+    own = ConvolutionScratch(x, weight, (2, 6, 4, 4), setting)
     deep, wide = (-(-n // (LANES or 16)) * (LANES or 16) for n in (6, 5))
     numbers = deep * around + ROWS * wide * 8 + products * deep * wide
     assert own.tables == torch.get_num_threads() * (4 * numbers + STRIDED)
     assert own.picked == torch.get_num_threads() * wide * 4 * 4 * 4
-    near = Convolution(x, weight, (2, 6, 8, 7), ([1, 1], *setting[1:]))
+    near = ConvolutionScratch(x, weight, (2, 6, 8, 7), ([1, 1], *setting[1:]))
     assert near.tables == near.picked == 0
 
 

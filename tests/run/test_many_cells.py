@@ -8,7 +8,7 @@ from ncd import Axes, Linear
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError
 from ncd.run import guard
-from ncd.run.guard import check, peak
+from ncd.run.guard import check_run, peak
 from ncd.run.limits import Limits
 
 CIRCUIT = elaborate(Axes(y=40, m=100)(Linear("m -> m", "A") >> Linear("m -> m", "B")))
@@ -28,7 +28,7 @@ def test_up_to_a_number_of_cells_the_peak_is_found_and_a_size_that_fits(
     assert len(CIRCUIT.cells) == 2
     monkeypatch.setattr(guard, "SEARCHED", searched)
     with pytest.raises(LimitError) as caught:
-        check(CIRCUIT, Limits(bytes=WEIGHTS - 1), suggest=True)
+        check_run(CIRCUIT, Limits(bytes=WEIGHTS - 1), suggest=True)
     assert said in str(caught.value)
     assert caught.value.cure.startswith(cure)
 
@@ -49,6 +49,6 @@ def test_so_is_what_a_device_has_room_for(
 def test_what_is_just_allowed_runs(limit: str) -> None:
     """The bound of arithmetic, the peak, and the work: each may be reached, not passed."""
     most = {"bytes": peak(CIRCUIT), "flops": 2 * 2 * 100 * 100}[limit]
-    check(CIRCUIT, Limits(**{limit: most}))
+    check_run(CIRCUIT, Limits(**{limit: most}))
     with pytest.raises(LimitError, match=f"the limit NCD_MAX_{limit.upper()} is {most - 1:,}"):
-        check(CIRCUIT, Limits(**{limit: most - 1}))
+        check_run(CIRCUIT, Limits(**{limit: most - 1}))

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import ncd
-from ncd.circuit.circuit import casts
+from ncd.circuit.circuit import cast_formats
 from ncd.errors import NCDError
 from ncd.language.number_formats import BITS, read_formats
 from ncd.run.guard import peak
@@ -99,7 +99,7 @@ def test_a_cast_is_drawn_where_the_format_changes() -> None:
     used = ncd.Formats("int8", "bfloat16", "float8", MHA.cached)
     circuit = ncd.elaborate(term)
     made = {cell.name: cell.outputs[0].id for cell in circuit.cells if cell.name}
-    found = casts(circuit, used)
+    found = cast_formats(circuit, used)
     assert found == {"v0": "bf16", "v1": "bf16", made["K"]: "f8", made["V"]: "f8"}
     said = [text.label.words for text in ncd.draw(term, formats=used).labels]
     assert sum("to bf16" in words or "to bf 16" in words for words in said) == 2

@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 import ncd
 from ncd import Axes, CausalMask, Einsum, Elementwise, Entry, Id, LimitError, Linear, Scan, Term
 from ncd.circuit.elaborate import elaborate
-from ncd.run.guard import check, compile, fits, nearest_fit, peak, peak_bound
+from ncd.run.guard import check_run, compile, fits, nearest_fit, peak, peak_bound
 from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule
 from ncd.run.run_memory import LANES, NUMBER, SCALARS, Storages, measured_peak, summed
@@ -223,7 +223,7 @@ def test_too_many_operations_are_refused() -> None:
 def test_more_than_torch_can_count_is_refused(size: int) -> None:
     term = Axes(m=size, k=size, n=size)(Id("m k n"))
     with pytest.raises(LimitError, match="the run needs"):
-        check(elaborate(term))
+        check_run(elaborate(term))
 
 
 def test_a_scan_of_many_steps_is_refused() -> None:
@@ -240,12 +240,12 @@ def test_a_scan_of_many_steps_is_refused() -> None:
 def test_the_limit_is_the_one_that_is_given() -> None:
     term = Axes(y=100, m=50)(Id("y m") >> Elementwise("sin"))
     need = peak(elaborate(term))
-    check(elaborate(term), Limits(bytes=need))
+    check_run(elaborate(term), Limits(bytes=need))
     with pytest.raises(LimitError, match=f"needs {need:,} bytes"):
-        check(elaborate(term), Limits(bytes=need - 1))
+        check_run(elaborate(term), Limits(bytes=need - 1))
     watched = peak(elaborate(term), watched=True)
     with pytest.raises(LimitError, match=f"needs {watched:,} bytes"):
-        check(elaborate(term), Limits(bytes=watched - 1), watched=True)
+        check_run(elaborate(term), Limits(bytes=watched - 1), watched=True)
 
 
 @pytest.mark.parametrize("step", [1, 3, 7])
@@ -284,7 +284,7 @@ def test_what_fits_is_what_the_guard_lets_pass(limit: int) -> None:
     for y in (1, 30, 300):
         circuit = elaborate(ncd.catalogue["multi-head-attention"].build(y=y, x=y, m=16))
         try:
-            check(circuit, Limits(bytes=limit))
+            check_run(circuit, Limits(bytes=limit))
             passed = True
         except LimitError:
             passed = False
@@ -296,4 +296,4 @@ def test_what_fits_when_every_array_is_kept_is_less() -> None:
     limits = Limits(bytes=(peak(circuit) + peak(circuit, watched=True)) // 2)
     assert fits(circuit, limits) and not fits(circuit, limits, watched=True)
     with pytest.raises(LimitError):
-        check(circuit, limits, watched=True)
+        check_run(circuit, limits, watched=True)

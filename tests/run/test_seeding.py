@@ -16,19 +16,19 @@ from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError
 from ncd.formulas.formula import parse
 from ncd.language.axes import Array
-from ncd.language.op import Initial
+from ncd.language.op import InitialValue
 from ncd.language.terms import Id
 from ncd.ops import BatchNorm, Conv, Dropout, LayerNorm, Linear, Param
 from ncd.run.guard import compile
 from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule
-from ncd.run.seeding import SeededDropout, begin, example_inputs, generator
+from ncd.run.seeding import SeededDropout, example_inputs, fill_initial, generator
 
 
 def begun(array: str, formula: str, seed: int = 0) -> torch.Tensor:
     found = Array.parse(array)
     tensor = torch.empty(found.shape)
-    begin(tensor, Initial(found, parse(formula)), seed, "test")
+    fill_initial(tensor, InitialValue(found, parse(formula)), seed, "test")
     return tensor
 
 

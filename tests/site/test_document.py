@@ -85,7 +85,7 @@ def test_folding_leads_to_every_drawing(text):
     for key, svg in found.items():
         boxes = set(re.findall(r'class="op" data-fence="(\w+)"', svg))
         assert boxes == set(key.split())
-    assert "var(--einsum)" in found[""] and style.fill("einsum") not in found[""]
+    assert "var(--einsum)" in found[""] and style.role_colour("einsum") not in found[""]
 
 
 def test_a_file_holds_a_limited_number_of_drawings():

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ncd
-from ncd.circuit.sized_system import SizedSystem, of_term
+from ncd.circuit.sized_system import ParametricTerm, parametric_term
 from ncd.errors import NCDError
 from ncd.language.terms import Term
 from ncd.site import markup
@@ -29,7 +29,7 @@ TESTS = {"<": lambda n: n < 0, "<=": lambda n: n <= 0, "=": lambda n: n == 0}
 class Told(LiveTexts):
     """The parts of a page, with the HTML of each."""
 
-    def __init__(self, system: SizedSystem, term: Term) -> None:
+    def __init__(self, system: ParametricTerm, term: Term) -> None:
         super().__init__(system, ncd.elaborate(term))
         self.html: dict[str, str] = {}
         drawing = ncd.draw(term)
@@ -137,7 +137,7 @@ def test_a_stride_of_one_is_not_drawn_and_so_is_another_diagram() -> None:
 
 def test_a_plain_term_has_the_sizes_that_do_not_follow_from_others() -> None:
     term = ncd.Linear("m:8 -> k:4", "Q") >> ncd.Linear("k -> m2:8", "O")
-    system = of_term(term, ncd.elaborate(term))
+    system = parametric_term(term, ncd.elaborate(term))
     assert dict(system.settings) == {"m": 8, "k": 4, "m2": 8}
     assert str(ncd.cost(system.build({"m": 8, "k": 5, "m2": 8})).parameters) == "80"
 

@@ -37,4 +37,4 @@ def test_a_page_outside_the_app_has_its_colours(host: str) -> None:
 
 def test_a_drawing_has_the_page_of_the_app() -> None:
     for name, dark in (("light", False), ("dark", True)):
-        assert style.paint("page", dark) == CONFIG["theme"][name]["backgroundColor"]
+        assert style.paint_colour("page", dark) == CONFIG["theme"][name]["backgroundColor"]

@@ -23,7 +23,7 @@ from ncd import (
     elaborate,
 )
 from ncd.circuit.costs import cost_of
-from ncd.circuit.sized_system import of_term
+from ncd.circuit.sized_system import parametric_term
 from ncd.formulas.traced_sizes import Trace
 from ncd.site import page_tables
 from ncd.site.collapse_states import _in, drawing_parts, folded, state_name, states, svg
@@ -311,7 +311,7 @@ def test_words_that_follow_a_size_and_sizes_that_are_computed(op, dom, words, co
     """Groups that are as many as the heads are so at these sizes only: the op's label is left."""
     term = Id(dom) >> op
     circuit = elaborate(term)
-    live = LiveTexts(of_term(term, circuit), circuit)
+    live = LiveTexts(parametric_term(term, circuit), circuit)
     found = [re.sub("[\ue000-\uf8fe]", "#", text) for text in dict(live._words()).values()]
     assert found == words
     assert computed_axes(circuit, {}) == computed

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from ncd import Array, Axis, Beside, Id, Linear, Map, NCDError, Op, Opaque, Param, Term, Type
-from ncd.formulas.formula import Apply, Formula, Name, Number, Operand
-from ncd.language.terms import rewrite
+from ncd.formulas.formula import Application, Formula, Name, Number, Operand
+from ncd.language.terms import rewrite_axes
 from ncd.ops import CATALOGUE
 from tests.support.draws import Draws
 
@@ -37,14 +37,14 @@ def own_axes(op: Op) -> tuple[Axis, ...]:
 
 def called(value: Type, names: Mapping[str, str]) -> Type:
     """The arrays with other names for their axes; a label stays."""
-    return rewrite(value, lambda axis: replace(axis, name=names.get(axis.name, axis.name)))
+    return rewrite_axes(value, lambda axis: replace(axis, name=names.get(axis.name, axis.name)))
 
 
 def renamed_leaves(formula: Formula, names: Mapping[str, str]) -> Formula:
     """The formula with other names for its axes and their sizes."""
-    if isinstance(formula, Apply):
+    if isinstance(formula, Application):
         parts = tuple(renamed_leaves(part, names) for part in formula.parts)
-        return Apply(formula.operation, parts)
+        return Application(formula.operation, parts)
     if not isinstance(formula, Name):
         return formula
     bare = formula.text.removeprefix("n_")
@@ -58,7 +58,7 @@ def renamed(op: Op, names: Mapping[str, str]) -> Op:
     values = {}
     for f in fields(op):  # type: ignore[arg-type]
         value = getattr(op, f.name)
-        if isinstance(value, Name | Apply | Number | Operand):
+        if isinstance(value, Name | Application | Number | Operand):
             values[f.name] = renamed_leaves(value, identifiers)
         elif f.name == "at":
             values[f.name] = tuple((names.get(name, name), place) for name, place in value)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from ncd import Axes, Axis, Circuit, Term
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
-from ncd.language.axes import Marked
-from ncd.language.terms import rewrite
+from ncd.language.axes import SizeWithKind
+from ncd.language.terms import rewrite_axes
 from tests.support.draws import Seeded
 from tests.support.strategies import a_term
 
-Given = dict[str, Marked]
+Given = dict[str, SizeWithKind]
 
 
 def resized_pair(d: Seeded) -> tuple[Term, Given, Given]:
@@ -22,14 +22,14 @@ def resized_pair(d: Seeded) -> tuple[Term, Given, Given]:
         axes.setdefault(axis.name, axis)
         return axis
 
-    rewrite(term, found)
+    rewrite_axes(term, found)
     sized = {n: a for n, a in axes.items() if a.size is not None and not n.isdecimal()}
-    first = {n: Marked(a.size, a.sequence, a.label) for n, a in sized.items() if a.size}
+    first = {n: SizeWithKind(a.size, a.sequence, a.label) for n, a in sized.items() if a.size}
     more = {n: d.number(0, 3) if d.yes() else 0 for n in first}
     second = {
-        n: Marked(tuple(s + more[n] for s in sized[n].shape), mark.sequence, mark.label)
+        n: SizeWithKind(tuple(s + more[n] for s in sized[n].shape), mark.sequence, mark.label)
         if isinstance(mark.size, tuple)
-        else Marked(sized[n].numel + more[n], mark.sequence, mark.label)
+        else SizeWithKind(sized[n].numel + more[n], mark.sequence, mark.label)
         for n, mark in first.items()
     }
     return term, first, second

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ncd.run.module import rounded
-from ncd.run.run_memory import Peak
+from ncd.run.run_memory import PeakMemory
 from ncd.systems.catalogue import CATALOGUE
 from tools.bench.measurements import Line
 from tools.gpu import __main__ as gpu
@@ -83,7 +83,7 @@ def test_a_system_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) 
 
 def test_more_memory_than_the_guard_states_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "SMALL", ("layer-norm",))
-    monkeypatch.setattr(memory, "measured_peak", lambda *_, **__: Peak(1, 10**9, "by a test"))
+    monkeypatch.setattr(memory, "measured_peak", lambda *_, **__: PeakMemory(1, 10**9, "by a test"))
     assert [found.fault for found in memory.memory(QUICK)] == ["more than the guard states"]
     monkeypatch.setattr(memory, "peak", lambda *_, **__: 3 * 10**9)
     assert [found.fault for found in memory.memory(QUICK)] == [

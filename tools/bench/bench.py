@@ -21,7 +21,7 @@ from torch import Tensor
 from ncd.app.host.garbage import YOUNG
 from ncd.circuit.costs import cost
 from ncd.circuit.elaborate import elaborate
-from ncd.errors import unknown
+from ncd.errors import unknown_name_error
 from ncd.explain.autograd_dag import autograd
 from ncd.explain.graphviz_layout import svg
 from ncd.language.terms import Term, Then
@@ -62,7 +62,7 @@ def bench(
     """All measurements, or one part: runs of multi-head attention, its graph, drawings, growth."""
     found = parts(seed, device)
     if only and only not in found:
-        raise unknown("part", only, found, "bench")
+        raise unknown_name_error("part", only, found, "bench")
     calls = [(name, call) for name, each in found.items() for call in each if only in ("", name)]
     lines: list[Line] = []
     with young():

@@ -31,8 +31,8 @@ Call = Callable[[], object]
 
 def forget() -> None:
     """Empties all that is kept of a structure; how names are set in type is still known."""
-    layout_cache.forget()
-    resize.forget()
+    layout_cache.clear_cache()
+    resize.clear_caches()
     multi_head.forget()
     levels.cache_clear()
 

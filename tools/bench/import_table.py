@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 import ncd
-from ncd.read.torch_module.torch_export import exported
+from ncd.read.torch_module.torch_export import export_module
 from tests.read.torch_module import modules, published
 
 HEAD = "module | nodes | cells | difference | boxes | layers | export, s | import, s"
@@ -30,7 +30,7 @@ def row(name: str, case: Callable[[], tuple[torch.nn.Module, tuple[Any, ...]]]) 
     """Returns the line of a module."""
     torch.manual_seed(0)
     module, inputs = case()
-    graph, alone = timed(lambda: exported(module, inputs, {}))
+    graph, alone = timed(lambda: export_module(module, inputs, {}))
     found, whole = timed(lambda: ncd.from_torch(module, *inputs))
     circuit = ncd.elaborate(found.term)
     loops = [f"{loop.name} ×{len(loop.bodies)}" for loop in circuit.loops if loop.kind == "repeat"]

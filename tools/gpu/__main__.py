@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ncd.cli.output import print_table
-from ncd.errors import NCDError, unknown
+from ncd.errors import NCDError, unknown_name_error
 from ncd.run.device import description, devices, exact
 from ncd.run.device import device as find_device
 from tools.gpu.agreement import Setting
@@ -71,7 +71,7 @@ def _names(text: str) -> list[str]:
     names = text.split(",") if text else list(SECTIONS)
     for name in names:
         if name not in SECTIONS:
-            raise unknown("section", name, SECTIONS, "sections")
+            raise unknown_name_error("section", name, SECTIONS, "sections")
     return names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ncd.systems.training.training_loop import Fit, Progress
+from ncd.systems.training.training_loop import Progress, TaskTraining
 from tools.bench.measurements import Line
 from tools.gpu.agreement import CLOSE, Setting
 from tools.gpu.findings import Finding
@@ -19,7 +19,9 @@ def training(setting: Setting) -> Iterator[Finding]:
     for name in TRAINED[: setting.pick(3, 1)]:
         runs = {}
         for device in (setting.device, "cpu"):
-            runs[device, len(runs)] = [*Fit(name, {}, 0, setting.pick(0, 4) or None, device)]
+            runs[device, len(runs)] = [
+                *TaskTraining(name, {}, 0, setting.pick(0, 4) or None, device)
+            ]
         mine, theirs = runs.values()
         yield from _compared(name, mine, theirs)
 

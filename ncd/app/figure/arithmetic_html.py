@@ -13,16 +13,16 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import Ends
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.circuit.circuit import Cell, called, given
-from ncd.explain.attention_row import Mixed, Row, Step
+from ncd.circuit.circuit import Cell, array_names, input_names
+from ncd.explain.attention_row import MixedValue, Row, RowStage
 from ncd.explain.cell_arithmetic import (
-    Chosen,
-    Each,
+    FormulaArithmetic,
     How,
-    Made,
-    Normed,
+    NormArithmetic,
+    NumberOrigin,
     Numbers,
     Products,
+    ReductionArithmetic,
     Spans,
     counted,
     exact,
@@ -36,13 +36,13 @@ from ncd.language.torch_code import (
     Call,
     Cast,
     Const,
-    Expr,
     Filled,
     Infix,
     Method,
     Position,
     Prefix,
     Size,
+    TorchExpr,
 )
 from ncd.site import markup
 
@@ -187,7 +187,7 @@ def window_html(
     values: Mapping[str, Tensor],
     cell: Cell,
     index: tuple[int, ...],
-    how: Products | Chosen,
+    how: Products | ReductionArithmetic,
 ) -> str:
     """Returns, for the channels that contribute most, the picture with its window and weights.
 
@@ -285,25 +285,25 @@ SIGNS = {
 }
 
 
-def spelled(how: Each) -> str:
+def spelled(how: FormulaArithmetic) -> str:
     """Returns the formula with numbers, as plain text.
 
-    >>> spelled(Each(Infix("*", Arg(0), Const(2)), (-0.5,), {}, (), -1.0))
+    >>> spelled(FormulaArithmetic(Infix("*", Arg(0), Const(2)), (-0.5,), {}, (), -1.0))
     '−0.5 × 2'
     """
     return _text(how.expr, how, top=True)
 
 
-def rule(how: Each) -> str:
+def rule(how: FormulaArithmetic) -> str:
     """Returns the formula for any place: a dot for the first number, axis names for positions.
 
-    >>> rule(Each(Infix("/", Arg(0), Const(4)), (-0.5,), {}, (), -0.125))
+    >>> rule(FormulaArithmetic(Infix("/", Arg(0), Const(4)), (-0.5,), {}, (), -0.125))
     '… ÷ 4'
     """
     return _text(how.expr, replace(how, numbers=(), places={}), top=True)
 
 
-def _text(expr: Expr, how: Each, top: bool = False) -> str:
+def _text(expr: TorchExpr, how: FormulaArithmetic, top: bool = False) -> str:
     match expr:
         case Arg(index):
             return number_text(how.numbers[index]) if how.numbers else "…"
@@ -329,7 +329,7 @@ def _text(expr: Expr, how: Each, top: bool = False) -> str:
     return "…"
 
 
-def _infix(sign: str, left: Expr, right: Expr, how: Each, top: bool) -> str:
+def _infix(sign: str, left: TorchExpr, right: TorchExpr, how: FormulaArithmetic, top: bool) -> str:
     if isinstance(_bare(right), Filled) and sign == "+":  # adding zeros only broadcasts
         return _text(left, how, top)
     if isinstance(_bare(left), Filled) and sign == "+":
@@ -341,11 +341,16 @@ def _infix(sign: str, left: Expr, right: Expr, how: Each, top: bool) -> str:
     return text if top else f"({text})"
 
 
-def _bare(expr: Expr) -> Expr:
+def _bare(expr: TorchExpr) -> TorchExpr:
     return _bare(expr.on) if isinstance(expr, Align | Cast) else expr
 
 
-def _call(name: str, args: Sequence[Expr], kwargs: Sequence[tuple[str, Expr]], how: Each) -> str:
+def _call(
+    name: str,
+    args: Sequence[TorchExpr],
+    kwargs: Sequence[tuple[str, TorchExpr]],
+    how: FormulaArithmetic,
+) -> str:
     given = [_text(part, how, top=True) for part in args]
     if name == "where":
         return f"{given[1]} if {given[0]}, else {given[2]}"
@@ -372,28 +377,28 @@ def op_html(cell: Cell) -> str:
 
 def array_html(scene: Scene, id: str) -> str:
     """Returns an array's name, or its axes, as a button that selects it."""
-    name = called(scene.circuit).get(id) or given(scene.circuit).get(id, "")
+    name = array_names(scene.circuit).get(id) or input_names(scene.circuit).get(id, "")
     shown = markup.text(name) if name else markup.array(scene.circuit.values[id].array)
     return f'<span data-array="{id}" data-select="{id}" role="button" tabindex="0">{shown}</span>'
 
 
-def op_arithmetic_html(scene: Scene, found: Made, cell: Cell, how: How) -> str:
+def op_arithmetic_html(scene: Scene, found: NumberOrigin, cell: Cell, how: How) -> str:
     """Returns how an op made a number; a window is shown over its picture."""
     if isinstance(how, Products):
         pictures = window_html(scene.trace.values, cell, found.index, how)
         return pictures + products(scene, cell, how, found.index)
-    if isinstance(how, Chosen):
+    if isinstance(how, ReductionArithmetic):
         return window_html(scene.trace.values, cell, found.index, how) + _chosen(cell, how)
-    if isinstance(how, Normed):
+    if isinstance(how, NormArithmetic):
         return _normed(cell, how)
-    assert isinstance(how, Each)
+    assert isinstance(how, FormulaArithmetic)
     return (
         f'<p class="spelled">{markup.text(spelled(how))} = <b>{number_text(how.value)}</b></p>'
         f"{_operands(scene, cell, how)}"
     )
 
 
-def _operands(scene: Scene, cell: Cell, how: Each) -> str:
+def _operands(scene: Scene, cell: Cell, how: FormulaArithmetic) -> str:
     """Returns the numbers of a formula, each linked to its own arithmetic."""
     parts = [
         f"{array_html(scene, value.id)} "
@@ -460,7 +465,7 @@ def factor_name(scene: Scene, cell: Cell, factor: Numbers) -> str:
     return f"{factor.source} {markup.text(cell.name)}"
 
 
-def _chosen(cell: Cell, how: Chosen) -> str:
+def _chosen(cell: Cell, how: ReductionArithmetic) -> str:
     """Returns a maximum or a mean, with the numbers it is of."""
     adds = how.how in ("sum", "mean")
     picks = how.how in ("max", "min")
@@ -473,7 +478,7 @@ def _chosen(cell: Cell, how: Chosen) -> str:
     return sum_html(cell.site, how.spans, [line], shown, end=end, here=best)
 
 
-def _normed(cell: Cell, how: Normed) -> str:
+def _normed(cell: Cell, how: NormArithmetic) -> str:
     """Returns the numbers, their mean and variance, and the normalised number."""
     shown = largest_summands(how.numbers, (how.at,))
     lines = [Line("", how.numbers)]
@@ -546,9 +551,9 @@ def _weights(scene: Scene, found: Row, across: str) -> str:
     return sum_html(found.cell.site, share.spans, lines, shown, columns=keys, here=share.at)
 
 
-def _step(step: Step) -> str:
+def _step(step: RowStage) -> str:
     """Returns a step's formula, or its name."""
-    if isinstance(step.how, Each):
+    if isinstance(step.how, FormulaArithmetic):
         return markup.text(rule(step.how))
     op = step.cell.op
     return markup.text(op.out(step.cell.site) or op.label)
@@ -571,7 +576,7 @@ def _keys(scene: Scene, found: Row, shown: Sequence[int], across: str) -> list[s
     ]
 
 
-def _mixing(scene: Scene, mixed: Mixed, shown: Sequence[int]) -> list[Line]:
+def _mixing(scene: Scene, mixed: MixedValue, shown: Sequence[int]) -> list[Line]:
     """Returns the table lines for one feature: its values, and their products with the weights."""
     every = mixed.cell.site.every
     at = ", ".join(

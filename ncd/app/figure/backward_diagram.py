@@ -9,11 +9,11 @@ from ncd.app.figure.diagram import other_term
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Choice
-from ncd.circuit.circuit import Cell, Circuit, Value, called
+from ncd.circuit.circuit import Cell, Circuit, Value, array_names
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError, NCDError
 from ncd.language.terms import Id, Term, Then
-from ncd.rewrite.backward_blocks import Tap, alike, mirrored, titled
+from ncd.rewrite.backward_blocks import Tap, alike, backward_diagram, titled
 from ncd.rewrite.gradient import gradient
 from ncd.run.checkpointing import SavedArray, saved
 from ncd.site import markup
@@ -61,7 +61,7 @@ def _term(scene: Scene, again: tuple[str, ...]) -> Term:
 
 def readable(circuit: Circuit, arrays: Sequence[SavedArray]) -> Term:
     """Returns the backward pass as a term to be drawn; raises LimitError if it is too large."""
-    term = mirrored(circuit.term, taps(circuit, arrays))
+    term = backward_diagram(circuit.term, taps(circuit, arrays))
     drawn = elaborate(term)
     many, beside = len(drawn.cells), max(map(len, drawn.states))
     if many > MOST or beside > WIDEST:
@@ -75,7 +75,7 @@ def taps(circuit: Circuit, arrays: Sequence[SavedArray]) -> Mapping[str, Sequenc
 
     What an op keeps for itself is left out unless it has the size of one of its arrays.
     """
-    names, cells = called(circuit), {cell.id: cell for cell in circuit.cells}
+    names, cells = array_names(circuit), {cell.id: cell for cell in circuit.cells}
     found: dict[str, list[Tap]] = {}
     for one in arrays:
         value = circuit.values.get(one.array) or _alike(cells.get(one.node), one)

@@ -9,7 +9,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.elaborate import elaborate
-from ncd.drawing.elements.style import fill
+from ncd.drawing.elements.style import role_colour
 from ncd.drawing.equation import sides
 from ncd.language.blocks import Equation
 from ncd.language.terms import Term
@@ -77,7 +77,7 @@ def _said(cells: list[Cell]) -> str:
 def _colour(cell: Cell, part: Circuit, dark: bool) -> str:
     """Returns the colour of an op's block, or its own."""
     roles = {fence.id: fence.role for fence in part.fences}
-    return fill(next((roles[id] for id in cell.fences[::-1]), cell.op.role), dark)
+    return role_colour(next((roles[id] for id in cell.fences[::-1]), cell.op.role), dark)
 
 
 def _marked(code: str, cell: Cell, colour: str) -> str:

@@ -27,11 +27,11 @@ from ncd.app.state import hide_sizes, knobs, selection
 from ncd.app.state.cache import remember
 from ncd.app.state.link_text import packed
 from ncd.app.state.session_formats import FORMATS
-from ncd.circuit.circuit import Circuit, Fence, called
+from ncd.circuit.circuit import Circuit, Fence, array_names
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.callouts import noted
-from ncd.drawing.equation import equated
+from ncd.drawing.callouts import with_callouts
+from ncd.drawing.equation import draw_equation
 from ncd.drawing.pipeline import Folded, draw, draw_part
 from ncd.drawing.plan.collapse import blocks
 from ncd.language.arguments import Labels
@@ -299,7 +299,7 @@ def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
 
 def words(circuit: Circuit) -> dict[str, str]:
     """Returns the hover text of every array (name and shape) and block (inputs and outputs)."""
-    names = called(circuit)
+    names = array_names(circuit)
     arrays = {
         value.id: f"{markup.text(names.get(value.id, ''))} {markup.sized(value.array)}"
         for value in circuit.values.values()
@@ -382,9 +382,9 @@ def beside(
         shut: list[Folded] = [(box,) if box else "auto", *["auto"] * len(terms[1:])]
         pairs = zip(terms, shut, strict=True)
         parts = [draw(term, scene.labels, folded=own, **look) for term, own in pairs]
-        whole = equated(parts, sign, room, paint)
+        whole = draw_equation(parts, sign, room, paint)
         if not above:
-            whole = noted(whole, elaborate(terms[-1]), notes)
+            whole = with_callouts(whole, elaborate(terms[-1]), notes)
         return above + FOREIGN.sub("", f'<div class="drawing">{whole.svg(fonts=False)}</div>')
 
     key = (*terms[:-1], sign, *notes.items(), box, cells, paint, scene.labels, scene.dark, room)

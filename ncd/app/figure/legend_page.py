@@ -10,8 +10,8 @@ import streamlit as st
 from ncd import catalogue
 from ncd.app.parts import html_panel
 from ncd.app.scene import url
-from ncd.drawing.elements.primitives import Picture
-from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, Found, key
+from ncd.drawing.elements.primitives import DrawingData
+from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, PlacedSign, legend_entries
 from ncd.drawing.pipeline import draw
 from ncd.site import markup
 from ncd.site.markup import LEGEND_CSS
@@ -22,14 +22,14 @@ FIRST = GROUPS["Axes and arrays"]
 SEEN = 3  # pages named with each sign
 
 
-def drawer(drawing: Picture, dark: bool) -> str:
+def drawer(drawing: DrawingData, dark: bool) -> str:
     """Returns the signs of a drawing in a closed drawer; each highlights its places."""
     blocks = tuple((fence.role, fence.id) for fence in drawing.fences if not fence.brackets)
-    return _drawer(key(drawing), blocks, dark)
+    return _drawer(legend_entries(drawing), blocks, dark)
 
 
 @lru_cache(maxsize=256)
-def _drawer(found: tuple[Found, ...], blocks: tuple[tuple[str, str], ...], dark: bool) -> str:
+def _drawer(found: tuple[PlacedSign, ...], blocks: tuple[tuple[str, str], ...], dark: bool) -> str:
     """Returns the drawer for the signs and blocks found; cached, as sizes do not change it."""
     colours = _colours(blocks, dark)
     rows = "".join(
@@ -94,7 +94,7 @@ def _used() -> dict[str, str]:
     """Returns links to the pages on which each sign occurs."""
     pages: dict[str, list[str]] = {}
     for entry in catalogue.values():
-        for found in key(draw(entry.build())):
+        for found in legend_entries(draw(entry.build())):
             page = f'<a href="{entry.name}">{markup.text(entry.title)}</a>'
             pages.setdefault(found.sign.name, []).append(page)
     return {name: f'<p class="used">{", ".join(links[:SEEN])}</p>' for name, links in pages.items()}

@@ -21,7 +21,7 @@ from ncd.app.state import selection
 from ncd.app.state.controls import Text
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.explain.attention_row import row
-from ncd.explain.cell_arithmetic import Made, Share, made
+from ncd.explain.cell_arithmetic import NumberOrigin, SoftmaxArithmetic, number_origin
 from ncd.site import markup
 
 PLACE = "[0-9]{1,9},[0-9]{1,9}"
@@ -95,8 +95,8 @@ def number_html(scene: Scene, id: str, index: Sequence[int], covers: str = "") -
     module, values = scene.module, scene.trace.values
 
     def tell() -> str:
-        found = made(module, values, id, index)
-        if isinstance(found.how, Share) and found.cell is not None:
+        found = number_origin(module, values, id, index)
+        if isinstance(found.how, SoftmaxArithmetic) and found.cell is not None:
             html = arithmetic_html.attention_row_html(
                 scene, row(module, values, found.cell, found.index, MIXED), ""
             )
@@ -133,7 +133,7 @@ def _framed(title: str, html: str, covers: str) -> str:
     )
 
 
-def _title(scene: Scene, id: str, index: Sequence[int], found: Made) -> str:
+def _title(scene: Scene, id: str, index: Sequence[int], found: NumberOrigin) -> str:
     """Returns the array's name, the place in it, and its number."""
     array = scene.circuit.values[id].array
     every = {axis.name: axis for axis in array}
@@ -143,14 +143,14 @@ def _title(scene: Scene, id: str, index: Sequence[int], found: Made) -> str:
     return f"{array_html(scene, id)} {f'at {at}' if at else ''}: {number_text(found.value)}"
 
 
-def _through(found: Made) -> str:
+def _through(found: NumberOrigin) -> str:
     if not found.through:
         return ""
     ops = ", then ".join(op_html(cell) for cell in reversed(found.through))
     return f'<p class="muted">{ops} only {"hand" if len(found.through) > 1 else "hands"} it on.</p>'
 
 
-def _how(scene: Scene, found: Made) -> str:
+def _how(scene: Scene, found: NumberOrigin) -> str:
     cell, how = found.cell, found.how
     if cell is None:
         return "<p>It is given: what goes in is where all begins.</p>"

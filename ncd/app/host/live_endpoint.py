@@ -38,7 +38,7 @@ from ncd.app.state.knobs import MOST
 from ncd.app.state.session_formats import FORMATS, read
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.sized_system import traced_circuit
-from ncd.formulas.traced_sizes import FILL, Trace, traced
+from ncd.formulas.traced_sizes import FILL, Trace, is_symbolic
 from ncd.site import source_listing
 from ncd.site.live_texts import FormulaTable, alike, changed_texts, changes, texts, wire_sizes
 from ncd.systems.catalogue_entry import Entry, Knob
@@ -110,7 +110,7 @@ def _grips(circuit: Circuit) -> Iterator[tuple[str, set[str]]]:
     """Yields each axis with the knobs that its size depends on."""
     for axis in reversed(circuit.axes):
         knobs = {
-            name for side in axis.shape if traced(side) for name in side.trace.read(side.total)
+            name for side in axis.shape if is_symbolic(side) for name in side.trace.read(side.total)
         }
         if knobs:
             yield axis.name, knobs

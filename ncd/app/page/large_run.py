@@ -21,7 +21,7 @@ from ncd.app.state.cache import remember
 from ncd.circuit.circuit import Value
 from ncd.jobs.job_pool import QUIET, Ticket, pool
 from ncd.jobs.pool_jobs import ArraySummary, Forward, fits, limits, read, shown
-from ncd.run.run_memory import stated_forward
+from ncd.run.run_memory import predicted_forward_peak
 from ncd.site import markup
 from ncd.write.term_json import to_json
 
@@ -76,7 +76,7 @@ def _needed_bytes(scene: Scene) -> int | None:
     """Returns the bytes that the run needs in the pool, or None if that is over the limit."""
 
     def make() -> int | None:
-        return stated_forward(scene.term) if fits(scene.term) else None
+        return predicted_forward_peak(scene.term) if fits(scene.term) else None
 
     with scheduler.aside():
         return torch_threads.run(make)

@@ -42,7 +42,9 @@ def heads() -> dict[str, tuple[str, str]]:
 HEADS = heads()
 SECTIONS = {entry.name: entry.section for entry in CATALOGUE.values()}
 PAINTS = (*style.COLOURS, *style.ROLES)
-LIGHT = {style.paint(name, dark=True): style.paint(name) for name in PAINTS}  # for paper
+LIGHT = {
+    style.paint_colour(name, dark=True): style.paint_colour(name) for name in PAINTS
+}  # for paper
 # Inside a shadow root @font-face does nothing; in the document it serves every shadow root.
 SHEET = File.of("css", "text/css", all_faces_css() + static("page/page.css"))
 SCRIPT = File.of(

@@ -18,11 +18,11 @@ from ncd.app.scene.session_weights import OWN
 from ncd.app.state.link_text import unpacked
 from ncd.circuit.elaborate import Axes, elaborate, needed_sizes
 from ncd.drawing.pipeline import drawn_wires
-from ncd.errors import LimitError, NCDError, UnknownNameError, unknown
+from ncd.errors import LimitError, NCDError, UnknownNameError, unknown_name_error
 from ncd.jobs.source_reading import reader
-from ncd.language.axes import Axis, Marked
+from ncd.language.axes import Axis, SizeWithKind
 from ncd.language.op import Op
-from ncd.language.terms import Term, rebuilt
+from ncd.language.terms import Term, map_fields
 from ncd.notation.call_form import ModuleCall
 from ncd.notation.term_reader import TextError
 from ncd.ops.opaque_call import CLOSED, COMMON, ELSEWHERE, FOLDED, closed_name
@@ -33,7 +33,7 @@ from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.tensors.einops_patterns import EINOPS, line_entry
 from ncd.systems.training.trained_weights import MOST as MOST_BYTES
-from ncd.systems.training.trained_weights import Learned, written
+from ncd.systems.training.trained_weights import TrainedWeights, written
 
 # --- PyTorch that a visitor pastes: read in another process, while other visitors go on
 
@@ -194,8 +194,8 @@ def _closed(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(map(_closed, value))
     if isinstance(value, Op) and not _may_run(value):
-        return rebuilt(value, lambda own: closed_name(own) if own == value.calls else own)
-    return rebuilt(value, _closed) if isinstance(value, Term) else value
+        return map_fields(value, lambda own: closed_name(own) if own == value.calls else own)
+    return map_fields(value, _closed) if isinstance(value, Term) else value
 
 
 def _may_run(op: Op) -> bool:
@@ -212,7 +212,7 @@ def _no_function(function: str) -> NCDError:
     if hasattr(torch.ops.aten, name):
         fact = f"this page does not call {function} of torch"
         return UnknownNameError(fact, cure="an op of the language in its place")
-    return unknown("function on this page", function, FUNCTIONS)
+    return unknown_name_error("function on this page", function, FUNCTIONS)
 
 
 SERVED: dict[str, Entry] = {}  # the user's own modules, by the addresses of their pages
@@ -234,7 +234,7 @@ def serve(title: str, term: Term, failure: str = "", module: CircuitModule | Non
     SERVED[name] = _entry(term, name, title, "A module of your own", name, least=True)
     FAILURES[name] = failure
     if module is not None and sum(x.nbytes for x in module.state_dict().values()) < MOST_BYTES:
-        OWN[name] = Learned(written(module, {"system": title}), "of the module itself")
+        OWN[name] = TrainedWeights(written(module, {"system": title}), "of the module itself")
     return name
 
 
@@ -266,7 +266,9 @@ def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
         return None
 
 
-def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str, Marked]:
+def _needed(
+    bare: Term, marks: dict[str, SizeWithKind], inputs: set[str]
+) -> dict[str, SizeWithKind]:
     """Returns the independent sizes, and those of the inputs."""
     order = sorted(marks, key=lambda name: _count(marks[name]))
     sizes = {name: Axis(name, _plain(marks[name])) for name in order}
@@ -279,12 +281,12 @@ def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str,
         return marks
 
 
-def _count(mark: Marked) -> int:
+def _count(mark: SizeWithKind) -> int:
     """Returns a size as one number, for sorting: small sizes become knobs before large ones."""
     return prod(mark.size) if isinstance(mark.size, tuple) else int(mark.size)
 
 
-def _plain(mark: Marked) -> int | tuple[int, ...]:
+def _plain(mark: SizeWithKind) -> int | tuple[int, ...]:
     return mark.size if isinstance(mark.size, tuple) else int(mark.size)
 
 
@@ -293,14 +295,14 @@ def _shapes(term: Term) -> list[tuple[int, ...]]:
     return [value.array.shape for value in elaborate(term).values.values()]
 
 
-def _side(mark: Marked) -> int | None:
+def _side(mark: SizeWithKind) -> int | None:
     """Returns the size as one number; None for a group whose sides differ."""
     if isinstance(mark.size, tuple):
         return mark.size[0] if len(set(mark.size)) == 1 else None
     return mark.size if isinstance(mark.size, int) else None
 
 
-def _turned(mark: Marked, size: int | None) -> Marked:
+def _turned(mark: SizeWithKind, size: int | None) -> SizeWithKind:
     """Returns the mark with another size."""
     if size is None:
         return mark
@@ -308,7 +310,7 @@ def _turned(mark: Marked, size: int | None) -> Marked:
     return replace(mark, size=new)
 
 
-def _knob(name: str, mark: Marked) -> Knob:
+def _knob(name: str, mark: SizeWithKind) -> Knob:
     size = _side(mark)
     assert size is not None
     what = "each side" if isinstance(mark.size, tuple) else "size"

@@ -20,7 +20,7 @@ from ncd.errors import LimitError, NCDError
 from ncd.formulas.prefixed_amounts import amount
 from ncd.language.axes import Axis
 from ncd.language.op import Op
-from ncd.language.terms import Term, rewrite
+from ncd.language.terms import Term, rewrite_axes
 from ncd.run.guard import ValuesEnd, check_calls, fits
 from ncd.systems.catalogue_entry import Entry, Knob
 
@@ -228,7 +228,7 @@ def bare(term: Term) -> Term:
     def unsized(axis: Axis) -> Axis:
         return replace(axis, size=None, sequence=False)
 
-    bare: Term = rewrite(term, unsized)
+    bare: Term = rewrite_axes(term, unsized)
     return bare
 
 

@@ -24,12 +24,12 @@ from ncd.language.arguments import Labels
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
 from ncd.run.device import Timer
-from ncd.run.guard import check
+from ncd.run.guard import check_run
 from ncd.run.measurement import medians
-from ncd.run.module import CircuitModule, Trace, in_formats
+from ncd.run.module import CircuitModule, Trace, with_rounding
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import Feed
-from ncd.systems.training.trained_weights import Learned, read_weights
+from ncd.systems.training.trained_weights import TrainedWeights, read_weights
 
 T = TypeVar("T")
 FLOAT32 = Formats()
@@ -65,7 +65,7 @@ class Scene:
     notes: bool = True
     wide: int | None = None
     refused: Refusal | None = None
-    learned: Learned | None = None
+    learned: TrainedWeights | None = None
     veil: Veil | None = None
     about: str = ""
     formats: Formats = FLOAT32
@@ -161,13 +161,13 @@ class Scene:
 
     def _compiled(self) -> CircuitModule:
         if not self.learned and self.formats.plain and self.device == "cpu":
-            check(self.circuit)
+            check_run(self.circuit)
             module = CircuitModule(self.circuit, self.seed, shared=True)
             return module.train(self.entry.training)
         module = ncd.compile(self.term, self.seed, self.device)
         if self.learned:
             read_weights(module, self.learned.weights, finite=False)
-        return in_formats(module, self.formats).train(self.entry.training)
+        return with_rounding(module, self.formats).train(self.entry.training)
 
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:
@@ -253,7 +253,9 @@ def _limit(
     entry: Entry, settings: Mapping[str, int], term: Term, formats: Formats, device: str
 ) -> Refusal | None:
     try:
-        check(elaborate(term), watched=True, formats=formats, device=device)  # shows every array
+        check_run(
+            elaborate(term), watched=True, formats=formats, device=device
+        )  # shows every array
     except NCDError as error:
         return refuse(error, entry, settings, term)
     return None

@@ -18,7 +18,7 @@ from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import Feed
 from ncd.systems.training.tasks import TASKS
-from ncd.systems.training.trained_weights import Learned, proofreading, shipped_weights
+from ncd.systems.training.trained_weights import TrainedWeights, proofreading, shipped_weights
 
 STATE = "training"
 STEPS = Choice("steps", ("100", "300", "1000", "3000"), "300")
@@ -40,7 +40,7 @@ class Training:
     settings: Mapping[str, int]
     seed: int | None
     run: Run | None = None
-    learned: Learned | None = None
+    learned: TrainedWeights | None = None
     ended: bool = False
     beside: Run | None = None
 
@@ -68,7 +68,7 @@ class Training:
         self.ended = all(run.over for run in self.runs)
         if self.ended and self.run.weights:
             steps = self.run.progress[-1].step
-            self.learned = Learned(self.run.weights, f"trained for {steps:,} steps")
+            self.learned = TrainedWeights(self.run.weights, f"trained for {steps:,} steps")
 
 
 def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training | None:
@@ -93,7 +93,9 @@ def resume(entry: Entry, settings: Mapping[str, int], seed: int, device: str) ->
     st.session_state[TRAINED] = "1" if fits else ""
 
 
-def learned(entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed) -> Learned | None:
+def learned(
+    entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed
+) -> TrainedWeights | None:
     """Returns the trained weights for these settings, if any; called at the start of a run.
 
     Weights that the session has trained come before shipped ones, which serve every seed.
@@ -106,10 +108,12 @@ def learned(entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed) ->
     return found.learned if found is not None and found.learned else ready(entry, settings)
 
 
-OWN: dict[str, Learned] = {}  # the weights of modules that the server was started with, by page
+OWN: dict[
+    str, TrainedWeights
+] = {}  # the weights of modules that the server was started with, by page
 
 
-def ready(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
+def ready(entry: Entry, settings: Mapping[str, int]) -> TrainedWeights | None:
     """Returns the weights shipped for these settings, or a served module's own, if any."""
     if entry.name in OWN:
         key = ("own weights", entry.key, tuple(settings.items()))
@@ -168,7 +172,7 @@ def leave() -> None:
         run.leave()
 
 
-def download(entry: Entry, found: Learned | None) -> None:
+def download(entry: Entry, found: TrainedWeights | None) -> None:
     """Shows a button that downloads the weights, if there are any."""
     if found is not None:
         path, kind = f"{entry.name}.safetensors", "application/octet-stream"

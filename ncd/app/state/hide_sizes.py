@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, called
+from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, array_names
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements.labels import Label, math
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Dot,
     DrawnFence,
     DrawnGlyph,
     DrawnWire,
-    Extra,
     Outline,
     Text,
 )
 from ncd.errors import NCDError
 from ncd.language.axes import Axis
 from ncd.language.op import Op
-from ncd.language.terms import rewrite
+from ncd.language.terms import rewrite_axes
 from ncd.site import markup
 from ncd.site.op_cards import title
 from ncd.site.quiz_facts import plain
@@ -31,7 +31,7 @@ ASKED = "?"
 SIZE = re.compile(r", size [^,]+")
 END = re.compile(r"=\d.*")  # the last position, at the bracket of a scan
 LITERAL = re.compile(r'(<span class="number-literal">)[^<]*(</span>)')
-T = TypeVar("T", DrawnGlyph, Extra)
+T = TypeVar("T", DrawnGlyph, Annotation)
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ def _endless(scan: DrawnFence) -> DrawnFence:
 def _unsized(cell: Cell) -> str:
     """Returns the description of an op without sizes, or its label if that needs sizes."""
     try:
-        op: Op = rewrite(cell.op, _bare)
-        return op.words(op.site(rewrite(cell.site.ins, _bare)))
+        op: Op = rewrite_axes(cell.op, _bare)
+        return op.words(op.site(rewrite_axes(cell.site.ins, _bare)))
     except NCDError:
         return cell.op.label
 
@@ -139,7 +139,7 @@ def _bare(axis: Axis) -> Axis:
     return replace(axis, size=None)
 
 
-def _extra(extra: Extra, veil: Veil) -> Extra:
+def _extra(extra: Annotation, veil: Veil) -> Annotation:
     if veil.hidden and extra.of == veil.hidden:
         extra = replace(extra, words="")
     return _inside(extra, veil)
@@ -154,7 +154,7 @@ def _inside(part: T, veil: Veil) -> T:
 
 def words(circuit: Circuit, veil: Veil, told: Mapping[str, str]) -> dict[str, str]:
     """Returns hover texts without sizes; ``told`` are the full texts."""
-    names = called(circuit)
+    names = array_names(circuit)
     found = {id: told[id] for id in veil.known if id in told}
     for id, value in circuit.values.items():
         if id not in found:

@@ -20,7 +20,7 @@ from ncd.app.state import hide_sizes, selection
 from ncd.app.state.cache import remember
 from ncd.app.state.hide_sizes import Veil
 from ncd.app.teach.lesson_view import reveal
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value, called
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
 from ncd.drawing.pipeline import draw
 from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg
@@ -288,7 +288,7 @@ def _act() -> None:
 
 def _question(circuit: Circuit, value: Value) -> str:
     maker = circuit.makers.get(value.id)
-    name = called(circuit).get(value.id, "")
+    name = array_names(circuit).get(value.id, "")
     where = f"leaves {markup.text(maker.op.label)}" if maker else "goes in here"
     is_new = name and not (maker and name in maker.op.label.split())
     more = f', called <i class="name">{markup.text(name)}</i>' if is_new else ""

@@ -11,12 +11,12 @@ from typing import Any
 from ncd.drawing.backends.pdf_png import pdf, png
 from ncd.drawing.backends.svg import svg
 from ncd.drawing.backends.tikz import tex
-from ncd.drawing.elements.primitives import Picture
+from ncd.drawing.elements.primitives import DrawingData
 from ncd.drawing.elements.style import theme
 
 
 @dataclass(frozen=True)
-class Drawing(Picture):
+class Drawing(DrawingData):
     """A neural circuit diagram as data, in drawing units of one pixel, with y downwards.
 
     Args:

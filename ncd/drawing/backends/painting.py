@@ -9,16 +9,16 @@ from math import hypot
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Curve,
     Dot,
+    DrawingData,
     DrawnFence,
     DrawnGlyph,
     DrawnWire,
-    Extra,
     Outline,
     Path,
-    Picture,
     Point,
     Text,
     corners,
@@ -47,7 +47,7 @@ class Stroke:
     round: bool = False  # whether its ends are round
 
 
-def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
+def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text]:
     """Yields every primitive in painting order."""
     behind = [extra for extra in drawing.extras if extra.behind]
     items = [item for glyph in drawing.glyphs for item in glyph.items]
@@ -71,7 +71,7 @@ def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
             yield from _extra(extra)
 
 
-def reading_order(drawing: Picture) -> list[DrawnWire | DrawnGlyph]:
+def reading_order(drawing: DrawingData) -> list[DrawnWire | DrawnGlyph]:
     """Returns wires and ops from left to right, then from top to bottom: the order of Tab."""
 
     def key(item: DrawnWire | DrawnGlyph) -> tuple[int, int]:
@@ -84,7 +84,7 @@ def reading_order(drawing: Picture) -> list[DrawnWire | DrawnGlyph]:
     return sorted([*drawing.wires, *drawing.glyphs], key=key)
 
 
-def wire_ends(drawing: Picture) -> Ends:
+def wire_ends(drawing: DrawingData) -> Ends:
     """Returns the ends of wires, if the drawing has double wires, which may continue there."""
     if not any(wire.double for wire in drawing.wires):
         return frozenset()
@@ -99,7 +99,7 @@ def _near(point: Point) -> tuple[int, int]:
     return round(64 * point.x), round(64 * point.y)
 
 
-def both(wire: DrawnWire, ends: Ends) -> tuple[Path, Path]:
+def double_wire_paths(wire: DrawnWire, ends: Ends) -> tuple[Path, Path]:
     """Returns the path of a double wire's ink, and the path of the gap in it.
 
     Where the wire continues another, both start slightly earlier so that no seam is visible.
@@ -146,12 +146,12 @@ def _wire(wire: DrawnWire, ends: Ends) -> Iterator[Stroke]:
     if not wire.double:
         yield Stroke(wire.path, width=style.WIRE, round=True)
         return
-    ink, gap = both(wire, ends)
+    ink, gap = double_wire_paths(wire, ends)
     yield Stroke(ink, width=style.DOUBLE + style.WIRE)
     yield Stroke(gap, line="page", width=style.DOUBLE - style.WIRE)
 
 
-def _extra(extra: Extra) -> Iterator[Stroke | Dot | Text]:
+def _extra(extra: Annotation) -> Iterator[Stroke | Dot | Text]:
     return (_item(item, soft=is_soft(item)) for item in extra.items)
 
 

@@ -19,8 +19,8 @@ from ncd.drawing.backends.painting import Stroke, is_flat, layers
 from ncd.drawing.backends.svg import write
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import FACES, FOLDER, Face, font_files
-from ncd.drawing.elements.primitives import Dot, Picture, Text
-from ncd.errors import LimitError, ParseError, SizeError, shown
+from ncd.drawing.elements.primitives import Dot, DrawingData, Text
+from ncd.errors import LimitError, ParseError, SizeError, short_repr
 from ncd.language.arguments import positive
 
 # --- Writes a drawing as PDF: vectors, with the used characters of our fonts embedded
@@ -37,7 +37,7 @@ DATE = re.compile(rb"/CreationDate \(D:19700101000000[^)]*\)")  # for no date: f
 STYLES = {("normal", 400): "", ("normal", 700): "B", ("italic", 400): "I"}
 
 
-def pdf(drawing: Picture, about: Mapping[str, Any] | None = None) -> bytes:
+def pdf(drawing: DrawingData, about: Mapping[str, Any] | None = None) -> bytes:
     """Returns the PDF of a drawing, on one page of its size, with facts in its metadata."""
     import fpdf
 
@@ -71,7 +71,7 @@ def _date() -> datetime | None:
     try:
         return datetime.fromtimestamp(int(seconds), UTC) if seconds else None
     except (ValueError, OverflowError, OSError):  # no whole number, or after the year 9999
-        fact = f"SOURCE_DATE_EPOCH is {shown(seconds)}, but it is the seconds since 1970"
+        fact = f"SOURCE_DATE_EPOCH is {short_repr(seconds)}, but it is the seconds since 1970"
         raise ParseError(fact, cure="SOURCE_DATE_EPOCH=1700000000") from None
 
 
@@ -82,7 +82,7 @@ def _style(face: Face) -> Any:
 class _Page:
     """Paints on one page, converting drawing units to points."""
 
-    def __init__(self, page: Any, drawing: Picture, shapes: Any) -> None:
+    def __init__(self, page: Any, drawing: DrawingData, shapes: Any) -> None:
         self.page, self.drawing, self.shapes = page, drawing, shapes
 
     def paint(self) -> None:
@@ -159,7 +159,7 @@ class _Page:
     def colour(self, name: str) -> Any:
         if name == "shadow":
             return self.shapes.color_from_hex_string("#000000")
-        return self.shapes.color_from_hex_string(style.paint(name, self.drawing.dark))
+        return self.shapes.color_from_hex_string(style.paint_colour(name, self.drawing.dark))
 
 
 # --- Writes a drawing as PNG, within a limit of pixels
@@ -173,7 +173,7 @@ sys.stdout.buffer.write(bytes(resvg_py.svg_to_bytes(**json.load(sys.stdin))))
 """
 
 
-def png(drawing: Picture, scale: float) -> bytes:
+def png(drawing: DrawingData, scale: float) -> bytes:
     """Returns the PNG of a drawing on its theme's page, with ``scale`` pixels for each unit.
 
     Where soft shadows would take long, fences have thin borders instead.
@@ -198,9 +198,9 @@ def _rendered(**asked: object) -> bytes:
     return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
 
 
-def _pixels(drawing: Picture, scale: float) -> float:
+def _pixels(drawing: DrawingData, scale: float) -> float:
     if not positive(scale) or scale == inf:
-        fact = f"a picture cannot have {shown(scale)} pixels a unit"
+        fact = f"a picture cannot have {short_repr(scale)} pixels a unit"
         raise SizeError(fact, cure="scale 2", where="png")
     units = drawing.box.width * drawing.box.height
     pixels = units * scale * scale

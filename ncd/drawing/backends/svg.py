@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from ncd.circuit.circuit import Circuit
 from ncd.drawing.backends.painting import (
     Item,
-    both,
     commands,
+    double_wire_paths,
     is_over,
     is_soft,
     is_under,
@@ -31,16 +31,16 @@ from ncd.drawing.backends.painting import (
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import MATH, ROMAN, SANS, Face, font_faces
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Dot,
+    DrawingData,
     DrawnFence,
     DrawnGlyph,
     DrawnWire,
-    Extra,
     Outline,
-    Picture,
     Text,
-    changed,
+    fast_replace,
 )
 
 # --- The style rules of drawings as SVG, and the soft shadow of coloured shapes
@@ -129,7 +129,7 @@ Naming = Callable[[str, str], str]
 
 
 def write(
-    drawing: Picture,
+    drawing: DrawingData,
     fonts: bool,
     shadows: bool = True,
     paint: Paint | None = None,
@@ -147,10 +147,10 @@ class _Writer:
     """Writes one drawing."""
 
     def __init__(
-        self, drawing: Picture, shadows: bool, paint: Paint | None, naming: Naming
+        self, drawing: DrawingData, shadows: bool, paint: Paint | None, naming: Naming
     ) -> None:
         self.drawing, self.shadows, self.naming = drawing, shadows, naming
-        self.paint = paint or (lambda name: style.paint(name, drawing.dark))
+        self.paint = paint or (lambda name: style.paint_colour(name, drawing.dark))
         self.ends = wire_ends(drawing)
         self.named: dict[tuple[str, str], list[Text]] = defaultdict(list)
         for label in drawing.labels:
@@ -220,7 +220,7 @@ class _Writer:
 
     def wire(self, wire: DrawnWire) -> str:
         if wire.double:
-            ink, between = both(wire, self.ends)
+            ink, between = double_wire_paths(wire, self.ends)
             page = self.paint("page")
             gap = f'<path class="gap" style="stroke:{page}" d="{commands(between)}"/>'
         else:
@@ -265,7 +265,7 @@ class _Writer:
     def title(self, texts: Iterable[Text], words: str) -> str:
         return f"<title>{text(self.naming(visible(texts), words))}</title>"
 
-    def extra(self, extra: Extra) -> str:
+    def extra(self, extra: Annotation) -> str:
         """Returns something beside the circuit; coloured items have the shadow of a fence."""
         of = f' data-of="{text(extra.of)}"' if extra.of else ""
         title = f"<title>{text(extra.words)}</title>" if extra.words else ""
@@ -369,7 +369,7 @@ Way = Callable[[Circuit, frozenset[str]], Circuit]
 
 
 @dataclass
-class Pattern:
+class SvgTemplate:
     """A drawing, the sources of its words, and its SVG with gaps for them.
 
     ``wires`` and ``ops`` have a source for each drawn element, None for a collapsed block, whose
@@ -394,12 +394,12 @@ W = TypeVar("W", DrawnWire, DrawnGlyph)
 
 def with_words(part: W, words: str) -> W:
     """Returns a copy with other words."""
-    return part if words == part.words else changed(part, words=words)
+    return part if words == part.words else fast_replace(part, words=words)
 
 
-def svg(drawing: Picture, fonts: bool) -> str:
+def svg(drawing: DrawingData, fonts: bool) -> str:
     """Returns the SVG of a drawing; a cached template only gets its words filled in."""
-    pattern: Pattern | None = getattr(drawing, "_pattern", None)
+    pattern: SvgTemplate | None = getattr(drawing, "_pattern", None)
     if pattern is None:
         return write(drawing, fonts)
     pieces = pattern.pieces.get(fonts)
@@ -413,14 +413,14 @@ def svg(drawing: Picture, fonts: bool) -> str:
     return "".join(filled)
 
 
-def _words(drawing: Picture) -> Iterator[str]:
+def _words(drawing: DrawingData) -> Iterator[str]:
     yield drawing.title
     yield drawing.description
     yield from (wire.words for wire in drawing.wires)
     yield from (glyph.words for glyph in drawing.glyphs)
 
 
-def _pieces(drawing: Picture, fonts: bool, shown: dict[int, str]) -> list[str]:
+def _pieces(drawing: DrawingData, fonts: bool, shown: dict[int, str]) -> list[str]:
     """Returns the SVG split at the names, or nothing if a text looks like a gap.
 
     Into ``shown`` goes what stands at each gap.

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from ncd.drawing.backends.painting import Stroke, is_flat, layers, number
 from ncd.drawing.elements import style
-from ncd.drawing.elements.labels import Atom, Label, lead, parse
-from ncd.drawing.elements.primitives import Box, Dot, Path, Picture, Text
+from ncd.drawing.elements.labels import Label, MathAtom, lead, parse
+from ncd.drawing.elements.primitives import Box, Dot, DrawingData, Path, Text
 
 # --- Labels in LaTeX: ``math("n_b")`` is ``$n_{b}$``, in whatever font a document has
 
@@ -109,11 +109,11 @@ def _sign(char: str) -> str | None:
     return plain if plain.isascii() and plain.isalnum() else None
 
 
-def _atoms(atoms: tuple[Atom, ...]) -> str:
+def _atoms(atoms: tuple[MathAtom, ...]) -> str:
     return "".join(map(_atom, atoms)) or "{}"
 
 
-def _atom(atom: Atom) -> str:
+def _atom(atom: MathAtom) -> str:
     base = _base(atom)
     if atom.bar:
         base = rf"\overline{{{base}}}"
@@ -122,7 +122,7 @@ def _atom(atom: Atom) -> str:
     return f"{base or '{}'}{below}{above}"
 
 
-def _base(atom: Atom) -> str:
+def _base(atom: MathAtom) -> str:
     text = atom.text
     if atom.kind == "space":
         return r"\,"  # as thin as in SVG
@@ -157,7 +157,7 @@ EM = 10.0  # points of the text that a node scales
 SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # widths in drawing units, and how dark
 
 
-def tex(drawing: Picture, alone: bool, unit: float = UNIT) -> str:
+def tex(drawing: DrawingData, alone: bool, unit: float = UNIT) -> str:
     """Returns a LaTeX document with the drawing, or only its tikzpicture without ``alone``."""
     picture = "\n".join(_picture(drawing, unit))
     if not alone:
@@ -180,12 +180,12 @@ def tex(drawing: Picture, alone: bool, unit: float = UNIT) -> str:
     )
 
 
-def _picture(drawing: Picture, unit: float) -> Iterator[str]:
+def _picture(drawing: DrawingData, unit: float) -> Iterator[str]:
     parts = list(layers(drawing))
     yield rf"\begin{{tikzpicture}}[{_options(unit)}]"
     yield r"\medmuskip=3mu \thickmuskip=4mu"  # as near to our own spaces as is round
     for name in dict.fromkeys(_colours(parts)):
-        value = style.paint(name, drawing.dark)[1:].upper()
+        value = style.paint_colour(name, drawing.dark)[1:].upper()
         yield rf"\definecolor{{ncd{name}}}{{HTML}}{{{value}}}"
     yield rf"\useasboundingbox {_rectangle(drawing.box)};"
     if drawing.dark:

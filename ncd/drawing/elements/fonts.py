@@ -70,7 +70,7 @@ def _glyph(face: Face, char: str) -> _Glyph:
     return _metrics(face).glyphs.get(char) or _guess(char)
 
 
-def knows(face: Face, char: str) -> bool:
+def has_glyph(face: Face, char: str) -> bool:
     """Returns whether a face contains a character."""
     return char in _metrics(face).glyphs
 

@@ -16,8 +16,8 @@ from itertools import groupby
 from math import inf
 from typing import NamedTuple
 
-from ncd.drawing.elements.fonts import MATH, ROMAN, SANS, Face, knows, measure, union
-from ncd.language.cached_property import once
+from ncd.drawing.elements.fonts import MATH, ROMAN, SANS, Face, has_glyph, measure, union
+from ncd.language.cached_property import lazy_property
 
 # --- The mathematics of labels: parses typed text into atoms, and reads atoms aloud
 
@@ -33,13 +33,13 @@ POWERS: Mapping[str, str] = {"2": "squared", "3": "cubed"}
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class MathAtom:
     text: str
     kind: str  # "name", "number", "space" or "sign"
     bold: bool = False
     bar: bool = False
-    sub: tuple[Atom, ...] = ()
-    sup: tuple[Atom, ...] = ()
+    sub: tuple[MathAtom, ...] = ()
+    sup: tuple[MathAtom, ...] = ()
 
 
 _BAR = "\u0304\u0305"  # combining macron and overline
@@ -55,7 +55,7 @@ _AROUND_SIGNS = re.compile(rf"\s*([{re.escape(''.join((*OPERATIONS, *RELATIONS, 
 _TYPED = str.maketrans({"-": "−", "*": "∗", "²": "^2", "³": "^3", "\n": " "})
 
 
-def parse(text: str) -> tuple[Atom, ...]:
+def parse(text: str) -> tuple[MathAtom, ...]:
     plain = "".join(map(_decompose, _HYPHEN.sub("‐", text))).translate(_TYPED)
     return _atoms(_AROUND_SIGNS.sub(r"\1", plain).strip())
 
@@ -66,17 +66,17 @@ def _decompose(char: str) -> str:
     return parts if parts[1:] == "\u0304" else char
 
 
-def _atoms(text: str) -> tuple[Atom, ...]:
-    atoms: tuple[Atom, ...] = ()
+def _atoms(text: str) -> tuple[MathAtom, ...]:
+    atoms: tuple[MathAtom, ...] = ()
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "script":
-            *rest, base = atoms or (Atom("", "sign"),)
+            *rest, base = atoms or (MathAtom("", "sign"),)
             grouped = len(token[0]) > 2 and token[0][1] == "{"
             script = _atoms(token[0][2:-1] if grouped else token[0][1:])
             below = token[0][0] == "_"
             before = base.sub if below else base.sup
             if before:  # of n_1_2 the second index follows the first
-                script = (*before, Atom(",", "sign"), *script)
+                script = (*before, MathAtom(",", "sign"), *script)
             scripted = replace(base, sub=script) if below else replace(base, sup=script)
             atoms = (*rest, scripted)
         else:
@@ -84,29 +84,29 @@ def _atoms(text: str) -> tuple[Atom, ...]:
     return atoms
 
 
-def _atom(text: str, kind: str) -> Atom:
+def _atom(text: str, kind: str) -> MathAtom:
     if kind not in ("barred", "name"):
-        return Atom(text, kind)
+        return MathAtom(text, kind)
     letters = text.rstrip(_BAR).replace("‐", "-")
     style = unicodedata.name(letters[0], "").rpartition(" ")[0]
     if style.startswith(("MATHEMATICAL BOLD", "MATHEMATICAL ITALIC")):  # but not 𝔼
         letters = unicodedata.normalize("NFKC", letters)
-    return Atom(letters, "name", style.startswith("MATHEMATICAL BOLD"), kind == "barred")
+    return MathAtom(letters, "name", style.startswith("MATHEMATICAL BOLD"), kind == "barred")
 
 
-def lead(atoms: tuple[Atom, ...], bold: bool, bar: bool) -> tuple[Atom, ...]:
+def lead(atoms: tuple[MathAtom, ...], bold: bool, bar: bool) -> tuple[MathAtom, ...]:
     """Returns the atoms with the first name bold or barred."""
     first = next((i for i, atom in enumerate(atoms) if atom.kind == "name"), len(atoms))
     marked = (replace(a, bold=a.bold or bold, bar=a.bar or bar) for a in atoms[first : first + 1])
     return (*atoms[:first], *marked, *atoms[first + 1 :])
 
 
-def say(atoms: tuple[Atom, ...]) -> str:
+def spoken_text(atoms: tuple[MathAtom, ...]) -> str:
     words = " ".join(" ".join(_say_atom(atom)) for atom in atoms if atom.kind != "space")
     return re.sub(r"(^|minus )1 over ([234])$", lambda found: found[1] + FRACTIONS[found[2]], words)
 
 
-def _say_atom(atom: Atom) -> Iterator[str]:
+def _say_atom(atom: MathAtom) -> Iterator[str]:
     greek = (unicodedata.name(c, c).removeprefix("GREEK SMALL LETTER ").lower() for c in atom.text)
     letters = atom.text.replace("-", "")
     plain = atom.kind == "number" or (letters.isascii() and letters.isalpha())
@@ -115,9 +115,9 @@ def _say_atom(atom: Atom) -> Iterator[str]:
     if atom.bar:
         yield "bar"
     if atom.sub:
-        yield f"sub {say(atom.sub)}"
+        yield f"sub {spoken_text(atom.sub)}"
     if atom.sup:
-        power = say(atom.sup)
+        power = spoken_text(atom.sup)
         label = atom.sup[0].kind == "name" and atom.sup[0].text[0].isupper()
         yield POWERS.get(power) or (f"superscript {power}" if label else f"to the {power}")
 
@@ -148,7 +148,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class Overbar:
     """An overbar: a line from (x0, y) to (x1, y), `thickness` wide."""
 
     x0: float
@@ -157,7 +157,7 @@ class Bar:
     thickness: float
 
 
-class Typed(NamedTuple):
+class LabelSource(NamedTuple):
     """The source of a label: `mode` is "math", "sans" or "roman", as in the functions below."""
 
     text: str
@@ -175,14 +175,14 @@ class Label:
     """
 
     spans: tuple[Span, ...]
-    bars: tuple[Bar, ...]
+    bars: tuple[Overbar, ...]
     width: float
     ascent: float
     descent: float
     words: str
-    typed: Typed = field(default=Typed(""), compare=False)
+    typed: LabelSource = field(default=LabelSource(""), compare=False)
 
-    @once
+    @lazy_property
     def size(self) -> float:
         """The size of its largest run; infinite if it has none."""
         return max((span.size for span in self.spans), default=inf)
@@ -190,7 +190,7 @@ class Label:
 
 # --- Setting: each step returns its pieces, and where the pen then stands
 
-_Piece = Span | Bar
+_Piece = Span | Overbar
 _Set = tuple[tuple[_Piece, ...], float]
 
 
@@ -207,10 +207,12 @@ def _place(text: str, chain: tuple[Face, ...], size: float, x: float, y: float) 
 
 
 def _face_for(char: str, chain: tuple[Face, ...]) -> Face:
-    return next((face for face in chain if knows(face, char)), chain[0])
+    return next((face for face in chain if has_glyph(face, char)), chain[0])
 
 
-def _set(atoms: tuple[Atom, ...], size: float, x: float, y: float, script: bool = False) -> _Set:
+def _set(
+    atoms: tuple[MathAtom, ...], size: float, x: float, y: float, script: bool = False
+) -> _Set:
     pieces: tuple[_Piece, ...] = ()
     for before, atom, after in zip((None, *atoms), atoms, (*atoms[1:], None), strict=False):
         pad = 0.0 if script else RELATIONS.get(atom.text, 0.0)
@@ -222,7 +224,7 @@ def _set(atoms: tuple[Atom, ...], size: float, x: float, y: float, script: bool 
     return pieces, x
 
 
-def _set_atom(atom: Atom, size: float, x: float, y: float) -> _Set:
+def _set_atom(atom: MathAtom, size: float, x: float, y: float) -> _Set:
     chain = UPRIGHT if atom.kind != "name" else BOLD if atom.bold else ITALIC
     base, end = _place(atom.text, chain, size, x, y)
     _, top, right, _ = _ink(base) or (x, y, end, y)
@@ -245,10 +247,10 @@ def _script(size: float) -> float:
     return max(size * SCRIPT, min(size * LARGE_SCRIPT, READABLE))
 
 
-def _overbar(x: float, end: float, top: float, size: float, lean: float) -> Bar:
+def _overbar(x: float, end: float, top: float, size: float, lean: float) -> Overbar:
     inset, thickness = 0.02 * size, BAR_THICKNESS * size
     y = top - BAR_GAP * size - thickness / 2
-    return Bar(x + lean + inset, end + lean - inset, y, thickness)
+    return Overbar(x + lean + inset, end + lean - inset, y, thickness)
 
 
 def _prose(text: str, size: float, weight: int, family: str) -> tuple[_Set, str]:
@@ -259,7 +261,7 @@ def _prose(text: str, size: float, weight: int, family: str) -> tuple[_Set, str]
     for i, part in enumerate(parts):
         atoms, plain = parse(part) if i % 2 else (), re.sub(r"\s+", " ", part)
         more, x = _set(atoms, size, x, 0.0) if i % 2 else _place(plain, chain, size, x, 0.0)
-        pieces, words = pieces + more, words + (say(atoms) if i % 2 else plain)
+        pieces, words = pieces + more, words + (spoken_text(atoms) if i % 2 else plain)
     return (pieces, x), words
 
 
@@ -268,7 +270,7 @@ def _ink(pieces: tuple[_Piece, ...]) -> tuple[float, float, float, float] | None
 
 
 def _piece_ink(piece: _Piece) -> tuple[float, ...] | None:
-    if isinstance(piece, Bar):
+    if isinstance(piece, Overbar):
         return piece.x0, piece.y - piece.thickness / 2, piece.x1, piece.y + piece.thickness / 2
     box, size = measure(piece.face, piece.text).box, piece.size
     x, y = piece.dx, piece.dy
@@ -279,14 +281,14 @@ def _moved(piece: _Piece, x: float, y: float) -> _Piece:
     if isinstance(piece, Span):
         return replace(piece, dx=round(piece.dx + x, 3), dy=round(piece.dy + y, 3))
     ends = (round(piece.x0 + x, 3), round(piece.x1 + x, 3))
-    return Bar(*ends, round(piece.y + y, 3), round(piece.thickness, 3))
+    return Overbar(*ends, round(piece.y + y, 3), round(piece.thickness, 3))
 
 
-def _label(pieces: tuple[_Piece, ...], end: float, words: str, typed: Typed) -> Label:
+def _label(pieces: tuple[_Piece, ...], end: float, words: str, typed: LabelSource) -> Label:
     left, top, right, bottom = _ink(pieces) or (0.0, 0.0, end, 0.0)
     placed = tuple(_moved(piece, -left, 0.0) for piece in pieces)
     spans = tuple(piece for piece in placed if isinstance(piece, Span) and piece.text)
-    bars = tuple(piece for piece in placed if isinstance(piece, Bar))
+    bars = tuple(piece for piece in placed if isinstance(piece, Overbar))
     size = round(right - left, 3), round(-top, 3), round(bottom, 3)
     return Label(spans, bars, *size, words, typed)
 
@@ -310,8 +312,8 @@ def math(text: str, size: float = 16, *, bold: bool = False, bar: bool = False) 
     'x bar over s'
     """
     atoms = lead(parse(text), bold, bar)
-    typed = Typed(text, "math", size, bold, bar)
-    return _label(*_set(atoms, float(size), 0.0, 0.0), say(atoms), typed)
+    typed = LabelSource(text, "math", size, bold, bar)
+    return _label(*_set(atoms, float(size), 0.0, 0.0), spoken_text(atoms), typed)
 
 
 @lru_cache(maxsize=4096)
@@ -324,7 +326,7 @@ def sans(text: str, size: float = 14, weight: int = 400) -> Label:
     'These are k by h-shaped'
     """
     set_, words = _prose(text, float(size), weight, SANS)
-    return _label(*set_, words, Typed(text, "sans", size, weight > 400))
+    return _label(*set_, words, LabelSource(text, "sans", size, weight > 400))
 
 
 @lru_cache(maxsize=4096)
@@ -335,7 +337,7 @@ def roman(text: str, size: float = 16, weight: int = 400) -> Label:
     'normal'
     """
     set_, words = _prose(text, float(size), weight, ROMAN)
-    return _label(*set_, words, Typed(text, "roman", size, weight > 400))
+    return _label(*set_, words, LabelSource(text, "roman", size, weight > 400))
 
 
 def unbroken(text: str) -> list[str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from ncd.circuit.circuit import Cell, Circuit, State, Value
-from ncd.language.cached_property import once
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Value
+from ncd.language.cached_property import lazy_property
 from ncd.language.op import Glyph, Ports
 
 Port = tuple[str, int]  # an array's id, and the number of the axis in it
@@ -32,12 +32,12 @@ def _ports(id: str, count: int, upward: bool) -> tuple[Port, ...]:
     return tuple([(id, i) for i in (reversed(order) if upward else order)])
 
 
-def places(value: Value, upward: bool) -> tuple[Port, ...]:
+def ports_or_scalar(value: Value, upward: bool) -> tuple[Port, ...]:
     """Returns the wires of an array, or the place of an array without axes."""
     return ports(value, upward) or ((value.id, SCALAR),)
 
 
-def _starts(state: State) -> Iterator[int]:
+def _starts(state: Boundary) -> Iterator[int]:
     """Yields the index of each array's first port."""
     return accumulate((len(value.array) for value in state), initial=0)
 
@@ -51,8 +51,8 @@ class PlanItem:
     without axes, from top to bottom.
     """
 
-    inputs: State
-    outputs: State
+    inputs: Boundary
+    outputs: Boundary
     glyph: Glyph
     upward: bool
     cell: Cell | None = None
@@ -65,16 +65,16 @@ class PlanItem:
             (self.ins, self.in_places) if same else self._wires(self.outputs)
         )
 
-    def _wires(self, state: State) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    def _wires(self, state: Boundary) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         wires = tuple([port for v in state for port in ports(v, False)])
-        return wires, tuple([port for v in state for port in places(v, self.upward)])
+        return wires, tuple([port for v in state for port in ports_or_scalar(v, self.upward)])
 
     @property
     def passes(self) -> bool:
         """Whether it is an array that passes through unchanged."""
         return not self.node
 
-    @once
+    @lazy_property
     def arrays(self) -> tuple[tuple[Ports, ...], tuple[Ports, ...]]:
         """The port indexes of each input array and of each output array, from top to bottom."""
         taken, given = (
@@ -89,14 +89,14 @@ class PlanItem:
         )
         return taken, given
 
-    @once
+    @lazy_property
     def before(self) -> Mapping[int, int]:
         """The input port that each output wire continues."""
         return {o: i for i, o in self.glyph.through}
 
 
 @dataclass(frozen=True)
-class Frame:
+class Region:
     """A fence or the brackets of a loop, over the states from ``first`` to ``last``.
 
     ``holds`` are the arrays inside it in each state, ``ends`` the counts written at the brackets'
@@ -120,12 +120,12 @@ class Plan:
     """States, and between each two of them units from top to bottom."""
 
     circuit: Circuit
-    states: tuple[State, ...]
+    states: tuple[Boundary, ...]
     steps: tuple[tuple[PlanItem, ...], ...]
-    frames: tuple[Frame, ...]
+    frames: tuple[Region, ...]
     upward: bool
 
-    @once
+    @lazy_property
     def _drawn(self) -> dict[str, tuple[Port, ...]]:
         return {v.id: ports(v, self.upward) for state in self.states for v in state}
 
@@ -133,7 +133,7 @@ class Plan:
         """Returns the wires of an array from top to bottom."""
         return self._drawn[value.id]
 
-    def is_panel(self, frame: Frame) -> bool:
+    def is_panel(self, frame: Region) -> bool:
         """Returns whether a frame is the outermost fence and holds every array."""
         if frame.parent or frame.ends or len(frame.holds) < len(self.states):
             return False
@@ -144,20 +144,20 @@ class Plan:
         """Returns the wires of an array, or the place of an array without axes."""
         return self._drawn[value.id] or ((value.id, SCALAR),)
 
-    @once
+    @lazy_property
     def takers(self) -> tuple[Mapping[str, PlanItem], ...]:
         """For each step, the unit that takes each array of the state before it."""
         return tuple({v.id: unit for unit in step for v in unit.inputs} for step in self.steps)
 
-    @once
+    @lazy_property
     def makers(self) -> tuple[Mapping[str, PlanItem], ...]:
         """For each step, the unit that makes each array of the state after it."""
         return tuple({v.id: unit for unit in step for v in unit.outputs} for step in self.steps)
 
-    @once
-    def around(self) -> tuple[Mapping[str, tuple[Frame, ...]], ...]:
+    @lazy_property
+    def around(self) -> tuple[Mapping[str, tuple[Region, ...]], ...]:
         """For each state, the frames around each array, the outermost first."""
-        found: list[dict[str, tuple[Frame, ...]]] = [{} for _ in self.states]
+        found: list[dict[str, tuple[Region, ...]]] = [{} for _ in self.states]
         for frame in self.frames:
             for n, ids in enumerate(frame.holds):
                 here = found[frame.first + n]
@@ -165,17 +165,17 @@ class Plan:
                     here[id] = (*here.get(id, ()), frame)
         return tuple(found)
 
-    @once
+    @lazy_property
     def opening(self) -> Mapping[str, int]:
         """For each frame, how many borders open at its first state, from this one inwards."""
         return self._depths("first")
 
-    @once
+    @lazy_property
     def closing(self) -> Mapping[str, int]:
         """For each frame, how many borders close at its last state, from this one inwards."""
         return self._depths("last")
 
-    @once
+    @lazy_property
     def borders(self) -> list[tuple[int, int]]:
         """For each state, the most nested borders that close and that open there."""
         found = [(0, 0) for _ in self.states]

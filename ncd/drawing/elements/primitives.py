@@ -105,7 +105,7 @@ def line(a: Point, b: Point) -> Curve:
     return _new(Curve, (a, _new(Point, (x0 + x, y0 + y)), _new(Point, (x1 - x, y1 - y)), b))
 
 
-def ease(a: Point, b: Point) -> Curve:
+def s_curve(a: Point, b: Point) -> Curve:
     """Returns a curve that leaves and arrives horizontally."""
     if a.y == b.y:
         return line(a, b)
@@ -248,7 +248,7 @@ class DrawnFence:
 
 
 @dataclass(frozen=True)
-class Extra:
+class Annotation:
     """Anything that is not a wire, op or fence: a row arrow, an =, a callout, a grid of cells.
 
     ``kind`` is "arrow", "band", "cells", "note", "path" or "sign"; ``of`` is the id of the array,
@@ -278,7 +278,7 @@ def _box(item: Outline | Dot | Text) -> Box:
 
 
 @dataclass(frozen=True)
-class Picture:
+class DrawingData:
     """A diagram as primitives: input of :mod:`ncd.drawing.backends` and :mod:`ncd.drawing.lint`."""
 
     title: str
@@ -289,7 +289,7 @@ class Picture:
     wires: tuple[DrawnWire, ...]
     glyphs: tuple[DrawnGlyph, ...]
     labels: tuple[Text, ...]
-    extras: tuple[Extra, ...] = ()
+    extras: tuple[Annotation, ...] = ()
     marked: str = ""
     dark: bool = False
 
@@ -297,7 +297,7 @@ class Picture:
     def texts(self) -> list[Text]:
         """Every text: labels of wires, titles, and texts in marks."""
         titles = [text for fence in self.fences for text in fence.title]
-        parts: list[DrawnGlyph | Extra] = [*self.glyphs, *self.extras]
+        parts: list[DrawnGlyph | Annotation] = [*self.glyphs, *self.extras]
         marks = [item for part in parts for item in part.items if isinstance(item, Text)]
         return [*self.labels, *titles, *marks]
 
@@ -336,19 +336,19 @@ def _beside(curve: Curve, way: float) -> Curve:
 
 # --- Moves and combines finished drawings
 
-P = TypeVar("P", bound=Picture)
+P = TypeVar("P", bound=DrawingData)
 T = TypeVar("T")
 Item = Outline | Dot | Text
 
 
-def changed(part: T, **new: object) -> T:
+def fast_replace(part: T, **new: object) -> T:
     """Returns a copy with other fields, as ``replace`` does, in a third of the time."""
     found = object.__new__(type(part))
     found.__dict__.update(part.__dict__, **new)
     return found
 
 
-def together(drawings: Sequence[P]) -> P:
+def merged_scene(drawings: Sequence[P]) -> P:
     """Returns the parts of several drawings in one; other fields are the first drawing's."""
     return replace(
         drawings[0],
@@ -371,7 +371,7 @@ def moved(drawing: P, dx: float, dy: float) -> P:
     >>> moved(drawing, 10, 20).box.x0 - drawing.box.x0
     10.0
     """
-    move = Move(dx, dy)
+    move = Translation(dx, dy)
     return replace(
         drawing,
         box=move.box(drawing.box),
@@ -384,7 +384,7 @@ def moved(drawing: P, dx: float, dy: float) -> P:
     )
 
 
-class Move:
+class Translation:
     """A translation of primitives."""
 
     def __init__(self, dx: float, dy: float) -> None:
@@ -408,21 +408,21 @@ class Move:
         return tuple(found)
 
     def text(self, text: Text) -> Text:
-        return changed(text, at=self.point(text.at))
+        return fast_replace(text, at=self.point(text.at))
 
     def item(self, item: Item) -> Item:
         if isinstance(item, Outline):
-            return changed(item, path=self.path(item.path))
+            return fast_replace(item, path=self.path(item.path))
         if isinstance(item, Dot):
-            return changed(item, center=self.point(item.center))
+            return fast_replace(item, center=self.point(item.center))
         return self.text(item)
 
     def wire(self, wire: DrawnWire) -> DrawnWire:
-        return changed(wire, path=self.path(wire.path))
+        return fast_replace(wire, path=self.path(wire.path))
 
     def glyph(self, glyph: DrawnGlyph, **new: object) -> DrawnGlyph:
         """Returns the glyph moved, with other fields changed as well."""
-        return changed(
+        return fast_replace(
             glyph,
             items=tuple([self.item(item) for item in glyph.items]),
             hit=self.box(glyph.hit),
@@ -438,5 +438,5 @@ class Move:
             brackets=tuple(map(self.path, fence.brackets)),
         )
 
-    def extra(self, extra: Extra) -> Extra:
+    def extra(self, extra: Annotation) -> Annotation:
         return replace(extra, items=tuple(map(self.item, extra.items)))

@@ -37,9 +37,9 @@ from ncd.drawing.elements.primitives import (
     Path,
     Point,
     Text,
-    ease,
     line,
     polygon,
+    s_curve,
 )
 from ncd.language.op import Glyph, Ports
 
@@ -183,11 +183,11 @@ def _parts(thing: _Thing) -> Iterator[_Sides]:
         yield _grown(x0, min(a, b), x1, max(a, b))
 
 
-class Ground:
+class ObstacleGrid:
     """The obstacles of a page: boxes and wires, except those within some ``spans`` of x.
 
     >>> from ncd.drawing.elements.primitives import line
-    >>> ground = Ground([Box(40, 0, 60, 20)], [])
+    >>> ground = ObstacleGrid([Box(40, 0, 60, 20)], [])
     >>> [round(p[-1].d.x) for p in ground.clear((line(Point(0, 9), Point(100, 9)),))]
     [36, 100]
     """
@@ -311,7 +311,7 @@ Wires = tuple[tuple[float, float], ...]  # the y at which each begins and ends
 def crossing_width(wires: Sequence[tuple[float, float]]) -> float:
     """Returns the width that wires need to change their rows."""
     bend = max([abs(b - a) for a, b in wires], default=0.0)
-    if bend < style.STILL:
+    if bend < style.LEVEL_TOLERANCE:
         return 0.0
     order = sorted(wires)
     cross = any(one[1] > two[1] for one, two in pairwise(order))
@@ -323,7 +323,7 @@ def cross_wires(wires: Sequence[tuple[float, float]], x0: float, x1: float) -> l
     """Returns a path for each wire from x0 to x1, level at both ends."""
     widths = _widths(tuple(wires))
     if not widths:
-        return [(ease(Point(x0, a), Point(x1, b)),) for a, b in wires]
+        return [(s_curve(Point(x0, a), Point(x1, b)),) for a, b in wires]
     scale, xs = (x1 - x0) / sum(widths), [x0]
     for wide in widths:
         xs.append(xs[-1] + scale * wide)
@@ -438,7 +438,7 @@ Side = Literal["", "before", "behind"]
 
 
 @dataclass
-class Canvas:
+class GlyphCanvas:
     """A glyph under construction: its range of x, the rows of its wires, and the drawn items.
 
     ``ins`` and ``outs`` are the rows of its wires at its marks; ``lead`` and ``trail`` are the
@@ -493,12 +493,12 @@ class Canvas:
     def tail(self, port: int, x: float, y: float | None = None) -> None:
         """Ends an input wire at (x, y)."""
         y0 = self.ins[port]
-        self.tails[port] = (ease(Point(self.x0, y0), Point(x, y0 if y is None else y)),)
+        self.tails[port] = (s_curve(Point(self.x0, y0), Point(x, y0 if y is None else y)),)
 
     def head(self, port: int, x: float, y: float | None = None) -> None:
         """Begins an output wire at (x, y)."""
         y1 = self.outs[port]
-        self.heads[port] = (ease(Point(x, y1 if y is None else y), Point(self.x1, y1)),)
+        self.heads[port] = (s_curve(Point(x, y1 if y is None else y), Point(self.x1, y1)),)
 
     def ends(self) -> tuple[dict[int, Path], dict[int, Path]]:
         """Returns the paths of input and output wires, from edge to edge of the op."""
@@ -549,14 +549,16 @@ class Canvas:
 def bend_width(bend: float) -> float:
     """Returns the width that a wire needs to move up or down by ``bend``."""
     return (
-        0.0 if abs(bend) < style.STILL else min(style.BENDS, style.BEND + style.SLOPE * abs(bend))
+        0.0
+        if abs(bend) < style.LEVEL_TOLERANCE
+        else min(style.BENDS, style.BEND + style.SLOPE * abs(bend))
     )
 
 
 # --- contractions --------------------------------------------------------------------------------
 
 
-def draw_wires(canvas: Canvas) -> None:
+def draw_wires(canvas: GlyphCanvas) -> None:
     """Draws the wires that continue, meet or split."""
     if canvas.contraction:
         _contract(canvas, canvas.contraction)
@@ -568,14 +570,14 @@ def draw_wires(canvas: Canvas) -> None:
             _join(canvas)
 
 
-def stems(canvas: Canvas, taken: bool) -> None:
+def stems(canvas: GlyphCanvas, taken: bool) -> None:
     """Draws an arrow from each nest of caps; a factor may have taken the first one."""
     for start, tip in canvas.stems[taken:]:
         canvas.stroke(start, Point(tip.x - style.ARROW, tip.y))
         canvas.arrow_head(tip)
 
 
-def _contract(canvas: Canvas, met: Contraction) -> None:
+def _contract(canvas: GlyphCanvas, met: Contraction) -> None:
     glyph, rows, last = canvas.glyph, canvas.ins, met.last
     free, stop = canvas.start + met.free, canvas.x1 - met.behind
     for cap in met.caps:
@@ -597,7 +599,7 @@ def _contract(canvas: Canvas, met: Contraction) -> None:
         canvas.heads[o] = (*path, level) if last else path
 
 
-def _cap(canvas: Canvas, cap: Cap) -> None:
+def _cap(canvas: GlyphCanvas, cap: Cap) -> None:
     """Draws two arms that meet at the apex; wires between them run up to it."""
     radius, apex = min(style.CAP_RADIUS[1], (cap.lower - cap.upper) / 2), canvas.start + cap.apex
     meet = Point(apex, cap.middle)
@@ -691,7 +693,7 @@ def inset(far: Mapping[Pair, float]) -> float:
     return max(far.values(), default=0.0)
 
 
-def _go_on(canvas: Canvas) -> None:
+def _go_on(canvas: GlyphCanvas) -> None:
     """Draws the passing wires: level at their dots, and where they pass the marks."""
     glyph, ins, outs = canvas.glyph, canvas.ins, canvas.outs
     wires = [(ins[i], outs[o]) for i, o in glyph.through]
@@ -718,7 +720,7 @@ def _go_on(canvas: Canvas) -> None:
         canvas.tails[i], canvas.heads[o] = (start, *path, stop), ()
 
 
-def _split(canvas: Canvas) -> None:
+def _split(canvas: GlyphCanvas) -> None:
     """Draws copies that leave a wire at dots; the wire itself may continue or not."""
     glyph, goes = canvas.glyph, dict(canvas.glyph.through)
     last = [split for split in glyph.splits if split[0] in canvas.late]
@@ -741,7 +743,7 @@ def _split(canvas: Canvas) -> None:
             canvas.dot(dot)
 
 
-def _join(canvas: Canvas) -> None:
+def _join(canvas: GlyphCanvas) -> None:
     """Draws wires that join others at dots."""
     far = dots(canvas.glyph.joins, 1, canvas.outs, canvas.ins)
     for i, o in canvas.glyph.joins:

@@ -40,10 +40,10 @@ ROLES: dict[str, tuple[str, str]] = {
 }
 
 
-def fill(role: str, dark: bool = False) -> str:
+def role_colour(role: str, dark: bool = False) -> str:
     """Returns the colour of a role.
 
-    >>> fill("softmax"), fill("softmax", dark=True)
+    >>> role_colour("softmax"), role_colour("softmax", dark=True)
     ('#cce7cf', '#2c4f33')
 
     Raises UnknownNameError for a role that there is not.
@@ -82,15 +82,15 @@ def theme(dark: bool) -> Theme:
     return DARK if dark else LIGHT
 
 
-def paint(name: str, dark: bool = False) -> str:
+def paint_colour(name: str, dark: bool = False) -> str:
     """Returns the colour of a role, of a name of the theme such as "ink", or "none".
 
-    >>> paint("ink"), paint("softmax")
+    >>> paint_colour("ink"), paint_colour("softmax")
     ('#16181d', '#cce7cf')
     """
     if name == "none":
         return name
-    return getattr(theme(dark), name) if name in COLOURS else fill(name, dark)
+    return getattr(theme(dark), name) if name in COLOURS else role_colour(name, dark)
 
 
 # All lengths are in drawing units (a screen pixel at scale 1), after the published figures.
@@ -106,7 +106,7 @@ SEAM = 1.2  # by which the gap of a double wire overlaps that of the wire before
 DOT = 4.0
 DOT_INSET = 8.0  # of a dot from the edge of its op
 STUB = 7.0  # of a wire beside a mark
-STILL = 0.5  # wires that bend less are straight
+LEVEL_TOLERANCE = 0.5  # wires that bend less are straight
 CROSS = 0.7  # the room for each unit that a wire bends which crosses others
 SLOPE = 0.36  # the room for each unit that a wire bends
 BEND, BENDS = 14.0, 160.0  # the least and the most room for a wire that bends

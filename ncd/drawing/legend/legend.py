@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ncd.drawing.elements.primitives import DrawnFence, DrawnWire, Picture
+from ncd.drawing.elements.primitives import DrawingData, DrawnFence, DrawnWire
 from ncd.drawing.legend import signs
 from ncd.drawing.legend.sign_lookup import of_mark as of_mark
 from ncd.drawing.legend.sign_lookup import of_unit
 from ncd.drawing.legend.signs import ARRAYS, FIXED, LEARNED, PRODUCTS, WAYS, WEIGHTS
-from ncd.drawing.legend.signs import Sign as Sign
+from ncd.drawing.legend.signs import LegendEntry as LegendEntry
 
-GROUPS: Mapping[str, tuple[Sign, ...]] = {
+GROUPS: Mapping[str, tuple[LegendEntry, ...]] = {
     "Axes and arrays": ARRAYS,
     "Learned maps": LEARNED,
     "Other maps": FIXED,
@@ -24,7 +24,7 @@ GROUPS: Mapping[str, tuple[Sign, ...]] = {
     "Blocks": signs.BLOCKS,
     "Beside the circuit": signs.BESIDE,
 }
-SIGNS: Mapping[str, Sign] = {sign.name: sign for group in GROUPS.values() for sign in group}
+SIGNS: Mapping[str, LegendEntry] = {sign.name: sign for group in GROUPS.values() for sign in group}
 
 Kind = Literal["array", "axis", "fence", "node", "part"]
 COLOURS = signs.COLOURS
@@ -38,7 +38,7 @@ EXTRAS = {
 }
 
 
-class Place(NamedTuple):
+class SignPlace(NamedTuple):
     """The place of a sign: the id of an array, op or block, an axis, or a class of SVG elements.
 
     A class such as "dash" is for elements without ids.
@@ -49,60 +49,62 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class PlacedSign:
     """A sign and all of its places in a drawing, from left to right."""
 
-    sign: Sign
-    places: tuple[Place, ...]
+    sign: LegendEntry
+    places: tuple[SignPlace, ...]
 
     def ids(self, kind: Kind) -> tuple[str, ...]:
         """Returns the places of one kind."""
         return tuple(place.id for place in self.places if place.kind == kind)
 
 
-def key(drawing: Picture) -> tuple[Found, ...]:
+def legend_entries(drawing: DrawingData) -> tuple[PlacedSign, ...]:
     """Returns the signs of a drawing.
 
     >>> from ncd import draw
     >>> from ncd import Id
     >>> from ncd.ops import Softmax
-    >>> [found.sign.name for found in key(draw(Id("y:2 m:3") >> Softmax("m")))]
+    >>> [found.sign.name for found in legend_entries(draw(Id("y:2 m:3") >> Softmax("m")))]
     ['axis', 'array', 'broadcast', 'softmax']
     """
-    found: dict[str, dict[Place, None]] = defaultdict(dict)
+    found: dict[str, dict[SignPlace, None]] = defaultdict(dict)
     for name, place in _places(drawing):
         found[name][place] = None
-    return tuple(Found(sign, tuple(found[name])) for name, sign in SIGNS.items() if name in found)
+    return tuple(
+        PlacedSign(sign, tuple(found[name])) for name, sign in SIGNS.items() if name in found
+    )
 
 
-def _places(drawing: Picture) -> Iterator[tuple[str, Place]]:
+def _places(drawing: DrawingData) -> Iterator[tuple[str, SignPlace]]:
     yield from _wires(drawing.wires)
     if drawing.dashes:
-        yield "tuple", Place("part", "dash")
+        yield "tuple", SignPlace("part", "dash")
     for glyph in drawing.glyphs:
         kind: Kind = "fence" if glyph.cells else "node"
         for name in of_unit(glyph.unit) if glyph.unit else ():
-            yield name, Place(kind, glyph.node)
+            yield name, SignPlace(kind, glyph.node)
         values = (*glyph.unit.inputs, *glyph.unit.outputs) if glyph.unit else ()
         if any(not value.array for value in values):  # a number has no wire to highlight
-            yield "number", Place(kind, glyph.node)
+            yield "number", SignPlace(kind, glyph.node)
         if glyph.node == drawing.marked:
-            yield "misfit", Place("node", glyph.node)
+            yield "misfit", SignPlace("node", glyph.node)
     for fence in drawing.fences:
-        yield _bracketed(fence), Place("fence", fence.id)
+        yield _bracketed(fence), SignPlace("fence", fence.id)
     for extra in drawing.extras:
-        yield EXTRAS[extra.kind], Place("part", extra.kind)
+        yield EXTRAS[extra.kind], SignPlace("part", extra.kind)
 
 
-def _wires(drawn: tuple[DrawnWire, ...]) -> Iterator[tuple[str, Place]]:
+def _wires(drawn: tuple[DrawnWire, ...]) -> Iterator[tuple[str, SignPlace]]:
     """Yields the signs of wires: axes by their kind, and arrays with several axes."""
     axes: dict[str, set[str]] = defaultdict(set)
     for wire in drawn:
-        yield wire_sign(wire), Place("axis", wire.axis)
+        yield wire_sign(wire), SignPlace("axis", wire.axis)
         axes[wire.array].add(wire.axis)
     for id, names in axes.items():
         if len(names) > 1:
-            yield "array", Place("array", id)
+            yield "array", SignPlace("array", id)
 
 
 def wire_sign(wire: DrawnWire) -> str:

@@ -57,7 +57,7 @@ NEAR = 34.0  # length of wire shown on both sides of a mark
 
 
 @dataclass(frozen=True)
-class Sign:
+class LegendEntry:
     """An entry of the legend: ``words`` is a sentence for a newcomer, ``code`` a line of torch.
 
     ``term`` makes a small term that shows it, drawn with ``options``. If ``mark`` is given, the
@@ -96,7 +96,7 @@ SIZES = Axes(y=seq(4), x=seq(4), m=3, k=2, h=2, d=4, v=9, b=2, c=3, p=space(4, 4
 CUT = Axes(y=seq(4), m=3, k=2, n=5)
 
 ARRAYS = (
-    Sign(
+    LegendEntry(
         "axis",
         "Axis",
         "A wire is one axis of an array, with its name or its size on it. A circuit is read from "
@@ -104,49 +104,49 @@ ARRAYS = (
         "torch.randn(m)",
         lambda: SIZES(Id("m")),
     ),
-    Sign(
+    LegendEntry(
         "sequence",
         "Sequence axis",
         "A bar over the name: the places along this axis stand in order, as words in a sentence.",
         "for word in x: …",
         lambda: SIZES(Id("y")),
     ),
-    Sign(
+    LegendEntry(
         "spatial",
         "Height and width",
         "A double wire is two axes in one: the rows and the columns of an image.",
         "torch.randn(height, width)",
         lambda: SIZES(Id("p")),
     ),
-    Sign(
+    LegendEntry(
         "array",
         "Array",
         "Wires close together are one array, an axis each.",
         "torch.randn(y, m)",
         lambda: SIZES(Id("y m")),
     ),
-    Sign(
+    LegendEntry(
         "tuple",
         "Several arrays",
         "A dashed line parts two arrays that are on their way side by side.",
         "f(q, k)",
         lambda: SIZES(Id("m, k")),
     ),
-    Sign(
+    LegendEntry(
         "number",
         "Number",
         "An array without axes is one number. It has no wire.",
         "torch.tensor(3.0)",
         lambda: SIZES(Einsum("m, m -> ")),
     ),
-    Sign(
+    LegendEntry(
         "name",
         "Name of an array",
         "A large letter where wires begin is the name of their array.",
         "Q = …",
         lambda: SIZES(Named("y k", "Q")),
     ),
-    Sign(
+    LegendEntry(
         "broadcast",
         "Broadcasting",
         "A wire that runs past a sign has no part in it: the same is done at each of its places.",
@@ -156,21 +156,21 @@ ARRAYS = (
 )
 
 WAYS = (
-    Sign(
+    LegendEntry(
         "copy",
         "Copy",
         "Wires split at dots: the array is used twice. A dashed line begins between the copies.",
         "a, b = x, x",
         lambda: SIZES(Copy("m")),
     ),
-    Sign(
+    LegendEntry(
         "add",
         "Sum of two arrays",
         "Two arrays meet at dots under a +: their numbers are added, place by place.",
         "x + f(x)",
         lambda: SIZES(Id("m, m") >> Add()),
     ),
-    Sign(
+    LegendEntry(
         "concat",
         "Concatenation",
         "A thick bar with a wire of each array on its left: one follows the other along this axis. "
@@ -178,14 +178,14 @@ WAYS = (
         "torch.cat((a, b), dim)",
         lambda: CUT(Id("y m, y k") >> Concat("m, k -> n")),
     ),
-    Sign(
+    LegendEntry(
         "cut",
         "Cut",
         "A thick bar with several arrays on its right: an axis is cut into pieces, one an array.",
         "torch.split(x, sizes, dim)",
         lambda: CUT(Id("y n") >> Cut("n -> m, k")),
     ),
-    Sign(
+    LegendEntry(
         "pad",
         "Padding",
         "A box in a wire that says how many places are added, before the first and after the last. "
@@ -193,7 +193,7 @@ WAYS = (
         "F.pad(x, (1, 1))",
         lambda: SIZES(Id("y x") >> Pad("x -> u")),
     ),
-    Sign(
+    LegendEntry(
         "roll",
         "Roll",
         "A box in a wire: the numbers move on by so many places, and those beyond the end come in "
@@ -201,56 +201,56 @@ WAYS = (
         "x.roll(1, dim)",
         lambda: SIZES(Id("y x") >> Roll("x")),
     ),
-    Sign(
+    LegendEntry(
         "group",
         "Several axes as one",
         "A thick bar with more wires on its left: the axes are read as one long axis.",
         'rearrange(x, "h k -> (h k)")',
         lambda: SIZES(Id("h k") >> Group("h k -> d")),
     ),
-    Sign(
+    LegendEntry(
         "split",
         "One axis as several",
         "A thick bar with more wires on its right: the long axis is read as several.",
         'rearrange(x, "(h k) -> h k", h=h)',
         lambda: SIZES(Id("d") >> Split("d -> h k")),
     ),
-    Sign(
+    LegendEntry(
         "rename",
         "Another name",
         "The name changes on the way: the numbers stay as they are, the axis is called anew.",
         "keys = x",
         lambda: SIZES(Id("y m") >> Rename("y -> x")),
     ),
-    Sign(
+    LegendEntry(
         "swap",
         "Arrays change places",
         "Two arrays cross: only their order changes.",
         "a, b = b, a",
         lambda: SIZES(Wire("m, k -> k, m")),
     ),
-    Sign(
+    LegendEntry(
         "transpose",
         "Transpose",
         "Wires of one array cross: its axes change their order.",
         'rearrange(x, "m k -> k m")',
         lambda: SIZES(Einsum("m k -> k m")),
     ),
-    Sign(
+    LegendEntry(
         "drop",
         "Not used",
         "A wire that ends in the open: the array is not needed any more.",
         "_, x = pair",
         lambda: SIZES(Wire("m, k -> k")),
     ),
-    Sign(
+    LegendEntry(
         "index",
         "Index",
         "A blue pentagon ends a wire: of this axis only one place is kept, the one written in it.",
         "x[2]",
         lambda: SIZES(Index("y m", y=2)),
     ),
-    Sign(
+    LegendEntry(
         "lookup",
         "Lookup",
         "A pentagon on which another array hangs: that array says which places are taken, such as "
@@ -258,7 +258,7 @@ WAYS = (
         "table[ids]",
         lambda: Axes(y=seq(4), v=plain(9), m=3)(Index("y#v, v m -> y m")),
     ),
-    Sign(
+    LegendEntry(
         "top",
         "The largest",
         "Keeps the k largest numbers along a wire, and at which places they stood.",
@@ -271,7 +271,7 @@ WAYS = (
 # --- Signs of learned and fixed maps
 
 LEARNED = (
-    Sign(
+    LegendEntry(
         "linear",
         "Learned linear map",
         "A bold L: what comes in on its left is multiplied by a matrix of learned weights, whose "
@@ -279,21 +279,21 @@ LEARNED = (
         "nn.Linear(m, k, bias=False)",
         lambda: SIZES(Linear("m -> k", "Q")),
     ),
-    Sign(
+    LegendEntry(
         "affine",
         "Learned map with a bias",
         "The + at the foot of the L: a learned number is added to each result.",
         "nn.Linear(m, k)",
         lambda: SIZES(Linear("m -> k", bias=True)),
     ),
-    Sign(
+    LegendEntry(
         "parameter",
         "Learned array",
         "Wires that begin at a bold name: the array itself is learned, nothing computes it.",
         "nn.Parameter(torch.randn(v, m))",
         lambda: SIZES(Param("v m", "wte")),
     ),
-    Sign(
+    LegendEntry(
         "convolution",
         "Convolution",
         "A star and the width of a window, which slides over the image: each place of the result "
@@ -301,7 +301,7 @@ LEARNED = (
         "nn.Conv2d(c, d, 3, padding=1)",
         lambda: SIZES(Conv("c p -> d p", kernel=3)),
     ),
-    Sign(
+    LegendEntry(
         "strided",
         "Convolution to other places",
         "The places leave over the slope, one for each window; the number on it says how far the "
@@ -309,7 +309,7 @@ LEARNED = (
         "nn.Conv2d(c, d, 3, stride=2)",
         lambda: SIZES(Conv("c p -> d p/2", kernel=3, stride=2)),
     ),
-    Sign(
+    LegendEntry(
         "transposed",
         "Transposed convolution",
         "The same backwards, with a T: each place spreads over a window, so more places come out.",
@@ -319,7 +319,7 @@ LEARNED = (
 )
 
 FIXED = (
-    Sign(
+    LegendEntry(
         "elementwise",
         "Function of each number",
         "A letter between two arrowheads over the wires: every number by itself. R is relu "
@@ -327,21 +327,21 @@ FIXED = (
         "F.relu(x)",
         lambda: SIZES(Id("y m") >> Elementwise("relu")),
     ),
-    Sign(
+    LegendEntry(
         "dropout",
         "Dropout",
         "D between two arrowheads: in training some numbers, chosen by chance, are set to 0.",
         "F.dropout(x, p)",
         lambda: SIZES(Id("y m") >> Dropout(0.1)),
     ),
-    Sign(
+    LegendEntry(
         "scale",
         "Scale",
         "A factor over an arrow: every number is multiplied by it.",
         "x * k ** -0.5",
         lambda: SIZES(Id("y x") >> Scale("k")),
     ),
-    Sign(
+    LegendEntry(
         "formula",
         "Formula",
         "A box with a formula, or its name: worked out for every number by itself. Its arrays are "
@@ -349,7 +349,7 @@ FIXED = (
         "a * torch.sigmoid(b)",
         lambda: SIZES(Id("m, m") >> Map("m, m -> m", "$1 * sigmoid($2)")),
     ),
-    Sign(
+    LegendEntry(
         "letter",
         "Function of an array",
         "A letter in the wire: some map from the axes on its left to those on its right. It is "
@@ -357,21 +357,21 @@ FIXED = (
         "y = G(x)",
         lambda: SIZES(Function("G", "a -> b")),
     ),
-    Sign(
+    LegendEntry(
         "turned",
         "Transposed map",
         "The letter with a T: the matrix of the map, rows and columns exchanged.",
         "x = F.T @ y",
         lambda: SIZES(Function("F", "b -> a", of="a -> b")),
     ),
-    Sign(
+    LegendEntry(
         "function",
         "Function of several arrays",
         "A box with a letter, over the wires of all arrays that it takes.",
         "z = f(x, y)",
         lambda: SIZES(Function("f", "a, b m -> c")),
     ),
-    Sign(
+    LegendEntry(
         "window",
         "Sliding windows",
         "A star over a slope: windows move along the axis. The places of the windows leave above, "
@@ -379,7 +379,7 @@ FIXED = (
         "x.unfold(dim, 3, 1)",
         lambda: Window("x:6 -> y w", 3),
     ),
-    Sign(
+    LegendEntry(
         "pool",
         "Max pooling",
         "The axis of the window ends in Max: of what each window sees only the largest is kept.",
@@ -392,7 +392,7 @@ FIXED = (
 # --- Signs of products and sums, of norms and of weights
 
 PRODUCTS = (
-    Sign(
+    LegendEntry(
         "cap",
         "Inner product",
         "Two wires meet in a cap: their numbers are multiplied in pairs and added up. The axis is "
@@ -400,7 +400,7 @@ PRODUCTS = (
         'einsum(q, k, "y k, x k -> y x")',
         lambda: SIZES(Einsum("y k, x k -> y x")),
     ),
-    Sign(
+    LegendEntry(
         "diagonal",
         "Shared axis",
         "A wire bends onto another one at a dot: both arrays go along this axis together, the "
@@ -408,7 +408,7 @@ PRODUCTS = (
         'einsum(a, b, "h y, h x -> h y x")',
         lambda: SIZES(Einsum("h, h -> h")),
     ),
-    Sign(
+    LegendEntry(
         "outer",
         "Outer product",
         "No sign at all. The dashed line ends, and the arrays go on as one: each number of the "
@@ -416,35 +416,35 @@ PRODUCTS = (
         'einsum(a, b, "m, k -> m k")',
         lambda: SIZES(Einsum("m, k -> m k")),
     ),
-    Sign(
+    LegendEntry(
         "sum",
         "Sum",
         "A wire ends in Σ: all numbers along it are added up.",
         "x.sum(dim)",
         lambda: SIZES(Id("y m") >> Reduce("m ->")),
     ),
-    Sign(
+    LegendEntry(
         "mean",
         "Mean",
         "A wire ends in 𝔼: of all numbers along it the mean is taken.",
         "x.mean(dim)",
         lambda: SIZES(Id("y m") >> Reduce("m ->", "mean")),
     ),
-    Sign(
+    LegendEntry(
         "product",
         "Product",
         "A wire ends in Π: all numbers along it are multiplied.",
         "x.prod(dim)",
         lambda: SIZES(Id("y m") >> Reduce("m ->", "product")),
     ),
-    Sign(
+    LegendEntry(
         "extreme",
         "Largest or smallest",
         "A wire ends in Max or Min: of all numbers along it only that one is kept.",
         "x.amax(dim)",
         lambda: SIZES(Id("y m") >> Reduce("m ->", "max")),
     ),
-    Sign(
+    LegendEntry(
         "cumulative",
         "Sum so far",
         "A box with Σ ≤ or Π ≤ in a wire: each number becomes the sum, or the product, of all "
@@ -452,7 +452,7 @@ PRODUCTS = (
         "x.cumsum(dim)",
         lambda: SIZES(Id("y m") >> Cumulative("m")),
     ),
-    Sign(
+    LegendEntry(
         "cup",
         "Unit",
         "The mirror image of the cap: two wires begin in one curve. It is the unit matrix, 1 where "
@@ -463,21 +463,21 @@ PRODUCTS = (
 )
 
 WEIGHTS = (
-    Sign(
+    LegendEntry(
         "softmax",
         "Softmax",
         "A triangle in a wire: the numbers along it become weights between 0 and 1 that sum to 1.",
         "softmax(x, dim)",
         lambda: SIZES(Id("y x") >> Softmax("x")),
     ),
-    Sign(
+    LegendEntry(
         "mask",
         "Causal mask",
         "A square, half filled: what comes later than the place that asks is hidden from it.",
         "x.masked_fill(later, -torch.inf)",
         lambda: SIZES(CausalMask("y x")),
     ),
-    Sign(
+    LegendEntry(
         "batchnorm",
         "Batch norm",
         "A ring in the wire of the channels, which the wire of the batch touches: each channel is "
@@ -485,7 +485,7 @@ WEIGHTS = (
         "nn.BatchNorm2d(n)",
         lambda: SIZES(Id("b n p") >> BatchNorm("b n")),
     ),
-    Sign(
+    LegendEntry(
         "layernorm",
         "Layer norm",
         "A ring with a bar: the numbers along its wires are shifted and scaled to mean 0 and "
@@ -493,7 +493,7 @@ WEIGHTS = (
         "nn.LayerNorm(m)",
         lambda: SIZES(Id("y m") >> LayerNorm("m")),
     ),
-    Sign(
+    LegendEntry(
         "rmsnorm",
         "Root-mean-square norm",
         "A ring with rms in it: the numbers along its wires are divided by the root of the mean of "
@@ -519,7 +519,7 @@ def _saves() -> Term:
 
 
 BLOCKS = (
-    Sign(
+    LegendEntry(
         "fence",
         "Block",
         "A coloured field behind a part, with its title. The colour says what the part is for, and "
@@ -527,7 +527,7 @@ BLOCKS = (
         "class Layer(nn.Module): …",
         lambda: SIZES(Block(_layer(), "Layer", "activate")),
     ),
-    Sign(
+    LegendEntry(
         "folded",
         "Folded block",
         "A box in three dimensions: a block whose inside is not shown. ×N below its name: so many "
@@ -536,7 +536,7 @@ BLOCKS = (
         lambda: SIZES(Block(_layer(), "Layer", "activate") >> Linear("m -> k", "Q")),
         {"folded": ("Layer",)},
     ),
-    Sign(
+    LegendEntry(
         "repeat",
         "Repetition",
         "Large round brackets: what stands between them is done again and again, from λ = 1 to the "
@@ -544,7 +544,7 @@ BLOCKS = (
         "for layer in layers: x = layer(x)",
         lambda: SIZES(Repeat((_layer(),) * 6)),
     ),
-    Sign(
+    LegendEntry(
         "scan",
         "Scan",
         "The same brackets that count the places of an axis: one step for each place, the weights "
@@ -552,7 +552,7 @@ BLOCKS = (
         "for x_t in x: state = step(state, x_t)",
         lambda: SIZES(Scan(Function("f", "k, m -> k, k"), "y", states=1)),
     ),
-    Sign(
+    LegendEntry(
         "save",
         "Save",
         "A yellow note with an arrow to a name: the array is put aside under this name.",
@@ -560,7 +560,7 @@ BLOCKS = (
         _saves,
         mark="save",
     ),
-    Sign(
+    LegendEntry(
         "load",
         "Load",
         "A yellow note with an arrow from a name: the array that was put aside is taken again.",
@@ -568,7 +568,7 @@ BLOCKS = (
         _saves,
         mark="load",
     ),
-    Sign(
+    LegendEntry(
         "row",
         "Next row",
         "Wires that end in arrows at the right go on at the left of the row below.",
@@ -579,7 +579,7 @@ BLOCKS = (
 )
 
 BESIDE = (
-    Sign(
+    LegendEntry(
         "equation",
         "Equation",
         "Two circuits with = between them give the same numbers, whatever goes in. With def over "
@@ -587,7 +587,7 @@ BESIDE = (
         "torch.allclose(left, right)",
         lambda: SIZES(Equation(Einsum("m, m ->"), Einsum("m, m -> m") >> Einsum("m ->"))),
     ),
-    Sign(
+    LegendEntry(
         "columns",
         "Columns",
         "Pink columns stand behind arrays, blue ones behind operations.",
@@ -595,7 +595,7 @@ BESIDE = (
         lambda: SIZES(Function("G", "a -> b")),
         {"bands": True},
     ),
-    Sign(
+    LegendEntry(
         "cells",
         "Cells",
         "A grid beside a wire: a square for each number of the array. In blue, those that are "
@@ -604,7 +604,7 @@ BESIDE = (
         lambda: SIZES(Index("y a", y=1)),
         {"cells": True},
     ),
-    Sign(
+    LegendEntry(
         "note",
         "Note",
         "A yellow field that points at a part, and says something of it.",
@@ -612,7 +612,7 @@ BESIDE = (
         lambda: SIZES(Id("m") >> Elementwise("relu")),
         {"notes": {"Elementwise relu": "Negative numbers become 0."}},
     ),
-    Sign(
+    LegendEntry(
         "misfit",
         "What does not fit",
         "A red dashed frame: the sizes do not fit here. The page says why, and what would.",

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Dot,
+    DrawingData,
     DrawnGlyph,
-    Extra,
     Outline,
     Path,
-    Picture,
     Text,
 )
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -33,7 +33,7 @@ _T = np.linspace(0.0, 1.0, PIECES + 1)
 _BERNSTEIN = np.stack([(1 - _T) ** 3, 3 * _T * (1 - _T) ** 2, 3 * _T**2 * (1 - _T), _T**3], 1)
 
 
-class Pieces:
+class Segments:
     """Paths as segments: ``a`` and ``b`` are their ends, ``of`` the index of each one's path."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -47,7 +47,7 @@ class Pieces:
         self.b = np.concatenate([bent[:, 1:].reshape(-1, 2), ends[:, 1]])
         self.of = np.concatenate([np.repeat(owner[~level], PIECES), ends_of])
 
-    @once
+    @lazy_property
     def boxes(self) -> Numbers:
         return np.concatenate([np.minimum(self.a, self.b), np.maximum(self.a, self.b)], 1)
 
@@ -62,10 +62,10 @@ def _cut(a: Numbers, b: Numbers, of: Indices) -> tuple[Numbers, Indices]:
     return np.stack([start, start + step], 1), of[whole]
 
 
-class Flat:
+class DrawingArrays:
     """The numbers that the rules read, each computed once."""
 
-    def __init__(self, drawing: Picture) -> None:
+    def __init__(self, drawing: DrawingData) -> None:
         self.drawing = drawing
         self.glyphs: dict[str, list[DrawnGlyph]] = {}  # by op: two sides of an equation share ops
         for glyph in drawing.glyphs:
@@ -73,24 +73,24 @@ class Flat:
 
     # Wires ---------------------------------------------------------------------------------------
 
-    @once
-    def wires(self) -> Pieces:
-        return Pieces([wire.path for wire in self.drawing.wires])
+    @lazy_property
+    def wires(self) -> Segments:
+        return Segments([wire.path for wire in self.drawing.wires])
 
-    @once
+    @lazy_property
     def half(self) -> Numbers:
         """Half the width of each wire."""
         double = np.array([wire.double for wire in self.drawing.wires], dtype=bool)
         return (style.WIRE + style.DOUBLE * double) / 2
 
-    @once
+    @lazy_property
     def ends(self) -> Numbers:
         """The start and the end of each wire."""
         none = ((np.nan, np.nan),) * 2
         ends = [(w.path[0].a, w.path[-1].d) if w.path else none for w in self.drawing.wires]
         return np.array(ends, dtype=float).reshape(-1, 2, 2)
 
-    @once
+    @lazy_property
     def line(self) -> Indices:
         """For each wire, the first of the wires that form one line through the ops between them."""
         wires, found = self.drawing.wires, np.arange(len(self.drawing.wires))
@@ -101,18 +101,18 @@ class Flat:
             last.setdefault((wires[n].taken_by, end), int(found[n]))
         return found
 
-    @once
+    @lazy_property
     def loose(self) -> NDArray[np.bool_]:
         """Whether each wire begins, and ends, without a wire that continues it there."""
         return self._counted[1] == 0
 
-    @once
+    @lazy_property
     def joined(self) -> NDArray[np.bool_]:
         """The same, or where wires join or split: as many as end there may cross."""
         own, others = self._counted
         return own != others
 
-    @once
+    @lazy_property
     def _counted(self) -> tuple[Indices, Indices]:
         """The numbers of wires that begin and end where each wire does."""
         wires, ends = self.drawing.wires, self.ends.round(1).tolist()
@@ -123,7 +123,7 @@ class Flat:
         other = [(ended[a], begun[b]) for a, b in zip(begin, end, strict=True)]
         return np.array(own).reshape(-1, 2), np.array(other).reshape(-1, 2)
 
-    @once
+    @lazy_property
     def beside(self) -> Pairs:
         """Segments of two lines that come near each other."""
         room = self.half[self.wires.of] + 0.5
@@ -133,28 +133,28 @@ class Flat:
         keep = (a < b) & (self.line[a] != self.line[b])
         return i[keep], j[keep]
 
-    @once
-    def dashes(self) -> Pieces:
-        return Pieces([dash.path for dash in self.drawing.dashes])
+    @lazy_property
+    def dashes(self) -> Segments:
+        return Segments([dash.path for dash in self.drawing.dashes])
 
     # Boxes ---------------------------------------------------------------------------------------
 
-    @once
+    @lazy_property
     def texts(self) -> list[Text]:
         return self.drawing.texts
 
-    @once
+    @lazy_property
     def text_boxes(self) -> Numbers:
         return as_boxes(text.box for text in self.texts)
 
-    @once
+    @lazy_property
     def ink(self) -> tuple[Numbers, Indices]:
         """The ink boxes of all glyphs, and the index of each box's glyph."""
         glyphs = self.drawing.glyphs
         of = np.repeat(np.arange(len(glyphs)), [len(glyph.ink) for glyph in glyphs])
         return as_boxes(box for glyph in glyphs for box in glyph.ink), of
 
-    @once
+    @lazy_property
     def extras(self) -> tuple[Numbers, Indices]:
         """The boxes of extras in front of the wires, and the index of each box's extra."""
         found: list[Box] = []
@@ -166,7 +166,7 @@ class Flat:
         return as_boxes(found), np.array(of, dtype=np.intp)
 
 
-def _all(extra: Extra) -> list[Box]:
+def _all(extra: Annotation) -> list[Box]:
     found: list[Box] = []
     for item in extra.items:
         if isinstance(item, Text):
@@ -180,7 +180,7 @@ def _all(extra: Extra) -> list[Box]:
     return found
 
 
-def _callout(extra: Extra) -> list[Box]:
+def _callout(extra: Annotation) -> list[Box]:
     """Returns the boxes of a callout's text and of its outline, whose pointer sticks out."""
     words = [item.box for item in extra.items if isinstance(item, Text)]
     found = [Box.around(words).grown(CALLOUT)] if words else []
@@ -188,7 +188,7 @@ def _callout(extra: Extra) -> list[Box]:
 
 
 def _drawn(paths: Sequence[Path]) -> list[Box]:
-    return [Box(*box).grown(1.0) for box in Pieces(paths).boxes.tolist()]
+    return [Box(*box).grown(1.0) for box in Segments(paths).boxes.tolist()]
 
 
 def as_boxes(boxes: Iterable[Box]) -> Numbers:
@@ -213,7 +213,7 @@ def meeting(a: Numbers, b: Numbers, slack: float = 0.0) -> Pairs:
     return i[keep], j[keep]
 
 
-def piercing(pieces: Pieces, boxes: Numbers, slack: float = SLACK) -> Pairs:
+def piercing(pieces: Segments, boxes: Numbers, slack: float = SLACK) -> Pairs:
     """Returns the segments that run inside boxes by more than ``slack``, each with its box."""
     inner = boxes + np.array([slack, slack, -slack, -slack])
     i, j = meeting(pieces.boxes, inner, -1e-9)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, DrawnFence, Picture, extent
+from ncd.drawing.elements.primitives import Box, DrawingData, DrawnFence, extent
 from ncd.drawing.lint.flat_drawing import (
     SLACK,
-    Flat,
+    DrawingArrays,
     Numbers,
     Pairs,
-    Pieces,
+    Segments,
     as_boxes,
     distinct,
     meeting,
@@ -27,14 +27,14 @@ TALLER, SPARE = 1.6, 60.0  # a height may be so many times the needed one, plus 
 EMPTY = 60.0  # the greatest length of a stretch with nothing but horizontal wires
 
 
-def high(flat: Flat) -> Iterator[str]:
+def check_height(flat: DrawingArrays) -> Iterator[str]:
     """Checks that the height is about what the fullest column needs."""
     need, have = needed_height(flat), flat.drawing.box.height
     if have > TALLER * need + SPARE:
         yield f"the drawing is {have:.0f} high, where {need:.0f} would do"
 
 
-def needed_height(flat: Flat) -> float:
+def needed_height(flat: DrawingArrays) -> float:
     """Returns the total height of the contents of the fullest column."""
     drawing = flat.drawing
     arrays: dict[str, tuple[float, float]] = {}
@@ -56,7 +56,7 @@ def needed_height(flat: Flat) -> float:
     return float((there * rows[:, 2]).sum(1).max()) + 2 * style.MARGIN
 
 
-def _numbers(flat: Flat) -> list[tuple[float, float]]:
+def _numbers(flat: DrawingArrays) -> list[tuple[float, float]]:
     """Returns the ranges of x with arrays that have no axes, and so no wire."""
     page = flat.drawing.box
     found: dict[str, tuple[float, float]] = {}
@@ -77,21 +77,21 @@ def _frame(fence: DrawnFence) -> float:
     return (title if fence.title else 0.0) + 2 * style.INNER + style.BETWEEN
 
 
-def _spread(flat: Flat, n: int) -> tuple[float, float, float]:
+def _spread(flat: DrawingArrays, n: int) -> tuple[float, float, float]:
     """Returns the range of x and the height of an extra."""
     boxes, of = flat.extras
     (x0, y0), (x1, y1) = boxes[of == n, :2].min(0), boxes[of == n, 2:].max(0)
     return float(x0), float(x1), float(y1 - y0)
 
 
-def wide(flat: Flat) -> Iterator[str]:
+def check_width(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no stretch contains nothing but horizontal wires."""
     for a, b in empty(flat):
         if b - a > EMPTY:
             yield f"nothing stands between {a:.0f} and {b:.0f}"
 
 
-def empty(flat: Flat) -> list[tuple[float, float]]:
+def empty(flat: DrawingArrays) -> list[tuple[float, float]]:
     """Returns the ranges of x without a label, mark, bend or border."""
     pieces, page = flat.wires, flat.drawing.box
     bent = pieces.boxes[pieces.a[:, 1] != pieces.b[:, 1]]
@@ -118,14 +118,14 @@ LEAST_TEXT = 11.0  # pixels
 EDGE = 1.0  # units by which marks may overlap a border
 
 
-def texts(flat: Flat) -> Iterator[str]:
+def texts(flat: DrawingArrays) -> Iterator[str]:
     words = [text.label.words for text in flat.texts]
     i, j = meeting(flat.text_boxes, flat.text_boxes, SLACK)
     for a, b in distinct(i[i < j], j[i < j]):
         yield f"labels {words[a]!r} and {words[b]!r} overlap"
 
 
-def texts_on_glyphs(flat: Flat) -> Iterator[str]:
+def texts_on_glyphs(flat: DrawingArrays) -> Iterator[str]:
     drawing = flat.drawing
     own = len(drawing.labels) + sum(len(fence.title) for fence in drawing.fences)
     ink, of = flat.ink
@@ -136,7 +136,7 @@ def texts_on_glyphs(flat: Flat) -> Iterator[str]:
         yield f"label {words!r} lies on the glyph of {glyph.node} ({glyph.words})"
 
 
-def texts_on_wires(flat: Flat) -> Iterator[str]:
+def texts_on_wires(flat: DrawingArrays) -> Iterator[str]:
     i, j = piercing(flat.wires, flat.text_boxes)
     for w, t in distinct(flat.wires.of[i], j):
         wire, text = flat.drawing.wires[w], flat.texts[t]
@@ -145,7 +145,7 @@ def texts_on_wires(flat: Flat) -> Iterator[str]:
             yield f"label {words!r} lies on a wire {wire.axis} ({wire.array})"
 
 
-def glyphs(flat: Flat) -> Iterator[str]:
+def glyphs(flat: DrawingArrays) -> Iterator[str]:
     ink, of = flat.ink
     i, j = meeting(ink, ink, SLACK)
     other = of[i] < of[j]
@@ -154,7 +154,7 @@ def glyphs(flat: Flat) -> Iterator[str]:
         yield f"the glyphs of {a.node} ({a.words}) and {b.node} ({b.words}) overlap"
 
 
-def borders(flat: Flat) -> Iterator[str]:
+def borders(flat: DrawingArrays) -> Iterator[str]:
     """Checks that fences are nested or apart, and that their borders run through nothing.
 
     A callout hides the border of a coloured region behind it, but may not cover a bracket.
@@ -188,7 +188,7 @@ def _cut(a: Numbers, b: Numbers) -> Pairs:
     return i[keep], j[keep]
 
 
-def extras(flat: Flat) -> Iterator[str]:
+def extras(flat: DrawingArrays) -> Iterator[str]:
     """Checks that arrows, signs, callouts and cells lie on nothing but their own part."""
     drawing, (boxes, of) = flat.drawing, flat.extras
     if not len(boxes):
@@ -215,7 +215,7 @@ def extras(flat: Flat) -> Iterator[str]:
             yield f"the {names[a]} lies on a wire {wire.axis} ({wire.array})"
 
 
-def cut_off(flat: Flat) -> Iterator[str]:
+def cut_off(flat: DrawingArrays) -> Iterator[str]:
     drawing, page = flat.drawing, flat.drawing.box
     boxes = [(text.box, f"label {text.label.words!r}") for text in flat.texts]
     boxes += [(fence.box, f"fence {fence.words!r}") for fence in drawing.fences]
@@ -230,7 +230,7 @@ def cut_off(flat: Flat) -> Iterator[str]:
     yield from (f"{what} is cut off" for what in dict.fromkeys(found))
 
 
-def _out(pieces: Pieces, page: Box) -> list[int]:
+def _out(pieces: Segments, page: Box) -> list[int]:
     """Returns the indexes of the paths that leave the page."""
     beyond = (pieces.boxes[:, :2] < page[:2]).any(1) | (pieces.boxes[:, 2:] > page[2:]).any(1)
     found: list[int] = np.unique(pieces.of[beyond]).tolist()
@@ -241,7 +241,7 @@ def _beyond(box: Box, page: Box) -> bool:
     return box.x0 < page.x0 or box.y0 < page.y0 or box.x1 > page.x1 or box.y1 > page.y1
 
 
-def too_small(drawing: Picture, width: float | None) -> Iterator[str]:
+def too_small(drawing: DrawingData, width: float | None) -> Iterator[str]:
     """Checks that text is readable at the given width, to which a wide drawing shrinks."""
     if width is None:
         return

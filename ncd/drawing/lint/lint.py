@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ncd.drawing.elements.primitives import Picture
+from ncd.drawing.elements.primitives import DrawingData
 from ncd.drawing.lint import label_rules, wire_rules
-from ncd.drawing.lint.flat_drawing import Flat
-from ncd.drawing.lint.label_rules import high, wide
+from ncd.drawing.lint.flat_drawing import DrawingArrays
+from ncd.drawing.lint.label_rules import check_height, check_width
 from ncd.drawing.lint.wire_rules import crossings, dashes
 
-RULES: tuple[Callable[[Flat], Iterator[str]], ...] = (
+RULES: tuple[Callable[[DrawingArrays], Iterator[str]], ...] = (
     label_rules.texts,
     label_rules.texts_on_glyphs,
     label_rules.texts_on_wires,
@@ -23,20 +23,20 @@ RULES: tuple[Callable[[Flat], Iterator[str]], ...] = (
     label_rules.borders,
     label_rules.extras,
     label_rules.cut_off,
-    wire_rules.whole,
-    wire_rules.sharp,
+    wire_rules.check_continuity,
+    wire_rules.check_slopes,
     wire_rules.on_glyphs,
-    wire_rules.as_one,
+    wire_rules.check_overlaps,
     wire_rules.ends_on,
     wire_rules.caps,
     crossings,
     dashes,
-    high,
-    wide,
+    check_height,
+    check_width,
 )
 
 
-def lint(drawing: Picture, width: float | None = None) -> list[str]:
+def lint(drawing: DrawingData, width: float | None = None) -> list[str]:
     """Returns the faults of a drawing, one sentence each; an empty list if there are none.
 
     Args:
@@ -47,6 +47,6 @@ def lint(drawing: Picture, width: float | None = None) -> list[str]:
     >>> lint(ncd.draw(ncd.catalogue["multi-head-attention"].build()), width=1280)
     []
     """
-    flat = Flat(drawing)
+    flat = DrawingArrays(drawing)
     found = [fault for rule in RULES for fault in rule(flat)]
     return [*found, *label_rules.too_small(drawing, width)]

@@ -16,7 +16,7 @@ import numpy as np
 from ncd.drawing.elements.plan_columns import PlanItem
 from ncd.drawing.elements.primitives import Box, Dot, DrawnGlyph, DrawnWire, Point
 from ncd.drawing.lint.flat_drawing import (
-    Flat,
+    DrawingArrays,
     Indices,
     Numbers,
     as_boxes,
@@ -96,7 +96,7 @@ SHORT, LONG = 8.0, 40.0  # bends that are lower, or longer, are no hooks
 STEM = 20.0  # units behind a cap in which no other wire of its op continues
 
 
-def whole(flat: Flat) -> Iterator[str]:
+def check_continuity(flat: DrawingArrays) -> Iterator[str]:
     """Checks that every wire is continuous, from the op that makes it to the op that takes it."""
     meet = _Meet(flat)
     for wire in flat.drawing.wires:
@@ -104,7 +104,7 @@ def whole(flat: Flat) -> Iterator[str]:
         if not wire.path:
             yield f"{name} is not drawn"
             continue
-        if any(apart(a.d, b.a) for a, b in pairwise(wire.path)):
+        if any(check_spacing(a.d, b.a) for a, b in pairwise(wire.path)):
             yield f"{name} has a gap"
         if any(c.d.x < c.a.x - 0.01 for c in wire.path):
             yield f"{name} runs backwards"
@@ -115,7 +115,7 @@ def whole(flat: Flat) -> Iterator[str]:
 class _Meet:
     """The points where wires begin and end at each op."""
 
-    def __init__(self, flat: Flat) -> None:
+    def __init__(self, flat: DrawingArrays) -> None:
         self.glyphs = flat.glyphs
         self.starts: dict[str, list[Point]] = defaultdict(list)
         self.ends: dict[str, list[Point]] = defaultdict(list)
@@ -135,14 +135,14 @@ class _Meet:
         ):
             if node not in self.glyphs or what in wire.open:
                 continue
-            meets = any(not apart(at, other) for other in others[node])
+            meets = any(not check_spacing(at, other) for other in others[node])
             touches = _inked(self.glyphs[node], at, NEAR_MARK)
-            capped = sum(not apart(at, other) for other in self.ends[node]) > 1
+            capped = sum(not check_spacing(at, other) for other in self.ends[node]) > 1
             if not (meets or touches or capped):
                 yield f"{what} in the open, at {at.x:.0f}, {at.y:.0f}"
 
 
-def sharp(flat: Flat) -> Iterator[str]:
+def check_slopes(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no wire changes its height within too little x, as in a hook."""
     for wire in flat.drawing.wires:
         for a, b, c, d in wire.path:
@@ -151,7 +151,7 @@ def sharp(flat: Flat) -> Iterator[str]:
                 yield f"wire {wire.axis} of {wire.array} makes a hook, at {a.x:.0f}, {a.y:.0f}"
 
 
-def on_glyphs(flat: Flat) -> Iterator[str]:
+def on_glyphs(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no wire lies on a mark of an op that neither takes nor makes it."""
     ink, of = flat.ink
     i, j = piercing(flat.wires, ink)
@@ -164,7 +164,7 @@ def on_glyphs(flat: Flat) -> Iterator[str]:
             )
 
 
-def as_one(flat: Flat) -> Iterator[str]:
+def check_overlaps(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no two wires run along each other, except just before a dot."""
     pieces, (i, j) = flat.wires, flat.beside
     far = flat.half[pieces.of[i]] + flat.half[pieces.of[j]] + 0.5
@@ -186,7 +186,7 @@ def as_one(flat: Flat) -> Iterator[str]:
             )
 
 
-def _meet_near(flat: Flat, one: DrawnWire, two: DrawnWire, at: Point) -> bool:
+def _meet_near(flat: DrawingArrays, one: DrawnWire, two: DrawnWire, at: Point) -> bool:
     """Returns whether two wires of an op meet near a point, at a dot or as one end."""
     if any(_distance(p, q) < 1.0 and _distance(p, at) < ONTO
            for p in (one.path[0].a, one.path[-1].d)
@@ -216,7 +216,7 @@ def _seen(points: Numbers, unit: Numbers) -> tuple[Numbers, Numbers]:
     return along, points[:, 1] * unit[:, 0] - points[:, 0] * unit[:, 1]
 
 
-def ends_on(flat: Flat) -> Iterator[str]:
+def ends_on(flat: DrawingArrays) -> Iterator[str]:
     """Checks that a wire ends on another wire only of its op, and only at a dot or mark."""
     wires = flat.drawing.wires
     for w, v, at, node, what in _touches(flat):
@@ -230,7 +230,7 @@ def ends_on(flat: Flat) -> Iterator[str]:
             yield name
 
 
-def _touches(flat: Flat) -> Iterator[tuple[int, int, Point, str, str]]:
+def _touches(flat: DrawingArrays) -> Iterator[tuple[int, int, Point, str, str]]:
     """Yields open ends of wires that lie on other wires."""
     n, side = np.nonzero(flat.loose & ~np.isnan(flat.ends[:, :, 0]))
     points = flat.ends[n, side]
@@ -240,7 +240,7 @@ def _touches(flat: Flat) -> Iterator[tuple[int, int, Point, str, str]]:
         yield int(n[e]), v, Point(*points[e].tolist()), node, what
 
 
-def _on(flat: Flat, points: Numbers, of: Indices) -> tuple[Indices, Indices]:
+def _on(flat: DrawingArrays, points: Numbers, of: Indices) -> tuple[Indices, Indices]:
     """Returns points that lie on a wire that does not end there."""
     boxes = np.concatenate([points, points], 1)
     grown = boxes + np.array([-3.0, -3.0, 3.0, 3.0])
@@ -255,12 +255,12 @@ def _on(flat: Flat, points: Numbers, of: Indices) -> tuple[Indices, Indices]:
     return j[close], flat.wires.of[i[close]]
 
 
-def _marked(flat: Flat, node: str, at: Point) -> bool:
+def _marked(flat: DrawingArrays, node: str, at: Point) -> bool:
     """Returns whether the op has a dot or another mark at a point."""
     return _dotted(flat, node, at) or _inked(flat.glyphs.get(node, []), at, 3.0)
 
 
-def _dotted(flat: Flat, node: str, at: Point, near: float = 1.5) -> bool:
+def _dotted(flat: DrawingArrays, node: str, at: Point, near: float = 1.5) -> bool:
     items = (item for glyph in flat.glyphs.get(node, []) for item in glyph.items)
     return any(isinstance(i, Dot) and _distance(i.center, at) < near for i in items)
 
@@ -269,13 +269,13 @@ def _inked(glyphs: list[DrawnGlyph], at: Point, near: float) -> bool:
     return any(_within(at, box.grown(near)) for glyph in glyphs for box in glyph.ink)
 
 
-def _inner(flat: Flat, node: str) -> bool:
+def _inner(flat: DrawingArrays, node: str) -> bool:
     """Returns whether a cap takes two wires of one array, as no einsum does."""
     units = [glyph.unit for glyph in flat.glyphs[node] if glyph.unit]
     return any({*cap} <= {*own} for u in units for cap in u.glyph.caps for own in u.arrays[0])
 
 
-def caps(flat: Flat) -> Iterator[str]:
+def caps(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no other wire of an op lies on the tip of its cap or continues behind it."""
     tips = _tips(flat)
     for node, at, own in tips:
@@ -291,7 +291,7 @@ def caps(flat: Flat) -> Iterator[str]:
     for w, t in distinct(flat.wires.of[i], j):
         node, at, own = tips[t]
         wire = flat.drawing.wires[w]
-        starts = not apart(wire.path[0].a, at)  # wires that join there continue as one
+        starts = not check_spacing(wire.path[0].a, at)  # wires that join there continue as one
         if w not in own and not starts and _goes_on(flat, w, at):
             yield (
                 f"wire {wire.axis} of {wire.array} goes on where the cap of {node} ends,"
@@ -299,7 +299,7 @@ def caps(flat: Flat) -> Iterator[str]:
             )
 
 
-def _tips(flat: Flat) -> list[tuple[str, Point, list[int]]]:
+def _tips(flat: DrawingArrays) -> list[tuple[str, Point, list[int]]]:
     """Returns the tips of caps: the op, the point, and the indexes of the wires that end there."""
     ends: dict[tuple[str, Point], list[int]] = defaultdict(list)
     for n, wire in enumerate(flat.drawing.wires):
@@ -313,7 +313,7 @@ def _tips(flat: Flat) -> list[tuple[str, Point, list[int]]]:
     ]
 
 
-def _goes_on(flat: Flat, w: int, at: Point) -> bool:
+def _goes_on(flat: DrawingArrays, w: int, at: Point) -> bool:
     """Returns whether a wire passes through a point, or continues horizontally behind it."""
     own = flat.wires.of == w
     a, b = flat.wires.a[own], flat.wires.b[own]
@@ -332,7 +332,7 @@ def _distance(a: Point, b: Point) -> float:
     return float(np.hypot(a.x - b.x, a.y - b.y))
 
 
-def apart(a: Point, b: Point) -> bool:
+def check_spacing(a: Point, b: Point) -> bool:
     return abs(a.x - b.x) > 0.05 or abs(a.y - b.y) > 0.05
 
 
@@ -346,7 +346,7 @@ SAME = 1.0  # units within which two crossings of the same wires count once
 _Crossing = tuple[int, int, tuple[float, float]]
 
 
-def crossings(flat: Flat) -> Iterator[str]:
+def crossings(flat: DrawingArrays) -> Iterator[str]:
     drawing, every = flat.drawing, _crossings(flat)
     yield from _triple_points(flat, every)
     apart: dict[tuple[int, int], float] = {}
@@ -365,11 +365,11 @@ def crossings(flat: Flat) -> Iterator[str]:
     yield from _counted(flat, drawn)
 
 
-def _counted(flat: Flat, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
+def _counted(flat: DrawingArrays, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
     """Assigns crossings to ops; one that could belong to two ops goes to the one that needs it."""
     near = [sorted(shared, key=lambda node: abs(_place(flat, node, x) - x)) for shared, x in drawn]
     nodes = sorted({node for shared in near for node in shared})
-    needs = {node: _need(flat.glyphs.get(node, []), len(drawn)) for node in nodes}
+    needs = {node: _min_crossings(flat.glyphs.get(node, []), len(drawn)) for node in nodes}
     held: dict[str, list[int]] = {node: [] for node in nodes}
     over = [n for n in range(len(near)) if not _held(n, near, needs, held, set())]
     count = Counter(near[n][0] for n in over)
@@ -402,13 +402,13 @@ def _held(
     return False
 
 
-def _need(glyphs: list[DrawnGlyph], most: int) -> int:
+def _min_crossings(glyphs: list[DrawnGlyph], most: int) -> int:
     """Returns the least crossings that an op needs, or ``most`` if its unit is unknown."""
     units = [glyph.unit for glyph in glyphs if glyph.unit]
     return sum(map(least, units)) if units else most
 
 
-def _triple_points(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
+def _triple_points(flat: DrawingArrays, crossings: list[_Crossing]) -> Iterator[str]:
     """Finds points where three wires cross, as none can be followed there."""
     at = np.array([point for *_, point in crossings]).reshape(-1, 2)
     boxes = np.concatenate([at - TRIPLE / 2, at + TRIPLE / 2], 1)
@@ -422,7 +422,7 @@ def _triple_points(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
             yield f"three wires or more cross in one point, at {x:.0f}, {y:.0f}"
 
 
-def _place(flat: Flat, node: str, x: float) -> float:
+def _place(flat: DrawingArrays, node: str, x: float) -> float:
     """Returns the approximate x of an op; the nearer one if it is drawn twice."""
     boxes = [glyph.hit for glyph in flat.glyphs.get(node, [])]
     if boxes:
@@ -432,7 +432,7 @@ def _place(flat: Flat, node: str, x: float) -> float:
     return float(np.mean([*ends, *starts]))
 
 
-def _crossings(flat: Flat) -> list[_Crossing]:
+def _crossings(flat: DrawingArrays) -> list[_Crossing]:
     """Returns the pairs of wires that cross, and where."""
     pieces, (i, j) = flat.wires, flat.beside
     met, at = crossed(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j])
@@ -472,7 +472,7 @@ BORDER = 2.0  # units from a border within which a separator looks like a part o
 SPRING = 16.0  # units from a separator's end within which it may touch a wire
 
 
-def dashes(flat: Flat) -> Iterator[str]:
+def dashes(flat: DrawingArrays) -> Iterator[str]:
     drawing = flat.drawing
     _, j = piercing(flat.dashes, flat.text_boxes)
     for (t,) in distinct(j):
@@ -490,7 +490,7 @@ def dashes(flat: Flat) -> Iterator[str]:
     yield from _on_wires(flat)
 
 
-def _on_borders(flat: Flat) -> Iterator[str]:
+def _on_borders(flat: DrawingArrays) -> Iterator[str]:
     """Finds separators along a fence's upper or lower border, where they look like a part of it."""
     fences = [fence for fence in flat.drawing.fences if not fence.brackets]
     edges = as_boxes(
@@ -505,7 +505,7 @@ def _on_borders(flat: Flat) -> Iterator[str]:
         yield f"a dashed line runs along the border of {fences[n].words or fences[n].id!r}"
 
 
-def _on_wires(flat: Flat) -> Iterator[str]:
+def _on_wires(flat: DrawingArrays) -> Iterator[str]:
     """Finds separators that touch a wire other than at their own ends."""
     lines, wires = flat.dashes, flat.wires
     i, j = meeting(_grown(lines.boxes, 0.5), _grown(wires.boxes, 0.5))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import Box, corners
-from ncd.drawing.elements.routing import Canvas
+from ncd.drawing.elements.routing import GlyphCanvas
 from ncd.language.op import Mark
 
 
@@ -49,12 +49,12 @@ class MarkKind:
         """Returns how far its own wires move up or down to reach it."""
         return 0.0
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         """Draws it, and the ends and beginnings of its wires."""
         raise NotImplementedError
 
 
-def clear_row(canvas: Canvas, mark: Mark, need: float) -> float:
+def clear_row(canvas: GlyphCanvas, mark: Mark, need: float) -> float:
     """Returns a row in the middle of a mark's own wires, away from passing wires."""
     both = canvas.rows(mark.ins, mark.outs)
     near, half = both, style.AXIS_GAP / 2
@@ -70,7 +70,7 @@ def clear_row(canvas: Canvas, mark: Mark, need: float) -> float:
     return next((y for y in wishes if room(y) >= need), max(wishes, key=room))
 
 
-def free_row(canvas: Canvas, top: float, bottom: float) -> float:
+def free_row(canvas: GlyphCanvas, top: float, bottom: float) -> float:
     """Returns a row for the text in a box, away from passing wires."""
     inside = sorted(y for y in canvas.foreign if top < y < bottom)
     edges = [top, *inside, bottom]
@@ -78,7 +78,7 @@ def free_row(canvas: Canvas, top: float, bottom: float) -> float:
     return (a + b) / 2
 
 
-def ends(canvas: Canvas, mark: Mark, left: float, right: float) -> None:
+def ends(canvas: GlyphCanvas, mark: Mark, left: float, right: float) -> None:
     """Routes a mark's own wires horizontally to its two sides."""
     for i in mark.ins:
         canvas.tail(i, left)
@@ -86,7 +86,7 @@ def ends(canvas: Canvas, mark: Mark, left: float, right: float) -> None:
         canvas.head(o, right)
 
 
-def reach(canvas: Canvas, mark: Mark, text: Box, y: float, more: float = 0.0) -> bool:
+def reach(canvas: GlyphCanvas, mark: Mark, text: Box, y: float, more: float = 0.0) -> bool:
     """Routes a mark's own wires to the sides of its text.
 
     ``y`` is its middle. Wires that would have to bend end at an upright bar beside the text,

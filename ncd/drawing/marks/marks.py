@@ -9,54 +9,54 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from ncd.drawing.elements.routing import Canvas, Side, draw_wires
+from ncd.drawing.elements.routing import GlyphCanvas, Side, draw_wires
 from ncd.drawing.marks.mark_kind import MarkKind
 from ncd.drawing.marks.shape_marks import (
     Bar,
-    Barred,
+    BarredCircle,
+    BlockBox,
     Boxed,
     Circle,
     Cup,
-    Folded,
     FunctionBox,
     Load,
-    Mask,
+    MaskSquare,
     Pentagon,
     RootMeanSquare,
     Save,
     Triangle,
 )
 from ncd.drawing.marks.text_marks import (
+    ArrayName,
     Arrow,
     Elementwise,
     Italic,
-    Learned,
     Letter,
-    Name,
+    ParameterName,
     Plus,
     Word,
 )
 from ncd.drawing.marks.window_marks import Trapezoid
-from ncd.errors import unknown
+from ncd.errors import unknown_name_error
 from ncd.language.op import Glyph, Mark
 
 MARKS: Mapping[str, MarkKind] = {
-    "array": Learned(),
+    "array": ParameterName(),
     "arrow": Arrow(),
     "bar": Bar(),
-    "barred": Barred(),
+    "barred": BarredCircle(),
     "box": Boxed(),
     "circle": Circle(),
     "cup": Cup(),
     "elementwise": Elementwise(),
-    "folded": Folded(),
+    "folded": BlockBox(),
     "function": FunctionBox(),
     "italic": Italic(),
     "letter": Letter(),
     "load": Load(),
     "lookup": Pentagon(),
-    "mask": Mask(),
-    "name": Name(),
+    "mask": MaskSquare(),
+    "name": ArrayName(),
     "pentagon": Pentagon(),
     "plus": Plus(),
     "rms": RootMeanSquare(),
@@ -71,7 +71,7 @@ def kind(mark: Mark) -> MarkKind:
     """Returns the kind of a mark; raises UnknownNameError for an unknown shape."""
     found = MARKS.get(mark.shape)
     if found is None:
-        raise unknown("mark", mark.shape, MARKS)
+        raise unknown_name_error("mark", mark.shape, MARKS)
     return found
 
 
@@ -124,7 +124,7 @@ def in_marks(glyph: Glyph) -> tuple[frozenset[int], frozenset[int]]:
 
 
 @lru_cache(maxsize=4096)
-def side(glyph: Glyph) -> Side:
+def bend_side(glyph: Glyph) -> Side:
     """Returns where passing wires bend: away from marks that take more wires than they give."""
     ins, outs = in_marks(glyph)
     return "behind" if len(ins) > len(outs) else "before" if len(ins) < len(outs) else ""
@@ -132,7 +132,7 @@ def side(glyph: Glyph) -> Side:
 
 def foreign(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[float]:
     """Returns the rows in which wires pass over the marks."""
-    own, bends = in_marks(glyph)[0], side(glyph)
+    own, bends = in_marks(glyph)[0], bend_side(glyph)
     over = [(ins[i], outs[o]) for i, o in glyph.through if i not in own]
     if not bends:
         return [y for a, b in over for y in (a, (a + b) / 2, b)]
@@ -140,7 +140,7 @@ def foreign(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[f
     return [a if bends == "behind" else b for a, b in over]
 
 
-def paint(canvas: Canvas) -> None:
+def paint(canvas: GlyphCanvas) -> None:
     """Draws an op: first its wires, then its marks."""
     draw_wires(canvas)
     for mark in canvas.glyph.marks:

@@ -19,7 +19,7 @@ from ncd.drawing.elements.primitives import (
     corners,
     line,
 )
-from ncd.drawing.elements.routing import Canvas, away, bend_width, dots
+from ncd.drawing.elements.routing import GlyphCanvas, away, bend_width, dots
 from ncd.drawing.marks.mark_kind import MarkKind, around, ends, free_row, within
 from ncd.drawing.marks.text_marks import written
 from ncd.drawing.marks.window_marks import star
@@ -28,7 +28,7 @@ from ncd.language.op import Mark
 # --- The box of a collapsed block
 
 
-class Folded(MarkKind):
+class BlockBox(MarkKind):
     """A box in three dimensions with a title, which may have several lines.
 
     Its wires enter at its left side and leave at its right side.
@@ -57,7 +57,7 @@ class Folded(MarkKind):
         more = self.tall(mark) - wires * style.AXIS_GAP - 2 * style.BLOCK_SIDE
         return style.BLOCK_DEPTH + max(0.0, more)
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         rows = canvas.rows(mark.ins, mark.outs)
         top, bottom = around(rows, style.BLOCK_SIDE, style.BLOCK_SIDE)
         more = max(0.0, self.tall(mark) - (bottom - top)) / 2
@@ -89,7 +89,7 @@ class Circle(MarkKind):
 
     usual_width = style.PLUS_ROOM
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         radius, x = style.CIRCLE, canvas.middle
         y = canvas.outs[mark.outs[-1]] if mark.outs else canvas.row
         canvas.items.append(Dot(Point(x, y), radius, "page", style.GLYPH))
@@ -109,7 +109,7 @@ def _touch(a: Point, b: Point) -> Curve:
     return Curve(a, Point((a.x + b.x) / 2, a.y), Point(b.x, a.y), b)
 
 
-class Barred(MarkKind):
+class BarredCircle(MarkKind):
     """A ring around all of its wires, with a bar in it."""
 
     spans = True
@@ -120,7 +120,7 @@ class Barred(MarkKind):
     def width(self, mark: Mark) -> float:
         return 2 * self.half() + style.PLUS_ROOM - 2 * style.CIRCLE
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         x, half = canvas.middle, self.half()
         top, bottom = around(canvas.rows(mark.ins, mark.outs), style.CIRCLE, style.CIRCLE)
         box = Box(x - half, top, x + half, bottom)
@@ -129,19 +129,19 @@ class Barred(MarkKind):
         self.inside(canvas, box)
         ends(canvas, mark, box.x0, box.x1)
 
-    def inside(self, canvas: Canvas, box: Box) -> None:
+    def inside(self, canvas: GlyphCanvas, box: Box) -> None:
         """Draws the sign inside the ring: a bar, or the letters of another norm."""
         x = (box.x0 + box.x1) / 2
         canvas.stroke(Point(x, box.y0), Point(x, box.y1))
 
 
-class RootMeanSquare(Barred):
+class RootMeanSquare(BarredCircle):
     """A ring around all of its wires, with the letters rms in it."""
 
     def half(self) -> float:
         return style.PILL[0]
 
-    def inside(self, canvas: Canvas, box: Box) -> None:
+    def inside(self, canvas: GlyphCanvas, box: Box) -> None:
         label = roman("rms", style.PILL[1])
         y = free_row(canvas, box.y0, box.y1)
         canvas.text(label, (box.x0 + box.x1) / 2, y + (label.ascent - label.descent) / 2)
@@ -187,7 +187,7 @@ class Save(MarkKind):
     def footroom(self, mark: Mark) -> float:
         return self.headroom(mark)
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x = self.label(mark), canvas.middle
         half, room = label.width / 2 + style.MEMORY_INSET, self.room(mark)
         top, bottom = around(canvas.rows(mark.ins, mark.outs), room, room)
@@ -212,7 +212,7 @@ class Triangle(MarkKind):
 
     usual_width = style.PLUS_ROOM
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         x, (half, tall) = canvas.middle, style.TRIANGLE
         for i, o in zip(mark.ins, mark.outs, strict=True):
             y = canvas.outs[o]
@@ -241,7 +241,7 @@ class Boxed(MarkKind):
     def label(self, mark: Mark) -> Label:
         return written(mark.text.lstrip("★"), style.BOXED)
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x, half = self.label(mark), canvas.middle, self.half(mark)
         starred = mark.text.startswith("★")
         side = max(style.SIDE, self.tall(mark) / 2 if _alone(mark) else 0.0)
@@ -265,7 +265,7 @@ class Boxed(MarkKind):
     def footroom(self, mark: Mark) -> float:
         return self.headroom(mark)
 
-    def outline(self, canvas: Canvas, points: list[Point]) -> None:
+    def outline(self, canvas: GlyphCanvas, points: list[Point]) -> None:
         canvas.shape(points, canvas.role, style.GLYPH)
 
 
@@ -283,11 +283,11 @@ class FunctionBox(Boxed):
     def label(self, mark: Mark) -> Label:
         return written(mark.text, style.FUNCTION)
 
-    def outline(self, canvas: Canvas, points: list[Point]) -> None:
+    def outline(self, canvas: GlyphCanvas, points: list[Point]) -> None:
         canvas.shape(points, "none")
 
 
-class Mask(MarkKind):
+class MaskSquare(MarkKind):
     """A half-filled square over its wires: the part below the diagonal is kept."""
 
     spans: ClassVar[bool] = True
@@ -295,7 +295,7 @@ class Mask(MarkKind):
     def width(self, mark: Mark) -> float:
         return 2 * style.MASK + 2 * style.STUB + style.LETTER_ROOM
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         x, half = canvas.middle, style.MASK
         rows = canvas.rows(mark.ins, mark.outs)
         side = max(style.INSET, half - (max(rows) - min(rows)) / 2)
@@ -323,7 +323,7 @@ class Bar(MarkKind):
             return 0.0
         return max(abs(y - few[0]) for y in many)
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         ins, outs = [canvas.ins[i] for i in mark.ins], [canvas.outs[o] for o in mark.outs]
         many, few = (ins, outs) if len(ins) >= len(outs) else (outs, ins)
         slots = _slots(canvas, many, few) or [canvas.row]
@@ -342,7 +342,7 @@ class Bar(MarkKind):
         self.tails(canvas, mark, x - half, before, at)
         self.heads(canvas, mark, x + half, behind, at)
 
-    def tails(self, canvas: Canvas, mark: Mark, x: float, before: float, at: _Slot) -> None:
+    def tails(self, canvas: GlyphCanvas, mark: Mark, x: float, before: float, at: _Slot) -> None:
         near, one = _beside(canvas, canvas.glyph.joins, 1), at(0, canvas.row, len(mark.ins))
         for n, i in enumerate(sorted(mark.ins, key=lambda i: canvas.ins[i])):
             y, to = canvas.ins[i], Point(x, at(n, canvas.ins[i], len(mark.ins)))
@@ -351,7 +351,7 @@ class Bar(MarkKind):
             level = line(Point(canvas.x0, y), Point(turn, y))
             canvas.tails[i] = (level, away(bend, level.d).back, line(bend, to))
 
-    def heads(self, canvas: Canvas, mark: Mark, x: float, behind: float, at: _Slot) -> None:
+    def heads(self, canvas: GlyphCanvas, mark: Mark, x: float, behind: float, at: _Slot) -> None:
         near, one = _beside(canvas, canvas.glyph.splits, 0), at(0, canvas.row, len(mark.outs))
         for n, o in enumerate(sorted(mark.outs, key=lambda o: canvas.outs[o])):
             y, to = canvas.outs[o], Point(x, at(n, canvas.outs[o], len(mark.outs)))
@@ -361,7 +361,7 @@ class Bar(MarkKind):
             canvas.heads[o] = (line(to, bend), away(bend, level.a), level)
 
 
-def _beside(canvas: Canvas, pairs: Sequence[tuple[int, int]], side: int) -> dict[int, float]:
+def _beside(canvas: GlyphCanvas, pairs: Sequence[tuple[int, int]], side: int) -> dict[int, float]:
     """Returns the distance from the edge at which the wires of each further array bend."""
     at, to = (canvas.outs, canvas.ins) if side else (canvas.ins, canvas.outs)
     far = sorted({*dots(pairs, side, at, to).values()}, reverse=True)
@@ -373,13 +373,13 @@ def _far(many: list[float], slots: list[float]) -> bool:
     return max(moved, default=0.0) > style.AXIS_GAP
 
 
-def _slots(canvas: Canvas, many: list[float], few: list[float]) -> list[float]:
+def _slots(canvas: GlyphCanvas, many: list[float], few: list[float]) -> list[float]:
     """Returns where several wires touch a bar: straight if they are adjacent, else near the one."""
     ordered = sorted(many)
     near = all(b - a < style.NEAR for a, b in pairwise(ordered))
     if near or not few:
         return ordered
-    below = [y for y in canvas.foreign if y > few[0] + style.STILL]
+    below = [y for y in canvas.foreign if y > few[0] + style.LEVEL_TOLERANCE]
     room = min(below, default=few[0] + 1e3) - few[0] - 2 * style.BAR[1]
     dotted = len(many) > 2 and (canvas.glyph.joins or canvas.glyph.splits)
     most = style.BAR_TIGHT if dotted else style.BAR_SLOT
@@ -399,7 +399,7 @@ class Pentagon(MarkKind):
     def label(self, mark: Mark) -> Label:
         return math(mark.text, style.WORD)
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x = self.label(mark), canvas.middle
         half = (label.width + style.PENTAGON) / 2 + style.INSET
         top, bottom = around(canvas.rows(mark.ins, mark.outs))
@@ -413,7 +413,7 @@ class Pentagon(MarkKind):
         ends(canvas, mark, left, neck)
 
 
-def _link(canvas: Canvas, mark: Mark, x: float, top: float) -> None:
+def _link(canvas: GlyphCanvas, mark: Mark, x: float, top: float) -> None:
     """Draws the line from the wires of the places to the pentagon; a single place has no wire."""
     half, length = style.LINK
     rows = [canvas.ins[i] for i in mark.over]
@@ -431,7 +431,7 @@ class Cup(MarkKind):
 
     usual_width = style.CUP_ROOM
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         rows = canvas.rows((), mark.outs)
         top, bottom = min(rows), max(rows)
         half = (bottom - top) / 2

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math, roman, sans
 from ncd.drawing.elements.primitives import Box, Point
-from ncd.drawing.elements.routing import Canvas
+from ncd.drawing.elements.routing import GlyphCanvas
 from ncd.drawing.marks.mark_kind import MarkKind, clear_row, reach, within
 from ncd.language.op import Mark, Ports
 
@@ -36,7 +36,7 @@ class Letter(MarkKind):
     def label(self, mark: Mark) -> Label:
         return lettered(mark.text)
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x = self.label(mark), canvas.middle
         if mark.ins or mark.outs:
             y = clear_row(canvas, mark, style.CLEAR)
@@ -48,7 +48,7 @@ class Letter(MarkKind):
         more = noted(mark).width + style.GAP if mark.note else 0.0
         barred = reach(canvas, mark, box, y, more)
         if mark.note:
-            beside(canvas, mark, () if barred else mark.outs, box, y)
+            draw_long_name(canvas, mark, () if barred else mark.outs, box, y)
         base, raised, _ = mark.text.partition("^")
         if barred or not raised or "_" in base:
             return
@@ -65,7 +65,7 @@ class Italic(Letter):
         return written(mark.text, style.MAP)
 
 
-class Learned(Letter):
+class ParameterName(Letter):
     """The bold name of a learned array, at which its wires begin."""
 
     drop: ClassVar[float] = 0.25 * style.ARRAY  # half the height of a small letter
@@ -97,7 +97,7 @@ def noted(mark: Mark) -> Label:
     return sans(name, style.NOTE)
 
 
-def beside(canvas: Canvas, mark: Mark, outs: Ports, box: Box, y: float) -> float:
+def draw_long_name(canvas: GlyphCanvas, mark: Mark, outs: Ports, box: Box, y: float) -> float:
     """Draws the long name after a letter and returns its end; wires at its height begin there."""
     text = canvas.text(noted(mark), box.x1 + style.GAP, y - style.NOTE_LIFT, center=False)
     for o in outs:
@@ -118,7 +118,7 @@ class Arrow(MarkKind):
 
     usual_headroom = style.HEADROOM_ARROW
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x, apex = math(mark.text, style.NAME), canvas.middle, canvas.apex
         half = label.width / 2 + style.SIGN_LIFT
         y = apex.y if apex else canvas.top - style.SIGN_LIFT
@@ -139,7 +139,7 @@ class Elementwise(MarkKind):
 
     usual_headroom = style.HEADROOM_SIGN
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x = written(mark.text, style.SIGN), canvas.middle
         wires = canvas.ins or canvas.outs
         y = canvas.top - style.SIGN_LIFT
@@ -163,7 +163,7 @@ class Plus(MarkKind):
 
     usual_headroom = style.HEADROOM_PLUS
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         if mark.outs or not mark.ins:
             y = min(canvas.outs, default=canvas.row)
             canvas.text(
@@ -183,7 +183,7 @@ class Word(MarkKind):
         arrow = 0.0 if mark.outs else style.ARROW_WAY
         return word(mark.text).width + 2 * style.STUB + style.LETTER_ROOM + arrow
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label, x = word(mark.text), canvas.middle
         if not mark.outs:
             x -= style.ARROW_WAY / 2
@@ -199,7 +199,7 @@ def word(text: str) -> Label:
     return math(text, style.EXPECT) if len(text) == 1 else roman(text, style.WORD)
 
 
-def arrowed(canvas: Canvas, text: str, x: float, y: float) -> float:
+def arrowed(canvas: GlyphCanvas, text: str, x: float, y: float) -> float:
     """Draws the arrow after a word that ends a wire; returns its end."""
     tip = Point(x + style.NUDGE + style.ARROW, y)
     if len(text) == 1:
@@ -209,7 +209,7 @@ def arrowed(canvas: Canvas, text: str, x: float, y: float) -> float:
     return tip.x
 
 
-class Name(MarkKind):
+class ArrayName(MarkKind):
     """The name of an array, at its left."""
 
     names_array: ClassVar[bool] = True
@@ -218,7 +218,7 @@ class Name(MarkKind):
     def width(self, mark: Mark) -> float:
         return math(mark.text, style.BIG).width + style.NAME_ROOM
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         label = math(mark.text, style.BIG)
         rows, left = canvas.ins or [canvas.row], canvas.x0 + style.NAME_INSET
         y, right = (min(rows) + max(rows)) / 2, left + label.width

@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math
-from ncd.drawing.elements.primitives import Box, Outline, Point, ease, line
-from ncd.drawing.elements.routing import Canvas
+from ncd.drawing.elements.primitives import Box, Outline, Point, line, s_curve
+from ncd.drawing.elements.routing import GlyphCanvas
 from ncd.drawing.marks.mark_kind import MarkKind, within
-from ncd.drawing.marks.text_marks import arrowed, beside, lettered, noted, word
+from ncd.drawing.marks.text_marks import arrowed, draw_long_name, lettered, noted, word
 from ncd.language.op import Mark
 
 
@@ -33,9 +33,9 @@ class Trapezoid(MarkKind):
     usual_headroom = style.HEADROOM_WINDOW
     usual_footroom = style.FOOTROOM_WINDOW
 
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
+    def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         parts, own = _parts(mark), canvas.rows(mark.ins, mark.outs)
-        at = _At(
+        at = _TrapezoidPosition(
             canvas.middle - self.width(mark) / 2 + style.STUB, own[0], _down(canvas, mark), parts
         )
         _shape(canvas, at)
@@ -92,7 +92,7 @@ def _parts(mark: Mark) -> _Parts:
     return _Parts(math(kernel, style.WINDOW), shown, "T" in stride, end)
 
 
-class _At(NamedTuple):
+class _TrapezoidPosition(NamedTuple):
     """The position of a trapezoid: its left, its row, and the side of its window axis."""
 
     left: float
@@ -109,14 +109,14 @@ class _At(NamedTuple):
         return self.left + self.parts.wide
 
 
-def _down(canvas: Canvas, mark: Mark) -> int:
+def _down(canvas: GlyphCanvas, mark: Mark) -> int:
     """Returns the side on which the window axis leaves: that of the other wires."""
     away = [canvas.ins[i] - canvas.ins[mark.ins[0]] for i in mark.ins[1:]]
     away += [canvas.outs[o] - canvas.outs[mark.outs[0]] for o in mark.outs[1:]]
     return -1 if sum(away) < 0 else 1
 
 
-def _shape(canvas: Canvas, at: _At) -> None:
+def _shape(canvas: GlyphCanvas, at: _TrapezoidPosition) -> None:
     over, under, far = style.TRAPEZOID
     parts = at.parts
     near = [Point(at.left, at.y(-over)), Point(at.right, at.y(-over))]
@@ -134,7 +134,7 @@ def _shape(canvas: Canvas, at: _At) -> None:
     canvas.text(label, x, middle + (label.ascent - label.descent) / 2)
 
 
-def star(canvas: Canvas, at: Point) -> None:
+def star(canvas: GlyphCanvas, at: Point) -> None:
     """Draws the sign of a convolution."""
     points = []
     for n in range(10):
@@ -144,7 +144,7 @@ def star(canvas: Canvas, at: Point) -> None:
     canvas.shape(points, "ink", 0.0)
 
 
-def _open(canvas: Canvas, mark: Mark, at: _At) -> float:
+def _open(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> float:
     """Draws a window axis that is an output; any other wire ends at the trapezoid."""
     low, high = sorted((at.y(-style.WINDOW_OUT), at.y(style.TRAPEZOID[1] - style.GAP)))
     for i in mark.ins[1:]:
@@ -155,7 +155,7 @@ def _open(canvas: Canvas, mark: Mark, at: _At) -> float:
     return at.right
 
 
-def _ended(canvas: Canvas, mark: Mark, at: _At) -> float:
+def _ended(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> float:
     """Draws a window axis that ends in a sign; returns the end of the sign."""
     parts, row = at.parts, at.y(style.WINDOW_ROW)
     start = at.right + (style.WINDOW_FLIP if parts.flip else 0.0)
@@ -181,7 +181,7 @@ def _ended(canvas: Canvas, mark: Mark, at: _At) -> float:
     return right
 
 
-def _letter_row(canvas: Canvas, mark: Mark, at: _At) -> float:
+def _letter_row(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> float:
     """Returns the middle row of the channels, moved so that the window axis can enter level."""
     rows = canvas.rows(mark.ins[1:], mark.outs[1:])
     if not (mark.ins[1:] or mark.outs[1:]):
@@ -191,7 +191,9 @@ def _letter_row(canvas: Canvas, mark: Mark, at: _At) -> float:
     return max(middle, least) if at.down > 0 else min(middle, least)
 
 
-def _channels(canvas: Canvas, mark: Mark, at: _At, box: Box, enters: float) -> float:
+def _channels(
+    canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition, box: Box, enters: float
+) -> float:
     """Routes the channels into and out of the letter, on the far side of the window axis."""
     middle = enters + at.down * style.WINDOW_ENTER
     first = enters + at.down * 2 * style.WINDOW_ENTER
@@ -200,23 +202,23 @@ def _channels(canvas: Canvas, mark: Mark, at: _At, box: Box, enters: float) -> f
         y = within(canvas.ins[i], min(first, last), max(first, last))
         bend = Point(min(at.right, box.x0 - style.GAP), y)
         end = Point(box.x0 - style.GAP, y)
-        canvas.tails[i] = (ease(Point(canvas.x0, canvas.ins[i]), bend), line(bend, end))
+        canvas.tails[i] = (s_curve(Point(canvas.x0, canvas.ins[i]), bend), line(bend, end))
     for o in mark.outs[1:]:
         y = within(canvas.outs[o], middle - style.REACH, middle + style.REACH)
         canvas.head(o, box.x1 + style.GAP, y)
-    return beside(canvas, mark, mark.outs[1:], box, middle) if mark.note else box.x1
+    return draw_long_name(canvas, mark, mark.outs[1:], box, middle) if mark.note else box.x1
 
 
-def _axis(canvas: Canvas, kernel: Label, a: Point, b: Point) -> None:
+def _axis(canvas: GlyphCanvas, kernel: Label, a: Point, b: Point) -> None:
     """Draws the window axis, with two lines for a window of several dimensions."""
     several = len(kernel.spans) > 1 or "×" in kernel.words
     sides = (-style.DOUBLE / 2, style.DOUBLE / 2) if several else (0.0,)
     for side in sides:
         one, two = a._replace(y=a.y + side), b._replace(y=b.y + side)
-        canvas.items.append(Outline((ease(one, two),), "none", style.WIRE, False))
+        canvas.items.append(Outline((s_curve(one, two),), "none", style.WIRE, False))
 
 
-def _duck(canvas: Canvas, mark: Mark, at: _At, stop: float) -> None:
+def _duck(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition, stop: float) -> None:
     """Routes passing wires around the foot of the sign."""
     near, far = sorted((at.y(style.GAP), at.y(style.DUCK)))
     end = max(stop - style.STUB, at.right)
@@ -225,5 +227,5 @@ def _duck(canvas: Canvas, mark: Mark, at: _At, stop: float) -> None:
         if i in mark.ins or not (near < a < far or near < b < far):
             continue
         turn, back = Point(at.right, at.y(style.DUCK)), Point(end, at.y(style.DUCK))
-        canvas.tails[i] = (ease(Point(canvas.x0, a), turn), line(turn, back))
-        canvas.heads[o] = (ease(back, Point(canvas.x1, b)),)
+        canvas.tails[i] = (s_curve(Point(canvas.x0, a), turn), line(turn, back))
+        canvas.heads[o] = (s_curve(back, Point(canvas.x1, b)),)

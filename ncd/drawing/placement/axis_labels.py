@@ -45,7 +45,7 @@ def names(
     at the array's beginning.
     """
     cast: set[str] = set()
-    hidden = unseen(plan)
+    hidden = hidden_input_wires(plan)
     found: list[Names] = []
     known: _Known = {}
     called: dict[int, list[Label]] = {}  # by id() of the array, as most arrays recur
@@ -110,7 +110,7 @@ def _crossed(unit: PlanItem) -> set[int]:
     return {o for pair in pairs for o in pair}
 
 
-def unseen(plan: Plan) -> set[Port]:
+def hidden_input_wires(plan: Plan) -> set[Port]:
     """Returns input wires that begin at their array's name, and so are not drawn before it."""
     if not plan.steps:
         return set()

@@ -9,26 +9,26 @@ from itertools import pairwise
 from ncd.circuit.circuit import Value
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math, wrap
-from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem, Rows
+from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region, Rows
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Curve,
     DrawnFence,
     DrawnGlyph,
-    Extra,
     Outline,
     Path,
     Point,
     Text,
-    ease,
     line,
     polygon,
+    s_curve,
     straightened,
 )
-from ncd.drawing.placement.axis_labels import unseen
+from ncd.drawing.placement.axis_labels import hidden_input_wires
 from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.wire_order import Gaps
-from ncd.drawing.placement.x_coordinates import Columns
+from ncd.drawing.placement.x_coordinates import ColumnPositions
 
 # --- The dashed separators between arrays
 
@@ -37,13 +37,17 @@ _Level = tuple[float, float]  # the least and the greatest y
 
 
 def dashes(
-    plan: Plan, rows: Sequence[Rows], at: Columns, gaps: Gaps, repeats: Sequence[RepeatedPart]
+    plan: Plan,
+    rows: Sequence[Rows],
+    at: ColumnPositions,
+    gaps: Gaps,
+    repeats: Sequence[RepeatedPart],
 ) -> list[tuple[int, Path]]:
     """Returns a separator between every two adjacent arrays, continuous through several steps.
 
     Each comes with the state at which it ends; those in repeated parts are left out.
     """
-    hidden, again = unseen(plan), {s for repeat in repeats for s in repeat.inner}
+    hidden, again = hidden_input_wires(plan), {s for repeat in repeats for s in repeat.inner}
     open_lines: dict[_Pair, _Line] = {}
     done: list[tuple[int, Path]] = []
     for s, state in enumerate(plan.states):
@@ -87,13 +91,13 @@ class _Line:
         return found
 
 
-def _path(plan: Plan, at: Columns, drawn: _Line, last: int, pair: _Pair) -> Path:
+def _path(plan: Plan, at: ColumnPositions, drawn: _Line, last: int, pair: _Pair) -> Path:
     ys = drawn.rows()
     pieces = _begin(at, drawn.first, ys[0]) if drawn.first else []
     for s, y in enumerate(ys, start=drawn.first):
         left, right = at.left[s], at.right[s]
         if pieces and abs(y - pieces[-1].d.y) <= style.DASH_STEEP * (left - pieces[-1].d.x):
-            pieces.append(ease(pieces[-1].d, Point(left, y)))
+            pieces.append(s_curve(pieces[-1].d, Point(left, y)))
         pieces.append(line(Point(left, y), Point(right, y)))
     pieces += _end(plan, at, last, pair, pieces[-1].d)
     return straightened(pieces)
@@ -111,12 +115,12 @@ def _after(plan: Plan, s: int, pair: _Pair) -> _Pair | None:
     return (a, b) if ids[ids.index(a) + 1 : ids.index(a) + 2] == [b] else None
 
 
-def _begin(at: Columns, s: int, y: float) -> list[Curve]:
+def _begin(at: ColumnPositions, s: int, y: float) -> list[Curve]:
     width = at.left[s] - at.right[s - 1]
     return [line(Point(at.left[s] - 0.4 * width, y), Point(at.left[s], y))]
 
 
-def _end(plan: Plan, at: Columns, s: int, pair: _Pair, start: Point) -> list[Curve]:
+def _end(plan: Plan, at: ColumnPositions, s: int, pair: _Pair, start: Point) -> list[Curve]:
     """Returns the end of a separator inside the op that takes both arrays, or ends one."""
     if s == len(plan.steps) or plan.takers[s][pair[0]].cell is None:
         return []
@@ -159,15 +163,17 @@ def _around(plan: Plan, rows: Sequence[Rows], s: int, value: Value) -> list[floa
 def bands(
     plan: Plan,
     rows: Sequence[Rows],
-    at: Columns,
+    at: ColumnPositions,
     labels: Sequence[Text],
     glyphs: Sequence[DrawnGlyph],
-) -> tuple[Extra, ...]:
+) -> tuple[Annotation, ...]:
     """Returns a band behind each state and each step, as high as its contents."""
     return (*_data(plan, rows, at, labels), *_operations(plan, rows, at, glyphs))
 
 
-def _data(plan: Plan, rows: Sequence[Rows], at: Columns, labels: Sequence[Text]) -> Iterator[Extra]:
+def _data(
+    plan: Plan, rows: Sequence[Rows], at: ColumnPositions, labels: Sequence[Text]
+) -> Iterator[Annotation]:
     for s, state in enumerate(plan.states):
         middle = at.names[s]
         here = [text.box for text in labels if abs(_middle(text) - middle) < 0.5]
@@ -181,8 +187,8 @@ def _data(plan: Plan, rows: Sequence[Rows], at: Columns, labels: Sequence[Text])
 
 
 def _operations(
-    plan: Plan, rows: Sequence[Rows], at: Columns, glyphs: Sequence[DrawnGlyph]
-) -> Iterator[Extra]:
+    plan: Plan, rows: Sequence[Rows], at: ColumnPositions, glyphs: Sequence[DrawnGlyph]
+) -> Iterator[Annotation]:
     ink = {glyph.node: glyph.ink for glyph in glyphs}
     for s, step in enumerate(plan.steps):
         if all(unit.passes for unit in step):
@@ -203,8 +209,8 @@ def _middle(text: Text) -> float:
     return text.at.x + text.label.width / 2
 
 
-def _band(role: str, box: Box, words: str) -> Extra:
-    return Extra("band", (Outline(rectangle(box), role),), words, behind=True)
+def _band(role: str, box: Box, words: str) -> Annotation:
+    return Annotation("band", (Outline(rectangle(box), role),), words, behind=True)
 
 
 def rectangle(box: Box) -> Path:
@@ -216,7 +222,7 @@ def rectangle(box: Box) -> Path:
 # --- Fences behind their blocks, with titles, and the brackets of loops
 
 
-def titles(plan: Plan, at: Columns | None) -> Mapping[str, float]:
+def titles(plan: Plan, at: ColumnPositions | None) -> Mapping[str, float]:
     """Returns the height of every fence's title, broken into lines once the widths are known."""
     return {
         frame.id: style.LEADING * len(_lines(plan, frame, at)) + style.TITLE_ROOM[1]
@@ -225,7 +231,7 @@ def titles(plan: Plan, at: Columns | None) -> Mapping[str, float]:
     }
 
 
-def _lines(plan: Plan, frame: Frame, at: Columns | None) -> tuple[Label, ...]:
+def _lines(plan: Plan, frame: Region, at: ColumnPositions | None) -> tuple[Label, ...]:
     if not frame.title:
         return ()
     width = float("inf")
@@ -238,7 +244,7 @@ def _lines(plan: Plan, frame: Frame, at: Columns | None) -> tuple[Label, ...]:
 def fences(
     plan: Plan,
     rows: Sequence[Rows],
-    at: Columns,
+    at: ColumnPositions,
     glyphs: Sequence[DrawnGlyph],
     labels: Sequence[Text],
 ) -> tuple[DrawnFence, ...]:
@@ -284,7 +290,7 @@ def _ink(plan: Plan, glyphs: Sequence[DrawnGlyph]) -> Mapping[str, list[Box]]:
 def _wires(
     plan: Plan,
     rows: Sequence[Rows],
-    frame: Frame,
+    frame: Region,
     x0: float,
     x1: float,
     beyond: tuple[float, float] = (style.SKY, style.GROUND),
@@ -300,7 +306,7 @@ def _wires(
     return Box(x0, min(ys) - beyond[0], x1, max(ys) + beyond[1])
 
 
-def _region(frame: Frame, lines: Sequence[Label], box: Box) -> DrawnFence:
+def _region(frame: Region, lines: Sequence[Label], box: Box) -> DrawnFence:
     middle, top = (box.x0 + box.x1) / 2, box.y0 - style.TITLE_BASE
     texts = tuple(
         [
@@ -311,7 +317,7 @@ def _region(frame: Frame, lines: Sequence[Label], box: Box) -> DrawnFence:
     return DrawnFence(frame.id, frame.role, box, texts, frame.words)
 
 
-def _brackets(frame: Frame, box: Box) -> DrawnFence:
+def _brackets(frame: Region, box: Box) -> DrawnFence:
     """Returns large round brackets; the count starts at the foot and stops at the head."""
     inset = style.PAD + style.FENCE_EDGE
     top, bottom = box.y0, box.y1

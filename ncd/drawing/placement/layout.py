@@ -11,45 +11,45 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.plan_columns import Plan, PlanItem, Port, Rows
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Curve,
     Dash,
     DrawnFence,
     DrawnGlyph,
     DrawnWire,
-    Extra,
-    Move,
     Outline,
     Path,
     Point,
     Text,
-    changed,
-    ease,
+    Translation,
     extent,
+    fast_replace,
     line,
+    merged_scene,
     moved,
     polygon,
+    s_curve,
     straightened,
-    together,
 )
-from ncd.drawing.elements.routing import Canvas, Ground, stems
+from ncd.drawing.elements.routing import GlyphCanvas, ObstacleGrid, stems
 from ncd.drawing.marks.marks import mark_width, paint, takes_cap
-from ncd.drawing.placement.axis_labels import NONE, Names, names, unseen
+from ncd.drawing.placement.axis_labels import NONE, Names, hidden_input_wires, names
 from ncd.drawing.placement.fences import bands as behind
 from ncd.drawing.placement.fences import dashes, fences, titles
 from ncd.drawing.placement.repeated_parts import RepeatedPart, repeats
 from ncd.drawing.placement.wire_order import Gaps
-from ncd.drawing.placement.x_coordinates import Columns, columns
+from ncd.drawing.placement.x_coordinates import ColumnPositions, columns
 from ncd.drawing.placement.y_coordinates import rows
 from ncd.drawing.plan.build_plan import ids_of
 from ncd.language.arguments import Labels
 from ncd.language.axes import Array, Axis
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 
 # --- Draws every op on its canvas, and records where wires begin and end at it
 
 
-class Steps:
+class ColumnRouter:
     """The drawn steps of a plan.
 
     ``glyphs`` are by op id. ``tails`` and ``heads`` are the paths with which wires end and begin at
@@ -57,7 +57,7 @@ class Steps:
     """
 
     def __init__(
-        self, plan: Plan, rows: Sequence[Rows], at: Columns, repeats: Sequence[RepeatedPart]
+        self, plan: Plan, rows: Sequence[Rows], at: ColumnPositions, repeats: Sequence[RepeatedPart]
     ) -> None:
         self.plan, self.rows, self.at = plan, rows, at
         self.glyphs: dict[str, DrawnGlyph] = {}
@@ -89,11 +89,11 @@ class Steps:
 
     # Repeated parts ------------------------------------------------------------------------------
 
-    def move(self, repeat: RepeatedPart) -> Move:
+    def move(self, repeat: RepeatedPart) -> Translation:
         """Returns the translation from a repeated part's model."""
         here, there = self.rows[repeat.first], self.rows[repeat.model]
         right = self.at.right[repeat.first] - self.at.right[repeat.model]
-        return Move(right, min(here.values()) - min(there.values()))
+        return Translation(right, min(here.values()) - min(there.values()))
 
     def copy(self, repeat: RepeatedPart, s: int, unit: PlanItem) -> None:
         """Copies a unit of a repeated part, including the wires at its edges."""
@@ -127,7 +127,7 @@ class Steps:
                 continue
             x0, x1 = self.at.right[s], self.at.left[s + 1]
             start, stop = (Point(x, y) for x, y in zip(self.bend(s, x0, x1), (a, b), strict=True))
-            path = line(Point(x0, a), start), ease(start, stop), line(stop, Point(x1, b))
+            path = line(Point(x0, a), start), s_curve(start, stop), line(stop, Point(x1, b))
             if unit.passes:
                 self.passes[s, one] = path
             else:
@@ -145,7 +145,7 @@ class Steps:
                 starts.append(x0 + mark_width(unit.glyph))
         return max(starts), min(stops)
 
-    def canvas(self, s: int, unit: PlanItem, cell: Cell) -> Canvas:
+    def canvas(self, s: int, unit: PlanItem, cell: Cell) -> GlyphCanvas:
         places = [self.rows[s][p] for p in unit.in_places]
         places += [self.rows[s + 1][p] for p in unit.out_places]
         row = (min(places) + max(places)) / 2 if places else 0.0
@@ -153,7 +153,7 @@ class Steps:
         x = self.at.right[s], self.at.left[s + 1]
         return self.at.stretches[unit.node].canvas(cell.op.role, x, row, apex)
 
-    def keep(self, s: int, unit: PlanItem, canvas: Canvas) -> None:
+    def keep(self, s: int, unit: PlanItem, canvas: GlyphCanvas) -> None:
         """Records where a unit's wires begin and end; a cap's arrow may belong to the next op."""
         starts = [start for start, _ in canvas.stems]
         if (
@@ -170,7 +170,7 @@ class Steps:
         self.heads |= {unit.outs[port]: path for port, path in heads.items()}
 
 
-def _glyph(unit: PlanItem, cell: Cell, canvas: Canvas) -> DrawnGlyph:
+def _glyph(unit: PlanItem, cell: Cell, canvas: GlyphCanvas) -> DrawnGlyph:
     boxes = [*canvas.ink, *canvas.hits]  # not the wires, which are clickable themselves
     if not boxes:
         ys = [*canvas.ins, *canvas.outs] or [canvas.row]
@@ -189,7 +189,7 @@ def _glyph(unit: PlanItem, cell: Cell, canvas: Canvas) -> DrawnGlyph:
 # --- Stacks the rows of a diagram and connects them by arrows
 
 
-def joined(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
+def stitch_rows(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
     """Returns the drawings of rows as one drawing."""
     if len(rows) == 1:
         return drawings[0]
@@ -200,7 +200,7 @@ def joined(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
         part = moved(part, -part.box.x0, y - part.box.y0)
         y = part.box.y1 + style.ROW_GAP
         parts.append(part)
-    return together(parts)
+    return merged_scene(parts)
 
 
 def _cut(row: Plan, drawing: Drawing) -> Drawing:
@@ -242,7 +242,7 @@ def _with_arrows(drawing: Drawing, before: Set[str], behind: Set[str]) -> Drawin
     return replace(drawing, box=around, extras=(*drawing.extras, *arrows))
 
 
-def _leaving(wire: DrawnWire) -> Extra:
+def _leaving(wire: DrawnWire) -> Annotation:
     """Returns an arrow from the end of a wire, downwards and on."""
     (x, y), (long, high) = wire.path[-1].d, style.BENT
     tip = Point(x + long, y + high)
@@ -250,7 +250,7 @@ def _leaving(wire: DrawnWire) -> Extra:
     return _arrow(wire, bend, "goes on in the next row")
 
 
-def _coming(wire: DrawnWire) -> Extra:
+def _coming(wire: DrawnWire) -> Annotation:
     """Returns an arrow from above to the beginning of a wire."""
     (x, y), (long, high) = wire.path[0].a, style.BENT
     start = Point(x - long, y - high)
@@ -259,7 +259,7 @@ def _coming(wire: DrawnWire) -> Extra:
     return _arrow(wire, bend, "goes on from the row above")
 
 
-def _arrow(wire: DrawnWire, bend: Curve, words: str) -> Extra:
+def _arrow(wire: DrawnWire, bend: Curve, words: str) -> Annotation:
     (x, y), tip = bend.c, bend.d
     away = hypot(tip.x - x, tip.y - y)
     u, v = (tip.x - x) / away, (tip.y - y) / away
@@ -274,7 +274,7 @@ def _arrow(wire: DrawnWire, bend: Curve, words: str) -> Extra:
         upper = (Curve(*(Point(p.x, p.y - by / 2) for p in stroke)),)
         lower = (Curve(*(Point(p.x, p.y + by / 2) for p in stroke)),)
         items[:1] = [Outline(path, "none", style.WIRE, False) for path in (upper, lower)]
-    return Extra("arrow", tuple(items), f"{wire.axis} {words}", wire.array)
+    return Annotation("arrow", tuple(items), f"{wire.axis} {words}", wire.array)
 
 
 # --- Lays out a plan: y coordinates, then x coordinates, then wires, marks, separators and fences
@@ -325,7 +325,7 @@ class _Layout:
     rows: Sequence[Rows]
     names: Sequence[Names]
     called: Mapping[str, str]
-    at: Columns
+    at: ColumnPositions
     repeats: Sequence[RepeatedPart]
     bands: bool = False
 
@@ -336,7 +336,7 @@ class _Layout:
         solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
         edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
         spans = [(self.at.right[t.first], self.at.left[t.last]) for t in self.repeats]
-        ground = Ground((*solid, *edges), (wire.path for wire in wires), spans)
+        ground = ObstacleGrid((*solid, *edges), (wire.path for wire in wires), spans)
         lines = self.separators(gaps, ground)
         extras = behind(self.plan, self.rows, self.at, labels, glyphs) if self.bands else ()
         boxes = [*solid, *(f.box for f in own)]
@@ -358,7 +358,7 @@ class _Layout:
             dark=dark,
         )
 
-    def separators(self, gaps: Gaps, ground: Ground) -> tuple[Dash, ...]:
+    def separators(self, gaps: Gaps, ground: ObstacleGrid) -> tuple[Dash, ...]:
         """Returns the visible pieces of all separators, those of repeated parts as moved copies."""
         drawn = dashes(self.plan, self.rows, self.at, gaps, self.repeats)
         pieces = [(s, piece) for s, path in drawn for piece in ground.clear(path)]
@@ -370,14 +370,14 @@ class _Layout:
             pieces += [(-1, move.path(piece)) for s, piece in pieces if s in inner]
         return tuple([Dash(piece) for _, piece in pieces])
 
-    @once
-    def steps(self) -> Steps:
-        return Steps(self.plan, self.rows, self.at, self.repeats)
+    @lazy_property
+    def steps(self) -> ColumnRouter:
+        return ColumnRouter(self.plan, self.rows, self.at, self.repeats)
 
     # Wires and names -----------------------------------------------------------------------------
 
     def wires(self) -> tuple[DrawnWire, ...]:
-        hidden = unseen(self.plan)
+        hidden = hidden_input_wires(self.plan)
         first: dict[str, int] = {}
         last: dict[str, int] = {}
         values: dict[str, Value] = {}
@@ -402,7 +402,7 @@ class _Layout:
     def copy(self, repeat: RepeatedPart, value: Value, port: Port, model: DrawnWire) -> DrawnWire:
         """Returns a wire of a repeated part, moved from its model."""
         name, same = self.called.get(value.id, ""), self.called.get(model.array, "")
-        return changed(
+        return fast_replace(
             model,
             array=value.id,
             path=self.steps.moves[repeat.first].path(model.path),

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem
+from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region
 from ncd.drawing.placement.axis_labels import Names
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 
 _Ids = dict[str, str]
 
@@ -43,7 +43,7 @@ class RepeatedPart:
         """The distance to its model, in states."""
         return self.first - self.model
 
-    @once
+    @lazy_property
     def own(self) -> Mapping[str, str]:
         """The ids here, by those in the model."""
         return {theirs: ours for ours, theirs in self.ids.items()}
@@ -119,14 +119,14 @@ class _Comparison:
         ours, theirs = list(self.over(self.first, self.last)), list(self.over(start, stop))
         return len(ours) == len(theirs) and all(map(self.frame, ours, theirs))
 
-    def over(self, first: int, last: int) -> Iterator[Frame]:
+    def over(self, first: int, last: int) -> Iterator[Region]:
         for frame in self.plan.frames:
             whole = frame.first <= first and last <= frame.last
             alone = (frame.first, frame.last) == (first, last)
             if frame.first < last and frame.last > first and (alone or not whole):
                 yield frame
 
-    def frame(self, a: Frame, b: Frame) -> bool:
+    def frame(self, a: Region, b: Region) -> bool:
         if a.first < self.first or a.last > self.last:
             return False
         if (a.first - b.first, a.last - b.last) != (self.back, self.back):

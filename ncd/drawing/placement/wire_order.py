@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from ncd.circuit.circuit import Value
 from ncd.drawing.elements import style
-from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem, Port
+from ncd.drawing.elements.plan_columns import Plan, PlanItem, Port, Region
 from ncd.drawing.elements.routing import chains
 from ncd.drawing.marks.marks import footroom, headroom, wants_neighbours
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.op import Glyph, Ports
 
 # --- Makes the wires of a mark adjacent, by crossings before and after it
@@ -26,7 +26,7 @@ _Slots = tuple[tuple[int, int], ...]
 MOST = 4  # wires between the arrays of a cap that are tried both above and below it
 
 
-def gathered(unit: PlanItem) -> tuple[Mapping[Port, Port], Mapping[Port, Port]]:
+def mark_order(unit: PlanItem) -> tuple[Mapping[Port, Port], Mapping[Port, Port]]:
     """Returns whose row each input wire takes at the marks, and each output wire when it leaves.
 
     Wires that stay in their own row are left out.
@@ -203,10 +203,10 @@ Border = tuple[str, str]  # a frame's id, and "top" or "bottom": its first or la
 Room = tuple[
     Port | Border, Port | Border, float
 ]  # the least distance of the second below the first
-_Edge = tuple[Sequence[Frame], Sequence[Frame]]
+_Edge = tuple[Sequence[Region], Sequence[Region]]
 
 
-class Item(NamedTuple):
+class WireGroup(NamedTuple):
     """Wires that move together: a whole array, or one wire of an array that may be spread."""
 
     wires: tuple[Port, ...]
@@ -237,7 +237,7 @@ class Gaps:
                 over[head] = max(over.get(head, 0.0), high)
                 under[foot] = max(under.get(foot, 0.0), low)
 
-    @once
+    @lazy_property
     def spread(self) -> list[set[str]]:
         """For each state, the arrays whose wires may stand apart."""
         return spreads(self.plan)
@@ -248,9 +248,9 @@ class Gaps:
         state = self.plan.states[s]
         return sum([len(self.plan.places(v)) if v.id in spread else 1 for v in state])
 
-    def items(self, s: int) -> list[Item]:
+    def items(self, s: int) -> list[WireGroup]:
         """Returns the items of a state from top to bottom."""
-        found: list[Item] = []
+        found: list[WireGroup] = []
         spread = self.spread[s]
         for n, value in enumerate(self.plan.states[s]):
             gap = style.ARRAY_GAP + self._between(s, n) + self.above(s, n) if n else 0.0
@@ -258,9 +258,9 @@ class Gaps:
             steps = _offsets(value, wires)
             if value.id in spread:
                 own = [steps[i] - steps[i - 1] if i else gap for i in range(len(wires))]
-                found += [Item((w,), (0.0,), g) for w, g in zip(wires, own, strict=True)]
+                found += [WireGroup((w,), (0.0,), g) for w, g in zip(wires, own, strict=True)]
             else:
-                found.append(Item(wires, tuple(steps), gap))
+                found.append(WireGroup(wires, tuple(steps), gap))
         return found
 
     def _between(self, s: int, n: int) -> float:
@@ -280,17 +280,17 @@ class Gaps:
         room = self.over[s].get(self.plan.states[s][n].id, 0.0)
         return room + sum([self._head(frame) for frame in self.edges[s][n][0]])
 
-    def closes(self, s: int, n: int) -> Sequence[Frame]:
+    def closes(self, s: int, n: int) -> Sequence[Region]:
         """Returns the frames that end below the nth array."""
         return self.edges[s][n + 1][1]
 
-    def _head(self, frame: Frame) -> float:
+    def _head(self, frame: Region) -> float:
         """Returns the height above the wires in a frame."""
         return self.titles.get(frame.id, 0.0) + style.BRACKET_ROOM * bool(frame.ends)
 
     # Fences are rectangles -----------------------------------------------------------------------
 
-    @once
+    @lazy_property
     def rooms(self) -> list[list[Room]]:
         """Returns for each state the distances that must be kept from frames.
 
@@ -303,7 +303,7 @@ class Gaps:
         idle = {end for end in ends if end[1] in SIDES} - met
         return [[r for r in state if r[0] not in idle and r[1] not in idle] for state in found]
 
-    @once
+    @lazy_property
     def cuts(self) -> list[int]:
         """Returns the states at which the parts before and after may be moved independently."""
         first: dict[str, int] = {}
@@ -330,7 +330,7 @@ class Gaps:
                     yield (other.id, "bottom"), (frame.id, "top"), apart
 
     def _under(
-        self, s: int, value: Value, opens: Sequence[Frame], closes: Sequence[Frame]
+        self, s: int, value: Value, opens: Sequence[Region], closes: Sequence[Region]
     ) -> Iterator[Room]:
         """Yields the distances below an array in frames that end there."""
         last, room = self.plan.places(value)[-1], 0.0
@@ -341,7 +341,9 @@ class Gaps:
         for frame in opens:
             yield last, (frame.id, "top"), clear + self._head(frame)
 
-    def _over(self, wire: Port, opens: Sequence[Frame], closes: Sequence[Frame]) -> Iterator[Room]:
+    def _over(
+        self, wire: Port, opens: Sequence[Region], closes: Sequence[Region]
+    ) -> Iterator[Room]:
         """Yields the distances above a wire in frames that begin there."""
         room = 0.0
         for frame in reversed(opens):
@@ -358,14 +360,14 @@ def _edges(plan: Plan, s: int) -> list[_Edge]:
     return [_edge(above, below) for above, below in pairwise(inside)]
 
 
-def _edge(above: Sequence[Frame], below: Sequence[Frame]) -> _Edge:
+def _edge(above: Sequence[Region], below: Sequence[Region]) -> _Edge:
     if above == below:
         return (), ()
     over, under = {frame.id for frame in above}, {frame.id for frame in below}
     return [f for f in below if f.id not in over], [f for f in above if f.id not in under]
 
 
-def _foot(frame: Frame) -> float:
+def _foot(frame: Region) -> float:
     """Returns the height below the wires in a frame."""
     return style.GROUND + style.BRACKET_ROOM * bool(frame.ends)
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math, wrap
-from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem, Rows
+from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region, Rows
 from ncd.drawing.elements.primitives import Path, Point, line
 from ncd.drawing.elements.routing import (
-    Canvas,
     Contraction,
+    GlyphCanvas,
     Side,
     bend_width,
     contraction,
@@ -28,16 +28,16 @@ from ncd.drawing.elements.routing import (
     inset,
     room,
 )
-from ncd.drawing.marks.marks import foreign, in_marks, mark_bend, mark_width, side
+from ncd.drawing.marks.marks import bend_side, foreign, in_marks, mark_bend, mark_width
 from ncd.drawing.placement.axis_labels import Names
 from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.wire_order import at_marks
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 
 # --- The width of an op, and its canvas
 
 
-class Stretch:
+class OpRouting:
     """The routing of an op's wires between their rows before and after it."""
 
     def __init__(self, unit: PlanItem, ins: Sequence[float], outs: Sequence[float]) -> None:
@@ -54,7 +54,7 @@ class Stretch:
         self.go = list(zip(self.to, outs, strict=True))
         self.before, self.behind = crossing_width(self.come), crossing_width(self.go)
 
-    @once
+    @lazy_property
     def width(self) -> float:
         """Its width."""
         wide = self._contracted(self.contraction) if self.contraction else self._plain
@@ -88,9 +88,9 @@ class Stretch:
         rooms += [room(early, 0, ins, outs) + behind, before + room(glyph.joins, 1, outs, ins)]
         rooms[-1] += woven if glyph.joins else 0.0
         most = max(rooms) + self.later
-        return self.wide + most if side(glyph) else max(self.wide, most)
+        return self.wide + most if bend_side(glyph) else max(self.wide, most)
 
-    @once
+    @lazy_property
     def later(self) -> float:
         """The width for the copies that leave last."""
         if not self.late:
@@ -100,7 +100,9 @@ class Stretch:
         at = [self.to[goes[i]] if i in goes else 0.0 for i in range(len(self.ins))]
         return room(last, 0, at, self.to)
 
-    def canvas(self, role: str, x: tuple[float, float], row: float, apex: Point | None) -> Canvas:
+    def canvas(
+        self, role: str, x: tuple[float, float], row: float, apex: Point | None
+    ) -> GlyphCanvas:
         """Returns the canvas of the op between two x."""
         glyph, unit = self.glyph, self.unit
         begin = x[0] + self.wide if self.contraction else x[0]  # marks come before caps
@@ -108,10 +110,10 @@ class Stretch:
         lead: list[Path] = []
         if self.contraction or start > begin:
             lead = self._lead(x[0], begin, start)
-        bends: Side = side(glyph)
+        bends: Side = bend_side(glyph)
         if not (unit.inputs and unit.outputs):  # the side of it on which passing wires bend
             bends = "behind" if unit.inputs else "before"
-        return Canvas(
+        return GlyphCanvas(
             role=role,
             glyph=glyph,
             x0=x[0] if self.contraction else start,
@@ -148,8 +150,10 @@ def _levelled(unit: PlanItem, ins: Sequence[float], outs: Sequence[float]) -> Pl
     glyph = unit.glyph
     if not glyph.splits or glyph.marks:
         return unit
-    goes = {i: o for i, o in glyph.through if abs(outs[o] - ins[i]) > style.STILL}
-    level = {i: o for i, o in glyph.splits if i in goes and abs(outs[o] - ins[i]) < style.STILL}
+    goes = {i: o for i, o in glyph.through if abs(outs[o] - ins[i]) > style.LEVEL_TOLERANCE}
+    level = {
+        i: o for i, o in glyph.splits if i in goes and abs(outs[o] - ins[i]) < style.LEVEL_TOLERANCE
+    }
     if not level:
         return unit
     through = tuple((i, level.get(i, o)) for i, o in glyph.through)
@@ -188,7 +192,7 @@ _Zone = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnPositions:
     """The left and right of each state, the middle of its labels, and op widths by id.
 
     ``panel`` are the sides of a frame around everything, bands and all, in a drawing with bands.
@@ -197,7 +201,7 @@ class Columns:
     left: tuple[float, ...]
     right: tuple[float, ...]
     names: tuple[float, ...]
-    stretches: Mapping[str, Stretch] = field(default_factory=dict)
+    stretches: Mapping[str, OpRouting] = field(default_factory=dict)
     panel: tuple[float, float] | None = None
 
     def same(self, repeat: RepeatedPart) -> bool:
@@ -206,7 +210,7 @@ class Columns:
         model = self.left[repeat.last - repeat.back] - self.right[repeat.model]
         return abs(wide - model) < 1e-6
 
-    def sides(self, plan: Plan, frame: Frame) -> tuple[float, float]:
+    def sides(self, plan: Plan, frame: Region) -> tuple[float, float]:
         """Returns the left and right of a frame."""
         if self.panel and plan.is_panel(frame):
             return self.panel
@@ -222,14 +226,14 @@ def columns(
     names: Sequence[Names],
     bands: bool = False,
     repeats: Sequence[RepeatedPart] = (),
-) -> Columns:
+) -> ColumnPositions:
     """Returns the x of every state; step s goes from ``right[s]`` to ``left[s + 1]``.
 
     ``bands`` adds room for bands around the labels, and longer wires at both ends.
     """
     back = {s: repeat.back for repeat in repeats for s in repeat.steps}
     steps: list[float] = []
-    found: dict[str, Stretch] = {}
+    found: dict[str, OpRouting] = {}
     for s in range(len(plan.steps)):
         steps.append(steps[s - back[s]] if s in back else _step_width(plan, s, rows, found))
     zones = _zones(plan, names, 2 * style.BAND_SIDE + style.BAND_GAP if bands else style.LABEL_GAP)
@@ -246,10 +250,10 @@ def columns(
     if bands:
         panel = left[0] - style.BAND_PANEL, right[-1] + style.BAND_PANEL
         left[0], right[-1] = left[0] - style.BAND_OUT, right[-1] + style.BAND_OUT
-    return Columns(tuple(left), tuple(right), tuple(middle), found, panel)
+    return ColumnPositions(tuple(left), tuple(right), tuple(middle), found, panel)
 
 
-def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, Stretch]) -> float:
+def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, OpRouting]) -> float:
     """Returns the width of a step, and stores the stretches of its ops."""
     wide, bends, apart, start = style.STEP, [0.0], False, 0.0
     for unit in plan.steps[s]:
@@ -257,7 +261,7 @@ def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, S
         if unit.cell is None:
             bends += [bend_width(outs[o] - ins[i]) for i, o in unit.glyph.through]
         else:
-            stretch = stretches[unit.node] = Stretch(unit, ins, outs)
+            stretch = stretches[unit.node] = OpRouting(unit, ins, outs)
             wide = max(wide, stretch.width)
             apart |= not (unit.inputs and unit.outputs)
             start = max(start, stretch.free) if unit.glyph.caps else start
@@ -277,7 +281,7 @@ def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
 
 
 def _widen_for_title(
-    plan: Plan, frame: Frame, steps: list[float], zones: list[_Zone], panel: bool
+    plan: Plan, frame: Region, steps: list[float], zones: list[_Zone], panel: bool
 ) -> None:
     """Makes room for the longest word of a title, and for the counts of brackets."""
     words = wrap(frame.title, 1.0, style.TITLE)

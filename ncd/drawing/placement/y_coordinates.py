@@ -22,10 +22,10 @@ import numpy as np
 from highspy._core import MatrixFormat, ObjSense, _Highs
 
 from ncd.drawing.elements import style
-from ncd.drawing.elements.plan_columns import SCALAR, Frame, Plan, PlanItem, Port, Rows
+from ncd.drawing.elements.plan_columns import SCALAR, Plan, PlanItem, Port, Region, Rows
 from ncd.drawing.marks.marks import kind
 from ncd.drawing.placement.repeated_parts import RepeatedPart
-from ncd.drawing.placement.wire_order import Border, Gaps, Item, Room, gathered
+from ncd.drawing.placement.wire_order import Border, Gaps, Room, WireGroup, mark_order
 
 # --- Solves for the levels at which wires bend least, as a linear program
 
@@ -129,7 +129,7 @@ def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[R
     spread, rooms = gaps.spread, gaps.rooms
     wholes, alike = {*gaps.cuts}, {repeat.first: repeat for repeat in repeats}
     found: list[Rows] = [{}]
-    part, before, s = _Part(0), _again(plan), 0
+    part, before, s = _LevelProblem(0), _again(plan), 0
     while s < len(plan.states):
         stack = gaps.items(s)
         part.state(stack, rooms[s])
@@ -144,7 +144,7 @@ def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[R
             while s in alike:
                 found += _like(plan, alike[s], found)
                 s = alike[s].last
-            part = _Part(s)
+            part = _LevelProblem(s)
             part.state(gaps.items(s), rooms[s])
         s += 1
     return found
@@ -162,7 +162,7 @@ def _like(plan: Plan, repeat: RepeatedPart, found: Sequence[Rows]) -> Iterator[R
 def _again(plan: Plan) -> Mapping[int, int]:
     """Returns the states around a layer that equals the one before, and where that one began."""
     found: dict[int, int] = {}
-    last: dict[tuple[str, str], Frame] = {}
+    last: dict[tuple[str, str], Region] = {}
     for frame in sorted(plan.frames, key=lambda frame: frame.first):
         layer = frame.title, frame.parent
         old = last.get(layer)
@@ -172,7 +172,7 @@ def _again(plan: Plan) -> Mapping[int, int]:
     return found
 
 
-class _Part:
+class _LevelProblem:
     """States that are solved together; everything with a level has an index."""
 
     def __init__(self, first: int) -> None:
@@ -188,7 +188,7 @@ class _Part:
         self.bends = {(0, 1, 0.0): (HEIGHT, HEIGHT)}
         self.gaps: list[Bend] = []
 
-    def state(self, stack: Sequence[Item], rooms: Sequence[Room]) -> None:
+    def state(self, stack: Sequence[WireGroup], rooms: Sequence[Room]) -> None:
         if not self.wires:
             self.begin = len(stack)
         here: dict[Port, tuple[int, float]] = {}
@@ -278,7 +278,7 @@ def wants(unit: PlanItem, spread: Collection[str]) -> Iterator[_Want]:
             yield ins[i], outs[o], 0.0, cost
         return
     falls = glyph.caps and unit.outputs[0].id not in spread
-    through, (before, behind) = LOWERED if falls else THROUGH, gathered(unit)
+    through, (before, behind) = LOWERED if falls else THROUGH, mark_order(unit)
     for i, o in glyph.through:
         yield before.get(ins[i], ins[i]), behind.get(outs[o], outs[o]), 0.0, through
     for mark in glyph.marks:

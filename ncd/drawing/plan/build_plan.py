@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State, Value
-from ncd.drawing.elements.plan_columns import Frame, Plan, PlanItem
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region
 from ncd.language.op import Glyph
 from ncd.words import plain_text
 
@@ -23,7 +23,7 @@ from ncd.words import plain_text
 WAITS = 4  # steps that an input may pass before it is delayed
 
 
-def late(plan: Plan) -> Plan:
+def delay_inputs(plan: Plan) -> Plan:
     """Returns the plan with each input beginning where it is needed.
 
     >>> from ncd.drawing.plan.build_plan import plan
@@ -58,7 +58,7 @@ def _start(plan: Plan, id: str) -> int:
     return 0
 
 
-def _without(frame: Frame, starts: Mapping[str, int]) -> Frame:
+def _without(frame: Region, starts: Mapping[str, int]) -> Region:
     holds = tuple(
         frozenset(id for id in ids if s >= starts.get(id, 0))
         for s, ids in enumerate(frame.holds, start=frame.first)
@@ -70,22 +70,22 @@ def _without(frame: Frame, starts: Mapping[str, int]) -> Frame:
 
 
 @dataclass
-class Strip:
+class PlanBuffer:
     """A part of a plan under construction: n steps between n + 1 states."""
 
-    states: list[State]
+    states: list[Boundary]
     steps: list[list[PlanItem]] = field(default_factory=list)
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[Region] = field(default_factory=list)
     fences: frozenset[str] | None = None  # the fences around it; None for a passing array
     length: int = 0  # its number of steps before columns were appended
 
 
-def ids_of(state: State) -> frozenset[str]:
+def ids_of(state: Boundary) -> frozenset[str]:
     """Returns the ids of the arrays of a state."""
     return frozenset([value.id for value in state])
 
 
-class Fences:
+class FenceTracker:
     """The fences of one circuit, except loops, while its columns are counted."""
 
     def __init__(self, circuit: Circuit) -> None:
@@ -128,7 +128,7 @@ class Fences:
                 self.last[outer.id] = self.last[inner]
             outer = self.fences.get(outer.parent)
 
-    def crossed(self, s: int, parts: list[Strip]) -> None:
+    def crossed(self, s: int, parts: list[PlanBuffer]) -> None:
         """Records, for the columns of a step, the contents of each fence, and where fences end."""
         column = len(self.states) - 1
         for part in parts:
@@ -142,7 +142,7 @@ class Fences:
                     self.inside[id][column + n] = held | ids_of(state)
         self.states += [-1] * (max([len(part.steps) for part in parts]) - 1 if parts else 0)
 
-    def holding(self, s: int, part: Strip) -> frozenset[str]:
+    def holding(self, s: int, part: PlanBuffer) -> frozenset[str]:
         """Returns the fences around an array that passes through a step of several columns."""
         if len(part.steps) < 2:
             return frozenset()
@@ -155,7 +155,7 @@ class Fences:
             and ids <= ids_of(fence.states[s + 1 - fence.first])
         )
 
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Iterator[Region]:
         begins: dict[int, int] = {}
         for column, s in enumerate(self.states):
             begins[s] = column  # the last column of a state wins
@@ -165,7 +165,7 @@ class Fences:
             holds = tuple([self.held(fence, column) for column in range(first, last + 1)])
             title = fence.title.strip()
             words = plain_text(title) or f"{fence.role} part"
-            yield Frame(id, title, fence.role, words, first, last, holds, fence.parent)
+            yield Region(id, title, fence.role, words, first, last, holds, fence.parent)
 
     def held(self, fence: Fence, column: int) -> frozenset[str]:
         s = self.states[column]
@@ -178,7 +178,9 @@ class Fences:
 
 
 @lru_cache(maxsize=2048)
-def settled(glyph: Glyph, ins: tuple[int, ...], outs: tuple[int, ...], upward: bool) -> Glyph:
+def choose_continuing_wires(
+    glyph: Glyph, ins: tuple[int, ...], outs: tuple[int, ...], upward: bool
+) -> Glyph:
     """Returns the glyph in which, at each join, the wire with the fewest crossings continues.
 
     ``ins`` and ``outs`` are the numbers of wires of its arrays, drawn from the last axis up if
@@ -228,13 +230,13 @@ def plan(circuit: Circuit) -> Plan:
     cells = tuple(first_bodies(circuit))
     values = (*circuit.inputs, *(v for cell in cells for v in (*cell.inputs, *cell.outputs)))
     upward = any(axis.spatial for value in values for axis in value.array)
-    strip = _Folder(upward).circuit(circuit)
+    strip = _PlanBuilder(upward).circuit(circuit)
     frames = _outer_first(strip.frames)
     steps = tuple(map(tuple, strip.steps))
-    return late(Plan(circuit, tuple(strip.states), steps, tuple(frames), upward))
+    return delay_inputs(Plan(circuit, tuple(strip.states), steps, tuple(frames), upward))
 
 
-def _outer_first(frames: Sequence[Frame]) -> Sequence[Frame]:
+def _outer_first(frames: Sequence[Region]) -> Sequence[Region]:
     """Returns the frames in the order of their ids, each after the one around it."""
     by_id = {frame.id: frame for frame in frames}
     depth: dict[str, int] = {}
@@ -256,16 +258,16 @@ def first_bodies(circuit: Circuit) -> Iterator[Cell]:
             yield unit
 
 
-class _Folder:
+class _PlanBuilder:
     """Builds strips for circuits whose arrays are drawn in one direction."""
 
     def __init__(self, upward: bool) -> None:
         self.upward = upward
         self.known: dict[int, PlanItem] = {}  # the units of passing arrays, by id() of the value
 
-    def circuit(self, circuit: Circuit) -> Strip:
-        whole = Strip([circuit.states[0]])
-        fences = Fences(circuit)
+    def circuit(self, circuit: Circuit) -> PlanBuffer:
+        whole = PlanBuffer([circuit.states[0]])
+        fences = FenceTracker(circuit)
         for s, state in enumerate(circuit.states):
             for _ in range(fences.reached(s)):  # empty blocks need a column to be visible
                 whole.steps.append(self.passing(state))
@@ -280,7 +282,9 @@ class _Folder:
 
     # One step ------------------------------------------------------------------------------------
 
-    def parts(self, before: State, step: Sequence[Cell | Loop], after: State) -> list[Strip]:
+    def parts(
+        self, before: Boundary, step: Sequence[Cell | Loop], after: Boundary
+    ) -> list[PlanBuffer]:
         """Returns the strips of one step from top to bottom, of equal length.
 
         Units without inputs get a column before the others, and units without outputs one after
@@ -304,13 +308,13 @@ class _Folder:
             self.trail(strip, length)
         return strips
 
-    def part(self, unit: Cell | Loop | Value) -> Strip:
+    def part(self, unit: Cell | Loop | Value) -> PlanBuffer:
         if isinstance(unit, Value):
-            return Strip([(unit,)])
+            return PlanBuffer([(unit,)])
         if isinstance(unit, Loop):
             strip = self.loop(unit)
         else:
-            strip = Strip([unit.inputs, unit.outputs], [[self.cell(unit)]])
+            strip = PlanBuffer([unit.inputs, unit.outputs], [[self.cell(unit)]])
         strip.fences = frozenset(unit.fences)
         return strip
 
@@ -318,10 +322,10 @@ class _Folder:
         ins, outs = (
             tuple([len(v.array) for v in arrays]) for arrays in (cell.inputs, cell.outputs)
         )
-        glyph = settled(cell.glyph, ins, outs, self.upward)
+        glyph = choose_continuing_wires(cell.glyph, ins, outs, self.upward)
         return PlanItem(cell.inputs, cell.outputs, glyph, self.upward, cell, cell.id)
 
-    def passing(self, state: State) -> list[PlanItem]:
+    def passing(self, state: Boundary) -> list[PlanItem]:
         return [self.known.get(id(value)) or self.passes(value) for value in state]
 
     def passes(self, value: Value) -> PlanItem:
@@ -329,14 +333,14 @@ class _Folder:
         found = self.known[id(value)] = self.join(value, value, "")
         return found
 
-    def lead(self, strip: Strip, count: int) -> None:
+    def lead(self, strip: PlanBuffer, count: int) -> None:
         """Inserts columns at the front of a strip through which its arrays pass."""
         state = strip.states[0]
         strip.states[:0] = [state] * count
         strip.steps[:0] = [self.passing(state) for _ in range(count)]
         strip.frames[:] = [_moved(frame, count) for frame in strip.frames]
 
-    def trail(self, strip: Strip, length: int) -> None:
+    def trail(self, strip: PlanBuffer, length: int) -> None:
         """Appends columns to a strip through which its arrays pass."""
         state = strip.states[-1]
         while len(strip.steps) < length:
@@ -345,7 +349,7 @@ class _Folder:
 
     # Loops ---------------------------------------------------------------------------------------
 
-    def loop(self, loop: Loop) -> Strip:
+    def loop(self, loop: Loop) -> PlanBuffer:
         """Returns the first body of a loop between its brackets."""
         body = loop.bodies[0]
         taken, given = ids_of(body.inputs), ids_of(loop.outputs)
@@ -361,11 +365,11 @@ class _Folder:
         holds = tuple(map(ids_of, strip.states))
         ends, words = _counted(loop)
         parent = loop.fences[-1] if loop.fences else ""
-        frame = Frame(loop.id, "", "repeat", words, 0, len(strip.steps), holds, parent, ends)
+        frame = Region(loop.id, "", "repeat", words, 0, len(strip.steps), holds, parent, ends)
         strip.frames.append(frame)
         return strip
 
-    def enter(self, loop: Loop, strip: Strip) -> None:
+    def enter(self, loop: Loop, strip: PlanBuffer) -> None:
         inside = strip.states[0]
         if [v.id for v in inside] == [v.id for v in loop.inputs]:
             strip.states[0] = loop.inputs
@@ -379,7 +383,7 @@ class _Folder:
         strip.steps.insert(0, self.joined(pairs, loop.id))
         strip.frames[:] = [_moved(frame, 1) for frame in strip.frames]
 
-    def leave(self, loop: Loop, strip: Strip) -> None:
+    def leave(self, loop: Loop, strip: PlanBuffer) -> None:
         inside = strip.states[-1]
         if [v.id for v in inside] == [v.id for v in loop.outputs]:
             strip.states[-1] = loop.outputs
@@ -403,7 +407,7 @@ class _Folder:
 _Pair = tuple[Value | None, Value | None]
 
 
-def _paired(inside: State, outside: State) -> Iterator[_Pair]:
+def _paired(inside: Boundary, outside: Boundary) -> Iterator[_Pair]:
     """Yields the arrays of a body with those of its loop.
 
     An array of the loop continues as itself; between two such, arrays are paired in order.
@@ -438,11 +442,11 @@ def _continued(before: Value, after: Value) -> tuple[tuple[int, int], ...]:
     return tuple((i, b.names.index(n)) for i, n in enumerate(a.names) if n in b.names)
 
 
-def _moved(frame: Frame, by: int) -> Frame:
+def _moved(frame: Region, by: int) -> Region:
     return replace(frame, first=frame.first + by, last=frame.last + by)
 
 
-def _append(whole: Strip, parts: list[Strip]) -> None:
+def _append(whole: PlanBuffer, parts: list[PlanBuffer]) -> None:
     """Appends parts of equal length, stacked from top to bottom, to a strip."""
     start = len(whole.steps)
     length = max([len(part.steps) for part in parts], default=0)
@@ -452,7 +456,9 @@ def _append(whole: Strip, parts: list[Strip]) -> None:
     whole.frames += [_moved(frame, start) for part in parts for frame in part.frames]
 
 
-def _ordered(before: State, step: Sequence[Cell | Loop], after: State) -> list[Cell | Loop | Value]:
+def _ordered(
+    before: Boundary, step: Sequence[Cell | Loop], after: Boundary
+) -> list[Cell | Loop | Value]:
     """Returns the contents of a step from top to bottom, in the order of their arrays."""
     taker = {v.id: unit for unit in step for v in unit.inputs}
     maker = {v.id: unit for unit in step for v in unit.outputs}

@@ -9,9 +9,9 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop
 from ncd.language.axes import Type
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.op import Glyph, Mark, Op, Site
 from ncd.words import plain_text
 
@@ -21,14 +21,14 @@ Unit = Cell | Loop
 
 
 @dataclass(frozen=True)
-class Part:
+class Subcircuit:
     """A part of a circuit between two states; ``states`` are its arrays, from state ``first`` on.
 
     The arrays are adjacent in each state. ``fence`` is the innermost fence around the part.
     """
 
     first: int
-    states: tuple[State, ...]
+    states: tuple[Boundary, ...]
     fence: str = ""
 
     @property
@@ -45,12 +45,12 @@ class Part:
     def ids(self, s: int) -> set[str]:
         return self._ids[s - self.first]
 
-    @once
+    @lazy_property
     def _ids(self) -> list[set[str]]:
         return [{value.id for value in state} for state in self.states]
 
 
-def gathered(circuit: Circuit, parts: Sequence[tuple[Part, Unit]]) -> Circuit:
+def replace_subcircuits(circuit: Circuit, parts: Sequence[tuple[Subcircuit, Unit]]) -> Circuit:
     """Returns the circuit with one unit in place of each part; the parts share no arrays.
 
     A unit is placed where its part began; its outputs wait until where the part ended.
@@ -66,10 +66,10 @@ def gathered(circuit: Circuit, parts: Sequence[tuple[Part, Unit]]) -> Circuit:
             states[s] = _replaced(part, s, states[s])
         inside = {unit.id, *_inside(fences, part)}
         fences = [_around(part, fence) for fence in fences if fence.id not in inside]
-    return closed_up(circuit, states, steps, fences)
+    return drop_empty_columns(circuit, states, steps, fences)
 
 
-def _around(part: Part, fence: Fence) -> Fence:
+def _around(part: Subcircuit, fence: Fence) -> Fence:
     """Returns a fence with the part's outputs in place of its arrays."""
     if fence.last <= part.first or part.last < fence.first:
         return fence
@@ -77,7 +77,7 @@ def _around(part: Part, fence: Fence) -> Fence:
     return replace(fence, states=tuple([_replaced(part, s, state) for s, state in states]))
 
 
-def _inside(fences: Sequence[Fence], part: Part) -> set[str]:
+def _inside(fences: Sequence[Fence], part: Subcircuit) -> set[str]:
     """Returns the ids of the fences inside the part."""
     found: set[str] = set()
     for fence in fences:  # the outer before the inner
@@ -91,7 +91,7 @@ def _inside(fences: Sequence[Fence], part: Part) -> set[str]:
     return found
 
 
-def _replaced(part: Part, s: int, state: State) -> State:
+def _replaced(part: Subcircuit, s: int, state: Boundary) -> Boundary:
     """Returns a state with the part's outputs in place of its arrays."""
     if not part.first < s <= part.last:
         return state
@@ -102,9 +102,9 @@ def _replaced(part: Part, s: int, state: State) -> State:
     return (*state[:at], *part.states[-1], *state[at + len(own) :])
 
 
-def closed_up(
+def drop_empty_columns(
     circuit: Circuit,
-    states: Sequence[State],
+    states: Sequence[Boundary],
     steps: Sequence[Sequence[Unit]],
     fences: Sequence[Fence],
 ) -> Circuit:
@@ -153,7 +153,7 @@ class Box(Op):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Model(Box):
+class CollapsedTerm(Box):
     """The box of a collapsed block that is the whole term."""
 
     role: ClassVar[str] = "model"
@@ -202,11 +202,11 @@ def _collect(
         _collect(loop.bodies[0], least, parents, found, True)
 
 
-def folded(circuit: Circuit, ids: Collection[str]) -> Circuit:
+def collapse_blocks(circuit: Circuit, ids: Collection[str]) -> Circuit:
     """Returns the circuit with a box in place of each outermost of these blocks."""
     chosen = {fence.id: fence for fence in _outermost(circuit, ids)}
     if chosen:
-        circuit = gathered(circuit, _boxed(circuit, chosen))
+        circuit = replace_subcircuits(circuit, _boxed(circuit, chosen))
     steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in circuit.steps])
     return replace(circuit, steps=steps)
 
@@ -222,7 +222,7 @@ def _outermost(circuit: Circuit, ids: Collection[str]) -> Iterator[Fence]:
             yield fence
 
 
-def _boxed(circuit: Circuit, chosen: Mapping[str, Fence]) -> list[tuple[Part, Cell]]:
+def _boxed(circuit: Circuit, chosen: Mapping[str, Fence]) -> list[tuple[Subcircuit, Cell]]:
     """Returns the part of each block, and the box in its place."""
     loops = {unit.id: unit for unit in circuit.units if isinstance(unit, Loop)}
     every = sum(len(_ops(cell)) for cell in circuit.cells)
@@ -232,7 +232,7 @@ def _boxed(circuit: Circuit, chosen: Mapping[str, Fence]) -> list[tuple[Part, Ce
         around, hidden = inside[fence.id]
         says = title(fence, loops.get(fence.id))
         box = _box(fence, says, hidden, around, len(hidden) == every)
-        found.append((Part(fence.first, fence.states, fence.id), box))
+        found.append((Subcircuit(fence.first, fence.states, fence.id), box))
     return found
 
 
@@ -240,7 +240,7 @@ def _within(unit: Cell | Loop, ids: Collection[str]) -> Cell | Loop:
     """Returns a loop with blocks of its first body collapsed; other bodies are not drawn."""
     if isinstance(unit, Cell):
         return unit
-    return replace(unit, bodies=(folded(unit.bodies[0], ids), *unit.bodies[1:]))
+    return replace(unit, bodies=(collapse_blocks(unit.bodies[0], ids), *unit.bodies[1:]))
 
 
 def _closed(fence: Fence) -> bool:
@@ -248,7 +248,7 @@ def _closed(fence: Fence) -> bool:
     return len(fence.states) > 1 and all(fence.states[1:-1]) and any(_ends(fence))
 
 
-def _ends(fence: Fence) -> tuple[State, State]:
+def _ends(fence: Fence) -> tuple[Boundary, Boundary]:
     """Returns the arrays that a block takes and makes; arrays that pass through go around it."""
     before, after = fence.states[0], fence.states[-1]
     passing = {v.id for v in before} & {v.id for v in after}
@@ -286,7 +286,7 @@ def _box(
 ) -> Cell:
     inputs, outputs = _ends(fence)
     ins, outs = (Type(value.array for value in state) for state in (inputs, outputs))
-    op = (Model if everything and not around else Box)(says, tuple(hidden))
+    op = (CollapsedTerm if everything and not around else Box)(says, tuple(hidden))
     site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
     return Cell(fence.id, op, site, inputs, outputs, "", around)
 

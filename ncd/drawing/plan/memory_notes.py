@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import ClassVar, Literal
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State, Value
-from ncd.drawing.plan.collapse import closed_up
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
+from ncd.drawing.plan.collapse import drop_empty_columns
 from ncd.language.axes import Type
 from ncd.language.op import Glyph, Mark, Op, Site
 from ncd.words import plain_text
@@ -24,7 +24,7 @@ LETTERS = "CDEFGHJK"
 _Saved = Mapping[str, tuple[str, int, int]]  # for each array its letter, its number, of how many
 
 
-class Places:
+class SavedArrayNames:
     """The arrays that the loops of a circuit save and load, with their names."""
 
     def __init__(self, circuit: Circuit) -> None:
@@ -101,7 +101,7 @@ AGAIN = "~"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Note(Op):
+class MemoryNote(Op):
     """A note where an array is saved to memory or loaded from it, under a name.
 
     ``hidden`` are the ids of the ops that only rename or drop the array there.
@@ -127,9 +127,9 @@ class Note(Op):
         return f"({array}) {done} {plain_text(self.place)}"
 
 
-def remembered(circuit: Circuit) -> Circuit:
+def with_memory_notes(circuit: Circuit) -> Circuit:
     """Returns the circuit with notes where repetitions save arrays for other ones."""
-    places = Places(circuit)
+    places = SavedArrayNames(circuit)
     for loop in places.savers:
         changed = _saving(loop, places)
         circuit = _with(circuit, changed)
@@ -155,7 +155,7 @@ def original(id: str) -> str:
 def _again(circuit: Circuit, id: str) -> Circuit:
     """Renames an array that also occurs in a loop, as each occurrence is a wire."""
 
-    def state(values: State) -> State:
+    def state(values: Boundary) -> Boundary:
         return tuple(replace(v, id=id + AGAIN) if v.id == id else v for v in values)
 
     def unit(old: Cell | Loop) -> Cell | Loop:
@@ -165,7 +165,7 @@ def _again(circuit: Circuit, id: str) -> Circuit:
     return replace(_mapped(circuit, lambda _, values: state(values)), steps=steps)
 
 
-def _mapped(circuit: Circuit, change: Callable[[int, State], State]) -> Circuit:
+def _mapped(circuit: Circuit, change: Callable[[int, Boundary], Boundary]) -> Circuit:
     """Returns the circuit with ``change(s, state)`` in place of each state s."""
     fences = tuple(
         replace(f, states=tuple(map(change, count(f.first), f.states))) for f in circuit.own_fences
@@ -187,7 +187,7 @@ def _with(circuit: Circuit, loop: Loop) -> Circuit:
     return replace(circuit, steps=steps)
 
 
-def _saving(loop: Loop, places: Places) -> Loop:
+def _saving(loop: Loop, places: SavedArrayNames) -> Loop:
     """Returns the loop with a save note in its first body for each array that it leaves."""
     body = loop.bodies[0]
     for value in body.outputs:
@@ -200,7 +200,7 @@ def _saving(loop: Loop, places: Places) -> Loop:
     return replace(loop, bodies=(body, *loop.bodies[1:]), outputs=outputs)
 
 
-def _loading(loop: Loop, places: Places) -> Loop:
+def _loading(loop: Loop, places: SavedArrayNames) -> Loop:
     """Returns the loop with a load note in its first body for each array that it takes."""
     body = loop.bodies[0]
     for value in body.inputs:
@@ -262,7 +262,7 @@ def _renamed(circuit: Circuit, id: str, cell: Cell) -> Circuit:
     """Removes a cell that renames an array, which then has its new name from the start."""
     (new,) = cell.outputs
 
-    def state(_: int, values: State) -> State:
+    def state(_: int, values: Boundary) -> Boundary:
         return tuple(new if value.id == id else value for value in values)
 
     return _removed(_mapped(circuit, state), cell.id)
@@ -273,10 +273,10 @@ def _removed(circuit: Circuit, id: str) -> Circuit:
     if not any(unit.id == id for unit in circuit.units):
         return circuit
     steps = [[unit for unit in step if unit.id != id] for step in circuit.steps]
-    return closed_up(circuit, circuit.states, steps, circuit.own_fences)
+    return drop_empty_columns(circuit, circuit.states, steps, circuit.own_fences)
 
 
-def _find(state: State, id: str) -> Value | None:
+def _find(state: Boundary, id: str) -> Value | None:
     return next((value for value in state if value.id == id), None)
 
 
@@ -298,7 +298,7 @@ def _put(circuit: Circuit, s: int, cell: Cell) -> Circuit:
 def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
     """Removes an array from a range of states."""
 
-    def kept(s: int, state: State) -> State:
+    def kept(s: int, state: Boundary) -> Boundary:
         return tuple(v for v in state if v.id != id) if start <= s < stop else state
 
     return _mapped(circuit, kept)
@@ -333,5 +333,11 @@ def _note(
     site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
     inputs, outputs = ((value,), ()) if saves else ((), (value,))
     return Cell(
-        f"{kind}-{value.id}", Note(kind, place, hidden), site, inputs, outputs, "", tuple(fences)
+        f"{kind}-{value.id}",
+        MemoryNote(kind, place, hidden),
+        site,
+        inputs,
+        outputs,
+        "",
+        tuple(fences),
     )

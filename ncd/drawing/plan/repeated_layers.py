@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State
-from ncd.drawing.plan.collapse import Part, Unit, gathered
-from ncd.language.cached_property import once
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop
+from ncd.drawing.plan.collapse import Subcircuit, Unit, replace_subcircuits
+from ncd.language.cached_property import lazy_property
 from ncd.language.op import Op
 
 WORTH = ((2, 8), (3, 3), (6, 2))  # the least copies, and ops in each, of a stack
@@ -25,7 +25,7 @@ COUNT = re.compile(r"([^\W\d]\w*?)_?(\d+)")  # a name that ends in a number
 _Looks = dict[int, tuple[Unit, Hashable]]  # keys of units, by id() of the unit
 
 
-def stacked(circuit: Circuit) -> Circuit:
+def fold_repetitions(circuit: Circuit) -> Circuit:
     """Returns the circuit with its stacks as loops, also inside loops."""
     tried: set[str] = set()
     looks: _Looks = {}
@@ -50,28 +50,28 @@ def _next(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
 def _within(unit: Unit) -> Unit:
     if isinstance(unit, Cell):
         return unit
-    body = stacked(unit.bodies[0])
+    body = fold_repetitions(unit.bodies[0])
     return unit if body is unit.bodies[0] else replace(unit, bodies=(body, *unit.bodies[1:]))
 
 
 @dataclass(frozen=True)
-class _Strip:
+class _Segment:
     """A circuit or a block: its states, and the units in each of its steps."""
 
     id: str
     first: int
-    states: tuple[State, ...]
+    states: tuple[Boundary, ...]
     steps: tuple[tuple[Unit, ...], ...]
     chain: tuple[str, ...]
     fences: tuple[Fence, ...]
 
-    @once
+    @lazy_property
     def open(self) -> frozenset[int]:
         """The states inside of an inner fence."""
         within = [range(fence.first + 1, fence.last) for fence in self.fences]
         return frozenset(s - self.first for states in within for s in states)
 
-    @once
+    @lazy_property
     def begin(self) -> Mapping[int, list[Fence]]:
         """The inner fences by the state where they begin."""
         found = defaultdict(list)
@@ -80,7 +80,7 @@ class _Strip:
         return found
 
 
-def _strips(circuit: Circuit) -> Iterator[_Strip]:
+def _strips(circuit: Circuit) -> Iterator[_Segment]:
     """Yields the circuit, then its blocks, the outermost first."""
     loops = {unit.id for unit in circuit.units if isinstance(unit, Loop)}
     children: dict[str, list[Fence]] = {}
@@ -91,7 +91,7 @@ def _strips(circuit: Circuit) -> Iterator[_Strip]:
     top = tuple(f for f in circuit.own_fences if f.id not in loops and f.parent not in known)
     around = top[0].parent if top else ""
     chain = tuple(id for u in circuit.units[:1] for id in u.fences if id not in known)
-    yield _Strip(chain[-1] if chain else around, 0, circuit.states, circuit.steps, chain, top)
+    yield _Segment(chain[-1] if chain else around, 0, circuit.states, circuit.steps, chain, top)
     for fence in circuit.own_fences:
         if fence.id in loops or len(fence.states) < 3:
             continue
@@ -102,10 +102,10 @@ def _strips(circuit: Circuit) -> Iterator[_Strip]:
         own = next((unit.fences for step in steps for unit in step), ())
         chain = own[: own.index(fence.id) + 1] if fence.id in own else ()
         inner = tuple(children.get(fence.id, ()))
-        yield _Strip(fence.id, fence.first, fence.states, steps, chain, inner)
+        yield _Segment(fence.id, fence.first, fence.states, steps, chain, inner)
 
 
-def _stacks(circuit: Circuit, strip: _Strip, looks: _Looks) -> Iterator[Circuit]:
+def _stacks(circuit: Circuit, strip: _Segment, looks: _Looks) -> Iterator[Circuit]:
     """Yields the circuit with the first stack of a strip as a loop, if there is one."""
     if sum(map(len, strip.steps)) < FEWEST:
         return
@@ -162,13 +162,13 @@ def _runs(marks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     yield from kept
 
 
-def _starts(strip: _Strip, a: int, period: int) -> list[int]:
+def _starts(strip: _Segment, a: int, period: int) -> list[int]:
     """Returns possible starts of the first copy: between blocks, where the fewest arrays pass."""
     whole = [s for s in range(a, a + period) if s not in strip.open]
     return sorted(whole, key=lambda s: (len(strip.states[s]), s))
 
 
-def _alike(strip: _Strip, start: int, period: int, most: int) -> int:
+def _alike(strip: _Segment, start: int, period: int, most: int) -> int:
     """Returns how many copies from here also agree in wiring and blocks."""
     count, first = 0, None
     while count < most:
@@ -180,11 +180,11 @@ def _alike(strip: _Strip, start: int, period: int, most: int) -> int:
     return count
 
 
-def _wiring(strip: _Strip, a: int, period: int) -> Hashable:
+def _wiring(strip: _Segment, a: int, period: int) -> Hashable:
     """Returns the steps of a copy with its arrays numbered in order of occurrence."""
     number: dict[str, int] = {}
 
-    def count(state: State) -> tuple[int, ...]:
+    def count(state: Boundary) -> tuple[int, ...]:
         return tuple(number.setdefault(v.id, len(number)) for v in state)
 
     found: list[Hashable] = [count(strip.states[a])]
@@ -196,12 +196,12 @@ def _wiring(strip: _Strip, a: int, period: int) -> Hashable:
     return tuple(found)
 
 
-def _worth(strip: _Strip, start: int, period: int, copies: int) -> bool:
+def _worth(strip: _Segment, start: int, period: int, copies: int) -> bool:
     ops = sum(len(step) for step in strip.steps[start : start + period])
     return any(copies >= fewest and ops >= least for fewest, least in WORTH)
 
 
-def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: int) -> Circuit:
+def _looped(circuit: Circuit, strip: _Segment, start: int, period: int, copies: int) -> Circuit:
     """Returns the circuit with a loop in place of the copies."""
     end = start + period * copies
     low, high = _touched(strip, start, end)
@@ -217,8 +217,8 @@ def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: in
         id, "repeat", circuit.term, states[0], states[-1], bodies, NAME, strip.chain,
     )  # fmt: skip
     begin = strip.first + start
-    part = Part(begin, tuple(states), strip.chain[-1] if strip.chain else strip.id)
-    found = gathered(circuit, [(part, loop)])
+    part = Subcircuit(begin, tuple(states), strip.chain[-1] if strip.chain else strip.id)
+    found = replace_subcircuits(circuit, [(part, loop)])
     at = next(s for s, step in enumerate(found.steps) if loop in step)
     fence = Fence(id, "", "repeat", at, (loop.inputs, loop.outputs), part.fence, copies)
     return replace(found, own_fences=_placed(found.own_fences, fence))
@@ -262,7 +262,7 @@ def _placed(fences: tuple[Fence, ...], fence: Fence) -> tuple[Fence, ...]:
     return (*fences[:at], fence, *fences[at:])
 
 
-def _touched(strip: _Strip, start: int, end: int) -> tuple[int, int]:
+def _touched(strip: _Segment, start: int, end: int) -> tuple[int, int]:
     """Returns how many arrays above and below a stack only pass it."""
     units = [u for step in strip.steps[start:end] for u in step]
     used = {v.id for u in units for v in (*u.inputs, *u.outputs)}
@@ -276,7 +276,9 @@ def _touched(strip: _Strip, start: int, end: int) -> tuple[int, int]:
     return low, high
 
 
-def _body(circuit: Circuit, strip: _Strip, start: int, states: Sequence[State], id: str) -> Circuit:
+def _body(
+    circuit: Circuit, strip: _Segment, start: int, states: Sequence[Boundary], id: str
+) -> Circuit:
     """Returns one copy as a circuit."""
     low = strip.first + start
     high = low + len(states) - 1

@@ -17,7 +17,7 @@ from ncd.findings.cures.shape_edits import JOINED
 from ncd.findings.failures.call_reasons import LOSSES, PAIRS
 from ncd.findings.failures.failure import TAKES, Failure, equation, flattened
 from ncd.findings.reading.finding import further_argument
-from ncd.read.python_source.interpreter import SETTINGS, Interpreted
+from ncd.read.python_source.interpreter import SETTINGS, SourceModule
 
 # --- Cures that change an argument of the layer or of the call that failed
 
@@ -196,7 +196,7 @@ def direction_edits(failure: Failure) -> Iterator[Candidate]:
 def shortcut_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields a 1 × 1 convolution, or a linear map, for the branch of a sum that does not fit."""
     call, layers = failure.call, failure.trace.recorder.layers
-    owner = next((x.module for x in reversed(layers) if isinstance(x.module, Interpreted)), None)
+    owner = next((x.module for x in reversed(layers) if isinstance(x.module, SourceModule)), None)
     if call is None or PAIRS.get(call.name) != "+" or owner is None or len(call.shapes) != 2:
         return
     first, second = call.shapes
@@ -234,7 +234,7 @@ def _shortcut(
 def projection_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields a linear map to the width that attention takes, before the layer that fails."""
     recorder, layer = failure.trace.recorder, failure.layer
-    owner = next((x.module for x in recorder.layers if isinstance(x.module, Interpreted)), None)
+    owner = next((x.module for x in recorder.layers if isinstance(x.module, SourceModule)), None)
     if not isinstance(layer, nn.MultiheadAttention) or owner is None:
         return
     init = _init(failure.trace.tree, type(owner).__name__)

@@ -15,7 +15,7 @@ from ncd.findings.failures.call_reasons import PAIRS
 from ncd.findings.failures.failure import Failure
 from ncd.findings.failures.masks import Shape, WrongMask, mask_of, meets, scores_shape, wrong_mask
 from ncd.findings.reading.finding import Edit
-from ncd.read.python_source.interpreter import Interpreted
+from ncd.read.python_source.interpreter import SourceModule
 
 COST, SECOND = 0.3, 0.45  # of what a mask of this shape is mostly meant to be, and of the rest
 SPREADING = ("masked_fill", "masked_fill_")  # which take a mask of the scores
@@ -54,7 +54,7 @@ def _parameters(failure: Failure) -> list[str]:
     """Returns the names of what the called layer takes: the outermost one of torch that runs."""
     found: list[str] = []
     for each in failure.trace.recorder.layers[::-1]:
-        if isinstance(each.module, Interpreted | nn.Sequential):
+        if isinstance(each.module, SourceModule | nn.Sequential):
             break
         found = list(inspect.signature(type(each.module).forward).parameters)[1:]
     return found

@@ -6,7 +6,7 @@ import ast
 
 from torch import Tensor
 
-from ncd.errors import readable
+from ncd.errors import printable_line
 from ncd.findings.failures.call_reasons import call_reason
 from ncd.findings.failures.failure import Failure, equation, equation_words, shape_words, size_words
 from ncd.findings.failures.layer_reasons import layer_reason, subject
@@ -76,7 +76,11 @@ def _plain(failure: Failure) -> str:
 
 def _own_words(failure: Failure) -> str:
     lines = [line.strip() for line in failure.message.splitlines() if line.strip()]
-    words = readable(lines[0], WORDS).rstrip(".!") if lines else type(failure.trace.error).__name__
+    words = (
+        printable_line(lines[0], WORDS).rstrip(".!")
+        if lines
+        else type(failure.trace.error).__name__
+    )
     return _numbers(failure, words)
 
 

@@ -14,7 +14,7 @@ from torch.nn.modules.loss import _Loss
 from ncd.findings.reading.size_table import Test
 from ncd.findings.reading.source_trace import Call, Trace, makes_layer
 from ncd.findings.reading.traced_numbers import Place
-from ncd.read.python_source.interpreter import Interpreted
+from ncd.read.python_source.interpreter import SourceModule
 
 # --- The failure of a reading: its place, its layer, its arrays, and the test that came out wrong
 
@@ -92,7 +92,7 @@ def failure_of(trace: Trace) -> Failure | None:
         return None
     layers, call = trace.recorder.layers, trace.call
     inner = layers[-1] if layers else None
-    layer = inner.module if inner and not isinstance(inner.module, Interpreted) else None
+    layer = inner.module if inner and not isinstance(inner.module, SourceModule) else None
     made = _place(trace) if layer is not None else None
     arrays = inner.arrays if inner and layer is not None else call.takes if call else ()
     path = inner.path if inner else ""
@@ -124,7 +124,7 @@ def _reason(tests: list[Test]) -> Test | None:
 def _place(trace: Trace) -> ast.AST | None:
     """Returns where the innermost layer is made whose place is in the text."""
     for each in reversed(trace.recorder.layers):
-        if isinstance(each.module, Interpreted):
+        if isinstance(each.module, SourceModule):
             return None
         if (place := trace.machine.places.get(id(each.module))) is not None:
             return place

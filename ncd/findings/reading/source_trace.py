@@ -33,14 +33,14 @@ from ncd.findings.reading.traced_numbers import (
 from ncd.notation.call_form import shape_line
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source import source_reader
-from ncd.read.python_source.functions_and_classes import Left, Returned
+from ncd.read.python_source.functions_and_classes import LoopExit, ReturnSignal
 from ncd.read.python_source.interpreter import (
-    Machine,
+    BuiltinFunction,
+    Interpreter,
+    LimitExceeded,
     Namespace,
-    Native,
-    Raised,
     Scope,
-    Stopped,
+    SourceException,
     Unknown,
 )
 from ncd.read.python_source.model_choice import model_of
@@ -127,7 +127,7 @@ class Call:
 class Recorder(TorchFunctionMode):
     """Runs a source's calls on arrays without numbers, and records them."""
 
-    machine: Machine
+    machine: Interpreter
     table: SizeTable
     fake: FakeTensorMode
     symbolic: bool
@@ -308,7 +308,7 @@ class Recorder(TorchFunctionMode):
 LARGEST = 2**40  # of the numbers that may be sizes
 
 
-def keep_origins(machine: Machine, table: SizeTable, text: str, tree: ast.Module) -> None:
+def keep_origins(machine: Interpreter, table: SizeTable, text: str, tree: ast.Module) -> None:
     """Makes the whole numbers of a text symbols, and ``int`` and the like keep them."""
     constant = _constants(table, text.split("\n"), tree)
     machine.expressions = {**machine.expressions, ast.Constant: constant}
@@ -316,15 +316,15 @@ def keep_origins(machine: Machine, table: SizeTable, text: str, tree: ast.Module
     math = machine.libraries["math"]
     names = {**math.names, **_rounding("floor", floor), **_rounding("ceil", ceil)}
     library = Namespace("math", names)
-    machine.names = {**machine.names, "math": library, "int": Native("int", _int)}
+    machine.names = {**machine.names, "math": library, "int": BuiltinFunction("int", _int)}
     machine.libraries = {**machine.libraries, "math": library}
 
 
-def _rounding(name: str, to: Callable[[float], int]) -> dict[str, Native]:
-    return {name: Native(name, lambda machine, value: rounded(value, to))}
+def _rounding(name: str, to: Callable[[float], int]) -> dict[str, BuiltinFunction]:
+    return {name: BuiltinFunction(name, lambda machine, value: rounded(value, to))}
 
 
-def _int(machine: Machine, *args: Any, **named: Any) -> Any:
+def _int(machine: Interpreter, *args: Any, **named: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], Whole | Real):
         return as_whole(args[0])
     return NAMES["int"].run(machine, *args, **named)
@@ -335,7 +335,7 @@ def _constants(table: SizeTable, rows: list[str], tree: ast.Module) -> Callable[
     inputs = input_places(tree)
     names = {**number_names(tree), **inputs}
 
-    def read(machine: Machine, node: ast.Constant, scope: Scope) -> Any:
+    def read(machine: Interpreter, node: ast.Constant, scope: Scope) -> Any:
         value, spot = node.value, (node.lineno, node.col_offset)
         least = 1 if spot in inputs else 2
         if type(value) is not int or not least <= value < LARGEST:
@@ -348,12 +348,14 @@ def _constants(table: SizeTable, rows: list[str], tree: ast.Module) -> Callable[
     return read
 
 
-def record_einops(machine: Machine, recorder: Recorder) -> None:
+def record_einops(machine: Interpreter, recorder: Recorder) -> None:
     """Lets einops' functions count as one call each."""
 
-    def one(name: str) -> Native:
+    def one(name: str) -> BuiltinFunction:
         function = getattr(einops, name)
-        return Native(name, lambda _, *args, **words: recorder.call_of(name, function, args, words))
+        return BuiltinFunction(
+            name, lambda _, *args, **words: recorder.call_of(name, function, args, words)
+        )
 
     own = {name: one(name) for name in ("rearrange", "reduce", "repeat")}
     library = Namespace("einops", {**machine.libraries["einops"].names, **own})
@@ -390,7 +392,7 @@ class Trace:
     ) -> None:
         self.text, self.symbolic, self.shapes = text, symbolic, shapes
         self.table = SizeTable(deadline)
-        self.machine: Machine = source_reader.new_machine()
+        self.machine: Interpreter = source_reader.new_machine()
         fake = FakeTensorMode(shape_env=self.table, allow_non_fake_inputs=True)
         self.recorder = Recorder(self.machine, self.table, fake, symbolic)
         self.error: Exception | None = None
@@ -427,10 +429,10 @@ class Trace:
         except OutOfTime:
             self.unsure = True
         except RecursionError:
-            self.refusal = Stopped("it is nested too deep", 1, 1)
+            self.refusal = LimitExceeded("it is nested too deep", 1, 1)
         except TextError as error:
             self.refusal = error
-        except Raised as raised:
+        except SourceException as raised:
             self._stopped(raised)
         return self
 
@@ -471,7 +473,7 @@ class Trace:
             self.machine.node = node
             try:
                 value = self._line(node, scope)
-            except Raised as error:
+            except SourceException as error:
                 if self._counts(error):
                     error.inside = True  # type: ignore[attr-defined]
                 raise
@@ -492,11 +494,13 @@ class Trace:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 value = scope.names.get(node.targets[0].id)
                 return value if isinstance(value, Tensor) else None
-        except (Returned, Left):
-            raise Stopped("it stands outside of a function or a loop", node.lineno, 1) from None
+        except (ReturnSignal, LoopExit):
+            raise LimitExceeded(
+                "it stands outside of a function or a loop", node.lineno, 1
+            ) from None
         return None
 
-    def _counts(self, raised: Raised) -> bool:
+    def _counts(self, raised: SourceException) -> bool:
         """Returns whether an error is one of arrays or layers, not of the rest of a script."""
         calls = self.recorder.calls
         of_call = any(one.error is raised.error and one.takes for one in calls[-3:])
@@ -524,7 +528,7 @@ class Trace:
         try:
             with self.recorder.running(module):
                 self.result = machine.attempt(module, *args, **named)
-        except (Raised, TextError) as error:
+        except (SourceException, TextError) as error:
             error.inside = True  # type: ignore[union-attr]
             raise
         return self.result
@@ -558,7 +562,7 @@ class Trace:
         """Returns inputs that fit; they are said as assumed."""
         first = guessed(self.machine, model)
         if first is None:
-            raise Stopped("no input is known", 1, 1)
+            raise LimitExceeded("no input is known", 1, 1)
         if first[1] and not accepted(self.machine, model, first[0], {}):
             first = guessed(self.machine, model, failed=first[1]) or first
         self.assumed = first[1]
@@ -581,10 +585,10 @@ class Trace:
             if limit := shape.partition("#")[2].strip():
                 self.recorder.limits[id(array)] = self.table.expr(int(limit))
 
-    def _stopped(self, raised: Raised) -> None:
+    def _stopped(self, raised: SourceException) -> None:
         """Keeps the failure of the source."""
         failure = self.machine.failure
-        inner = failure if isinstance(failure, Raised) else raised
+        inner = failure if isinstance(failure, SourceException) else raised
         error = inner.error
         if isinstance(error, TextError) and not isinstance(error, TypeError):
             self.refusal = error

@@ -17,7 +17,7 @@ from ncd.findings.reading.finding import Edit
 from ncd.findings.reading.size_table import OutOfTime
 from ncd.findings.reading.source_trace import Call, Layer, Recorder, Trace
 from ncd.findings.silent.source_text import SourceText
-from ncd.read.python_source.interpreter import Interpreted
+from ncd.read.python_source.interpreter import SourceModule
 from ncd.read.python_source.source_tree import deep
 from ncd.read.torch_module.torch_export import quiet
 
@@ -253,10 +253,10 @@ class Source:
         self._recorder.table.deadline = self.until()
         return recorded(self._recorder, self.model, args, named, training)
 
-    def parts(self) -> Iterator[tuple[str, Interpreted]]:
+    def parts(self) -> Iterator[tuple[str, SourceModule]]:
         """Yields the modules of the source's own classes, with their paths."""
         for path, part in self.model.named_modules():
-            if isinstance(part, Interpreted):
+            if isinstance(part, SourceModule):
                 yield path, part
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ncd.findings.reading.finding import Edit
 from ncd.findings.silent.model_runs import Attempt, Fault, Run, Source, argument, layer_of, line_of
 from ncd.findings.silent.source_text import SourceText, called_name
-from ncd.read.python_source.interpreter import Interpreted, own_names
+from ncd.read.python_source.interpreter import SourceModule, source_attributes
 from ncd.words import near_name
 
 # --- Layers in a plain list, tuple or dictionary, and plain arrays, which no optimiser sees
@@ -28,7 +28,7 @@ def plain_lists(source: Source) -> Iterator[Fault]:
     weights = {id(one) for one in source.model.parameters()}
     for path, part in source.parts():
         tuples = {name: value for name, value in vars(part).items() if isinstance(value, tuple)}
-        for name, value in {**tuples, **own_names(part)}.items():
+        for name, value in {**tuples, **source_attributes(part)}.items():
             layers = [x for x in _inside(value) if isinstance(x, nn.Module)]
             layers = [x for x in layers if id(x) not in known and _matters(x)]
             loose = [x for x in _inside(value) if isinstance(x, nn.Parameter)]
@@ -229,7 +229,7 @@ def _by_name(text: SourceText) -> bool:
     return False
 
 
-def _reads(text: SourceText, part: Interpreted, name: str) -> bool:
+def _reads(text: SourceText, part: SourceModule, name: str) -> bool:
     """Returns whether anything in the text reads an attribute of this name."""
     if isinstance(part, nn.Sequential | nn.ModuleList | nn.ModuleDict):
         return True

@@ -18,7 +18,7 @@ from ncd.findings.reading.size_table import OutOfTime
 from ncd.findings.reading.source_trace import UNSURE, Trace
 from ncd.findings.silent.model_runs import Run, Shape, arrays_of, model_among, run_of, shapes
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.interpreter import Interpreted, Raised
+from ncd.read.python_source.interpreter import SourceException, SourceModule
 
 # --- Reads a source with other numbers, and runs its model on inputs of other sizes
 
@@ -106,7 +106,7 @@ class Probe:
         except (TextError, OutOfTime, MemoryError, RecursionError):
             return Outcome(None)
         except Exception as error:
-            raised = machine.failure if isinstance(machine.failure, Raised) else error
+            raised = machine.failure if isinstance(machine.failure, SourceException) else error
             return _failed(trace, raised)
         return _result(run)
 
@@ -129,16 +129,16 @@ def _result(run: Run) -> Outcome:
 
 def _failed(trace: Trace, error: Exception) -> Outcome:
     """Returns the outcome of a run that stops."""
-    inner = error.error if isinstance(error, Raised) else error
+    inner = error.error if isinstance(error, SourceException) else error
     name = type(inner).__name__
     if isinstance(inner, TextError | NotImplementedError) or any(one in name for one in UNSURE):
         return Outcome(None)
-    line = getattr(error.node, "lineno", 0) if isinstance(error, Raised) else 0
+    line = getattr(error.node, "lineno", 0) if isinstance(error, SourceException) else 0
     for layer in reversed(trace.recorder.layers):
         made = trace.machine.places.get(id(layer.module))
-        if made is not None and not isinstance(layer.module, Interpreted):
+        if made is not None and not isinstance(layer.module, SourceModule):
             return Outcome(False, getattr(made, "lineno", line), layer.path, line)
-        if isinstance(layer.module, Interpreted):
+        if isinstance(layer.module, SourceModule):
             break
     return Outcome(False, line, "", line)
 

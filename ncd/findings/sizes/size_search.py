@@ -36,7 +36,7 @@ from ncd.findings.sizes.size_probe import (
     range_words,
     working_range,
 )
-from ncd.read.python_source.interpreter import Interpreted
+from ncd.read.python_source.interpreter import SourceModule
 from ncd.words import listed
 
 # --- The axes of a model's inputs: their names, and the sizes of each that work
@@ -399,7 +399,7 @@ def sizes(text: str, plain: Trace, seconds: float = SECONDS) -> list[Finding]:
 def _found(text: str, plain: Trace, deadline: float) -> Iterator[Iterable[Finding]]:
     probe = Probe(text, plain, deadline)
     run = recorded(plain.recorder, probe.model, probe.args, probe.named)
-    if run is None or (len(run.layers) < 2 and not isinstance(probe.model, Interpreted)):
+    if run is None or (len(run.layers) < 2 and not isinstance(probe.model, SourceModule)):
         return  # a single layer says it itself
     axes = [*groups(probe, input_axes(probe, run, plain.tree), _numbers(plain.tree))]
     traced, in_time = _traced(text, plain, deadline)

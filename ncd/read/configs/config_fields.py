@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite, log
 from typing import Any
 
-from ncd.errors import NCDError, ParseError, SizeError, shown, unknown
+from ncd.errors import NCDError, ParseError, SizeError, short_repr, unknown_name_error
 from ncd.language.terms import Term
 from ncd.ops import Elementwise, Map
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
@@ -65,7 +65,7 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             name = self.name_of(*names)
             raise SizeError(
-                f"{name} is {shown(value)}, but it is a whole number from 1 to {most}",
+                f"{name} is {short_repr(value)}, but it is a whole number from 1 to {most}",
                 where="config.json",
                 cure=f'"{name}": {default or 1}',
             )
@@ -81,7 +81,7 @@ class Fields:
         """Raises SizeError if a field has another value than the one that is read here."""
         given = self.get(name)
         if given is not None and given != value:
-            fact = f"{name} is {shown(given)}, but only {value} is read here"
+            fact = f"{name} is {short_repr(given)}, but only {value} is read here"
             raise SizeError(fact, where="config.json", cure=f'"{name}": {value}')
 
     def wholes(self, name: str, default: Sequence[int], most: int = MOST) -> list[int]:
@@ -94,7 +94,7 @@ class Fields:
         values = list(default) if values is None else values
         whole = isinstance(values, list) and all(type(n) is int and 1 <= n <= most for n in values)
         if not whole or len(values) != len(default):
-            fact = f"{name} is {shown(values)}, but it is {len(default)} whole numbers from 1"
+            fact = f"{name} is {short_repr(values)}, but it is {len(default)} whole numbers from 1"
             raise SizeError(fact, where="config.json", cure=f'"{name}": {list(default)}')
         return list(values)
 
@@ -109,7 +109,7 @@ class Fields:
         fits = isinstance(value, int | float) and not isinstance(value, bool)
         if not fits or not 0 < value <= 1e30 or not isfinite(value):
             raise SizeError(
-                f"{names[0]} is {shown(value)}, but it is a number above 0",
+                f"{names[0]} is {short_repr(value)}, but it is a number above 0",
                 where="config.json",
                 cure=f'"{names[0]}": {default:g}',
             )
@@ -127,7 +127,9 @@ class Fields:
         if not isinstance(value, bool):
             cure = f'"{name}": {str(default).lower()}'
             raise SizeError(
-                f"{name} is {shown(value)}, but it is true or false", where="config.json", cure=cure
+                f"{name} is {short_repr(value)}, but it is true or false",
+                where="config.json",
+                cure=cure,
             )
         return value
 
@@ -140,7 +142,7 @@ class Fields:
         value = self.get(*names)
         value = default if value is None else value
         if value not in known:
-            raise unknown(names[0], str(value)[:40], known, where="config.json")
+            raise unknown_name_error(names[0], str(value)[:40], known, where="config.json")
         return str(value)
 
     def inner(self, *names: str) -> Fields:
@@ -215,7 +217,7 @@ EVEN = ("k", "b")  # rotary positions turn features in pairs
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedModel:
     """A model as its configuration describes it.
 
     Args:

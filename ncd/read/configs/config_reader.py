@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
-from ncd.errors import NCDError, ParseError, UnknownNameError, shown
-from ncd.read.configs.config_fields import Fields, Published
+from ncd.errors import NCDError, ParseError, UnknownNameError, short_repr
+from ncd.read.configs.config_fields import Fields, PublishedModel
 from ncd.read.configs.decoder_configs import FAMILIES, read_decoder
 from ncd.read.configs.encoder_configs import (
     BARTS,
@@ -32,7 +32,7 @@ ASIDE = re.compile(  # names of fields that change no size and no shape
     "coef|_std$|pretraining|implementation|name_or_path|classifier|problem|label|return_|chunk|"
     "prune|checkpoint|model_type|noise|tie_word|quantization|is_|add_"
 )
-READERS: Mapping[str, Callable[[Fields, str], Published]] = {
+READERS: Mapping[str, Callable[[Fields, str], PublishedModel]] = {
     **dict.fromkeys(FAMILIES, read_decoder),
     **dict.fromkeys(ENCODERS, read_bert),
     "deberta-v2": read_deberta,
@@ -56,7 +56,7 @@ def is_config(text: str) -> bool:
     return text.lstrip().startswith("{") and '"model_type"' in text[:LONGEST]
 
 
-def read_config(text: str) -> Published:
+def read_config(text: str) -> PublishedModel:
     """Returns the model that a ``config.json`` describes.
 
     Args:
@@ -93,7 +93,7 @@ def read_config(text: str) -> Published:
 
 def _unknown(kind: str, values: Mapping[str, Any]) -> NCDError:
     """Returns the error for a type that is not known: the nearest one, and what that leaves out."""
-    fact = f"model_type {shown(kind)} is not read here"
+    fact = f"model_type {short_repr(kind)} is not read here"
     found = [(name, left) for name in READERS if (left := _left_out(name, values)) is not None]
     if not found:
         return UnknownNameError(fact, where="config.json", cure=f"one of {', '.join(READERS)}")

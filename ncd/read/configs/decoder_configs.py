@@ -9,7 +9,7 @@ from typing import Any
 
 from ncd.errors import ParseError
 from ncd.language.terms import Term
-from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, Published, activation, rotary
+from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, PublishedModel, activation, rotary
 from ncd.read.configs.decoder_family import GLOBAL, Family, Of, When, layers
 from ncd.read.configs.decoder_table import DENSE, SPARSE
 from ncd.read.configs.latent_and_state_configs import rank
@@ -40,7 +40,7 @@ MEANINGS = {
 }
 
 
-def read_decoder(fields: Fields, kind: str) -> Published:
+def read_decoder(fields: Fields, kind: str) -> PublishedModel:
     """Returns the decoder that a configuration describes.
 
     Raises:
@@ -53,7 +53,7 @@ def read_decoder(fields: Fields, kind: str) -> Published:
     sizes = _sizes(fields, choices)
     design = _design(fields, choices, sizes)
     used = {key: n for key, n in sizes.items() if key not in _unused(design, sizes)}
-    return Published(
+    return PublishedModel(
         family.title,
         family.source,
         used,

@@ -13,7 +13,7 @@ from ncd.read.configs.config_fields import (
     LAYERS,
     SHORT,
     Fields,
-    Published,
+    PublishedModel,
     activation,
     named_activation,
 )
@@ -29,7 +29,7 @@ from ncd.systems.language_models.whisper import whisper
 ENCODER_MEANINGS = {"a": "features of an embedding"}
 
 
-def read_gpt2(fields: Fields, kind: str) -> Published:
+def read_gpt2(fields: Fields, kind: str) -> PublishedModel:
     """Returns GPT-2."""
     m, h = fields.whole("n_embd", "hidden_size", default=768), fields.whole("n_head", default=12)
     u = fields.whole("n_positions", "n_ctx", default=1024)
@@ -46,7 +46,9 @@ def read_gpt2(fields: Fields, kind: str) -> Published:
     act = activation(fields, "activation_function", default="gelu_new")
     system = partial(gpt2, eps=eps, activation=act)
     source = "Radford et al. 2019, GPT-2"
-    return Published("GPT-2", source, sizes, system, rotary=False, positions=u, cached=("k", "v"))
+    return PublishedModel(
+        "GPT-2", source, sizes, system, rotary=False, positions=u, cached=("k", "v")
+    )
 
 
 ENCODERS: Mapping[str, tuple[str, str, Encoder]] = {
@@ -64,7 +66,7 @@ ENCODERS: Mapping[str, tuple[str, str, Encoder]] = {
 }
 
 
-def read_bert(fields: Fields, kind: str) -> Published:
+def read_bert(fields: Fields, kind: str) -> PublishedModel:
     """Returns BERT, or an encoder like it."""
     title, source, encoder = ENCODERS[kind]
     m, h = fields.whole("hidden_size", "dim"), fields.whole("num_attention_heads", "n_heads")
@@ -90,7 +92,7 @@ def read_bert(fields: Fields, kind: str) -> Published:
         **({"a": a} if encoder.narrow else {}),
     }
     system, places = partial(bert, encoder=encoder), u - encoder.skipped
-    return Published(title, source, sizes, system, False, places, ENCODER_MEANINGS)
+    return PublishedModel(title, source, sizes, system, False, places, ENCODER_MEANINGS)
 
 
 # What DeBERTa's third version has: distances alone, read by the maps of queries and keys.
@@ -100,7 +102,7 @@ DEBERTA = {
 }
 
 
-def read_deberta(fields: Fields, kind: str) -> Published:
+def read_deberta(fields: Fields, kind: str) -> PublishedModel:
     """Returns the third version of DeBERTa.
 
     Raises:
@@ -131,7 +133,7 @@ def read_deberta(fields: Fields, kind: str) -> Published:
         **{"d": fields.whole("intermediate_size"), "v": fields.whole("vocab_size")},
     }
     system = partial(deberta, distances=distances)
-    return Published("DeBERTa v3", "He et al. 2021, DeBERTaV3", sizes, system, False, u)
+    return PublishedModel("DeBERTa v3", "He et al. 2021, DeBERTaV3", sizes, system, False, u)
 
 
 # --- Configurations of T5
@@ -150,7 +152,7 @@ TITLES = {
 PROJECTIONS = (*KNOWN, *(f"gated-{name}" for name in KNOWN))
 
 
-def read_t5(fields: Fields, kind: str) -> Published:
+def read_t5(fields: Fields, kind: str) -> PublishedModel:
     """Returns T5 or mT5."""
     act, gated = _activation(fields)
     tied = fields.flag("tie_word_embeddings", True)
@@ -166,7 +168,7 @@ def read_t5(fields: Fields, kind: str) -> Published:
     )
     title, source = TITLES[kind]
     system, kept = partial(t5, style=style), ("decoder.k", "decoder.v")
-    return Published(
+    return PublishedModel(
         title, source, _sizes(fields), system, rotary=False, meanings=T5_MEANINGS, cached=kept
     )
 
@@ -212,7 +214,7 @@ WHISPER_MEANINGS = {
 }
 
 
-def read_whisper(fields: Fields, kind: str) -> Published:
+def read_whisper(fields: Fields, kind: str) -> PublishedModel:
     """Returns Whisper.
 
     Raises:
@@ -238,7 +240,7 @@ def read_whisper(fields: Fields, kind: str) -> Published:
     system = partial(whisper, activation=act)
     source = "Radford et al. 2022, Whisper"
     kept = ("decoder.k_proj", "decoder.v_proj")
-    return Published("Whisper", source, sizes, system, False, u, WHISPER_MEANINGS, kept)
+    return PublishedModel("Whisper", source, sizes, system, False, u, WHISPER_MEANINGS, kept)
 
 
 # --- Configurations of BART, and of models like it
@@ -266,7 +268,7 @@ BARTS: Mapping[str, tuple[str, str, BartStyle]] = {
 }
 
 
-def read_bart(fields: Fields, kind: str) -> Published:
+def read_bart(fields: Fields, kind: str) -> PublishedModel:
     """Returns BART, or a model like it.
 
     Raises:
@@ -296,4 +298,4 @@ def read_bart(fields: Fields, kind: str) -> Published:
     kept = ("decoder.k_proj", "decoder.v_proj")
     positions = u if style.learned else 0
     system = partial(bart, style=style)
-    return Published(title, source, sizes, system, False, positions, BART_MEANINGS, kept)
+    return PublishedModel(title, source, sizes, system, False, positions, BART_MEANINGS, kept)

@@ -6,7 +6,7 @@ from functools import partial
 from math import ceil
 
 from ncd.errors import SizeError
-from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, Published, growth, rotary
+from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, PublishedModel, growth, rotary
 from ncd.systems.language_models.deepseek import Design, deepseek
 from ncd.systems.language_models.expert_mixture import Routing
 from ncd.systems.recurrent.selective_state import mamba
@@ -25,7 +25,7 @@ DEEPSEEK_MEANINGS = {
 }
 
 
-def read_deepseek(fields: Fields, kind: str) -> Published:
+def read_deepseek(fields: Fields, kind: str) -> PublishedModel:
     """Returns DeepSeek-V2 or V3."""
     design = Design(
         dense=_dense(fields),
@@ -37,7 +37,7 @@ def read_deepseek(fields: Fields, kind: str) -> Published:
     )
     system = partial(deepseek, design=design)
     sizes, kept = _sizes(fields, design), ("kv_a_proj", "k_rope")
-    return Published(
+    return PublishedModel(
         TITLES[kind], SOURCES[kind], sizes, system, meanings=DEEPSEEK_MEANINGS, cached=kept
     )
 
@@ -119,7 +119,7 @@ def rank(fields: Fields, name: str, m: int) -> int:
     return ceil(m / 16) if fields.get(name) in (None, "auto") else fields.whole(name)
 
 
-def read_mamba(fields: Fields, kind: str) -> Published:
+def read_mamba(fields: Fields, kind: str) -> PublishedModel:
     """Returns Mamba."""
     m = fields.whole("hidden_size", "d_model", default=768)
     sizes = {
@@ -138,4 +138,4 @@ def read_mamba(fields: Fields, kind: str) -> Published:
         bias=fields.flag("use_bias", False),
     )
     source = "Gu and Dao 2023, Mamba"
-    return Published("Mamba", source, sizes, system, rotary=False, meanings=MAMBA_MEANINGS)
+    return PublishedModel("Mamba", source, sizes, system, rotary=False, meanings=MAMBA_MEANINGS)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ncd.errors import SizeError
-from ncd.read.configs.config_fields import LAYERS, Fields, Published, activation
+from ncd.read.configs.config_fields import LAYERS, Fields, PublishedModel, activation
 from ncd.systems.images.contrastive_model import clip
 from ncd.systems.images.convnext import convnext
 from ncd.systems.images.swin import swin
@@ -50,7 +50,7 @@ CLIP = {
 }
 
 
-def read_vit(fields: Fields, kind: str) -> Published:
+def read_vit(fields: Fields, kind: str) -> PublishedModel:
     """Returns ViT or DeiT, with a class for each of its labels.
 
     Raises:
@@ -75,11 +75,11 @@ def read_vit(fields: Fields, kind: str) -> Published:
     )
     if kind == "vit":
         source = "Dosovitskiy et al. 2021, ViT"
-        return Published("ViT", source, sizes, system, rotary=False, meanings=VIT)
+        return PublishedModel("ViT", source, sizes, system, rotary=False, meanings=VIT)
     system = partial(system, tokens=("cls_token", "distillation_token"))
     if "WithTeacher" in str(fields.get("architectures")):
         system = partial(system, heads=("cls_classifier", "distillation_classifier"))
-    return Published("DeiT", "Touvron et al. 2021, DeiT", sizes, system, False, meanings=VIT)
+    return PublishedModel("DeiT", "Touvron et al. 2021, DeiT", sizes, system, False, meanings=VIT)
 
 
 def _patches(fields: Fields, patch: int) -> int:
@@ -99,7 +99,7 @@ def _classes(fields: Fields) -> int:
     return len(fields.inner("id2label").values) or fields.whole("num_labels", default=1000)
 
 
-def read_swin(fields: Fields, kind: str) -> Published:
+def read_swin(fields: Fields, kind: str) -> PublishedModel:
     """Returns Swin.
 
     Raises:
@@ -120,12 +120,12 @@ def read_swin(fields: Fields, kind: str) -> Published:
         **{"n": pairs, "w": w, "s": s, "h": heads[0]},
         **{"k": fields.heads(width, heads[0]), "y": _classes(fields)},
     }
-    return Published(
+    return PublishedModel(
         "Swin", "Liu et al. 2021, Swin", sizes, swin, False, meanings=SWIN, small=SMALL
     )
 
 
-def read_convnext(fields: Fields, kind: str) -> Published:
+def read_convnext(fields: Fields, kind: str) -> PublishedModel:
     """Returns ConvNeXt, or its second version.
 
     Raises:
@@ -150,7 +150,7 @@ def read_convnext(fields: Fields, kind: str) -> Published:
     )
     title = "ConvNeXt V2" if newer else "ConvNeXt"
     source = "Woo et al. 2023, ConvNeXt V2" if newer else "Liu et al. 2022, ConvNeXt"
-    return Published(
+    return PublishedModel(
         title,
         source,
         sizes,
@@ -162,7 +162,7 @@ def read_convnext(fields: Fields, kind: str) -> Published:
     )
 
 
-def read_clip(fields: Fields, kind: str) -> Published:
+def read_clip(fields: Fields, kind: str) -> PublishedModel:
     """Returns CLIP: both sides, and the similarities of their points.
 
     Raises:
@@ -182,7 +182,7 @@ def read_clip(fields: Fields, kind: str) -> Published:
     }
     function = activation(sees, "hidden_act", default="quick_gelu")
     system = partial(clip, activation=function)
-    return Published("CLIP", "Radford et al. 2021, CLIP", sizes, system, False, meanings=CLIP)
+    return PublishedModel("CLIP", "Radford et al. 2021, CLIP", sizes, system, False, meanings=CLIP)
 
 
 def _width(side: Fields, features: int, heads: int) -> tuple[int, int]:
@@ -192,7 +192,7 @@ def _width(side: Fields, features: int, heads: int) -> tuple[int, int]:
     return m, side.whole("num_attention_heads", default=heads)
 
 
-VISION: Mapping[str, Callable[[Fields, str], Published]] = {
+VISION: Mapping[str, Callable[[Fields, str], PublishedModel]] = {
     "vit": read_vit,
     "deit": read_vit,
     "swin": read_swin,

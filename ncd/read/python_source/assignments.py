@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ncd.read.python_source.interpreter import Machine, Scope, Unknown
+from ncd.read.python_source.interpreter import Interpreter, Scope, Unknown
 from ncd.read.python_source.unknown_sizes import usual_number
 
 
-def assign(machine: Machine, target: ast.expr, value: Any, scope: Scope) -> None:
+def assign(machine: Interpreter, target: ast.expr, value: Any, scope: Scope) -> None:
     """Assigns a value to a name, or to several."""
     if isinstance(target, ast.Name):
         if machine.building and (size := usual_number(value, target.id)) is not None:
@@ -22,7 +22,7 @@ def assign(machine: Machine, target: ast.expr, value: Any, scope: Scope) -> None
         setter(machine, (target, value), scope)
 
 
-def _unpack(machine: Machine, target: ast.Tuple | ast.List, value: Any, scope: Scope) -> None:
+def _unpack(machine: Interpreter, target: ast.Tuple | ast.List, value: Any, scope: Scope) -> None:
     """Gives each of several names its value."""
     if isinstance(value, Unknown) and not machine.tracing:
         for part in target.elts:

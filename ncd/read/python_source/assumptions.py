@@ -13,7 +13,12 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.folding import folded_modules
-from ncd.read.python_source.interpreter import LayerStops, Machine, Raised, told
+from ncd.read.python_source.interpreter import (
+    Interpreter,
+    LayerStops,
+    SourceException,
+    as_text_error,
+)
 from ncd.read.python_source.other_files import assumed_boxes
 from ncd.read.python_source.usual_sizes import written
 from ncd.words import listed
@@ -24,7 +29,7 @@ SHAPES = re.compile(r"[\dx#, ]+")  # of inputs, such as 1x3x64x64
 OTHER = "another one in the last line"
 
 
-def message(machine: Machine, inputs: str, call: str) -> str:
+def message(machine: Interpreter, inputs: str, call: str) -> str:
     """Returns the message for a visitor whose source could be read.
 
     Args:
@@ -79,7 +84,7 @@ def unfit(inputs: str, taken: Mapping[str, Mapping[str, Any]], sure: bool = Fals
     return f"the assumed {' and '.join(parts)} {does} not fit" if parts else ""
 
 
-def reading_failure(machine: Machine, message: str, inputs: str) -> TextError:
+def reading_failure(machine: Interpreter, message: str, inputs: str) -> TextError:
     """Returns the error with which the drawn module stops; what is assumed may be its cause.
 
     Args:
@@ -88,8 +93,8 @@ def reading_failure(machine: Machine, message: str, inputs: str) -> TextError:
         inputs: The inputs that are assumed, in words.
     """
     failure = machine.failure or TextError(message, 1, 1)
-    error = told(failure) if isinstance(failure, Raised) else failure
-    of_torch = isinstance(failure, Raised) and failure.error is not error
+    error = as_text_error(failure) if isinstance(failure, SourceException) else failure
+    of_torch = isinstance(failure, SourceException) and failure.error is not error
     words = unfit(inputs, machine.taken)
     if not words or not (of_torch or isinstance(error, LayerStops)):
         return error

@@ -10,23 +10,23 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.errors import shown
+from ncd.errors import short_repr
 from ncd.read.python_source.interpreter import (
     ITEMS,
     PART,
-    Assumed,
+    AssumedSettings,
     Bound,
     ClassValue,
+    DecoratedFunction,
     Function,
-    Interpreted,
-    Machine,
-    Marked,
+    Interpreter,
     Method,
     Namespace,
-    Plain,
+    PlainObject,
+    SourceModule,
     Super,
     Unknown,
-    own_names,
+    source_attributes,
 )
 from ncd.read.python_source.other_files import (
     Elsewhere,
@@ -34,7 +34,7 @@ from ncd.read.python_source.other_files import (
     of_no_number,
     unknown_attribute,
 )
-from ncd.read.python_source.source_operators import absorbed, described, put_in
+from ncd.read.python_source.source_operators import absorbed, described, format_text
 from ncd.read.python_source.torch_layers import as_parts, begin, layer, placeholder
 from ncd.read.python_source.torch_names import tensor_method, torch_call
 from ncd.words import nearest_name
@@ -125,7 +125,7 @@ TABLES = (nn.Embedding, nn.EmbeddingBag)
 HOLDING = ("append", "extend", "insert", "add_module", "register_module", "update")  # of parts
 
 
-def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
+def module_method(machine: Interpreter, value: nn.Module, name: str) -> Any:
     """Returns a listed method of a module."""
     if name in ("double", "to"):
         return Method(name, lambda *args, **named: _converted(value, name, args, named))
@@ -155,7 +155,7 @@ def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
     )
 
 
-def class_method(machine: Machine, kind: type, name: str) -> Method | None:
+def class_method(machine: Interpreter, kind: type, name: str) -> Method | None:
     """Returns a listed method of a class of torch, which needs no module; None for others."""
     if name == "from_pretrained" and kind in TABLES:
         return Method(name, lambda table, *_, **named: _table(machine, kind, table, named))
@@ -164,7 +164,7 @@ def class_method(machine: Machine, kind: type, name: str) -> Method | None:
     return None
 
 
-def _table(machine: Machine, kind: type, table: Any, named: dict[str, Any]) -> Any:
+def _table(machine: Interpreter, kind: type, table: Any, named: dict[str, Any]) -> Any:
     """Returns a layer with the sizes of a table of learned rows."""
     if not isinstance(table, Tensor):
         return absorbed(machine, table)
@@ -173,7 +173,7 @@ def _table(machine: Machine, kind: type, table: Any, named: dict[str, Any]) -> A
     return layer(machine, kind, tuple(table.shape), kept)
 
 
-def _square_mask(machine: Machine, size: Any, named: dict[str, Any]) -> Any:
+def _square_mask(machine: Interpreter, size: Any, named: dict[str, Any]) -> Any:
     """Returns the mask that hides later keys from a query."""
     kind = {"dtype": named["dtype"]} if named.get("dtype") is not None else {}
     full = machine.names["torch"].names["full"].run(machine, (size, size), float("-inf"), **kind)
@@ -181,14 +181,14 @@ def _square_mask(machine: Machine, size: Any, named: dict[str, Any]) -> Any:
 
 
 def _held(
-    machine: Machine, value: nn.Module, name: str, args: list[Any], named: dict[str, Any]
+    machine: Interpreter, value: nn.Module, name: str, args: list[Any], named: dict[str, Any]
 ) -> Any:
     """Makes modules parts of another one."""
     check_parts(machine, value, (args, named))
     return machine.attempt(getattr(value, name), *args, **named)
 
 
-def check_parts(machine: Machine, value: nn.Module, new: Any) -> None:
+def check_parts(machine: Interpreter, value: nn.Module, new: Any) -> None:
     """Refuses a module as a part of itself, which torch would go through without an end."""
     for part in tree_leaves(new):
         if isinstance(part, nn.Module) and any(one is value for one in part.modules()):
@@ -213,13 +213,13 @@ def _converted(
     return value
 
 
-def _applied(machine: Machine, value: nn.Module, function: Any) -> nn.Module:
+def _applied(machine: Interpreter, value: nn.Module, function: Any) -> nn.Module:
     """Calls a function on all parts of a module; one that is not known only sets numbers."""
     return value if isinstance(function, Unknown) else machine.attempt(value.apply, function)
 
 
 def _list_of_method(
-    machine: Machine, value: nn.Module, name: str, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, value: nn.Module, name: str, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     found = machine.attempt(lambda: list(getattr(value, name)(*args, **named)))
     machine.step(machine.node, len(found))
@@ -229,15 +229,15 @@ def _list_of_method(
 
 
 def _buffer(
-    machine: Machine, value: nn.Module, name: str, tensor: Any = None, persistent: bool = True
+    machine: Interpreter, value: nn.Module, name: str, tensor: Any = None, persistent: bool = True
 ) -> None:
     """Registers a buffer; its numbers are constants of the diagram."""
     if isinstance(tensor, Unknown):
-        own_names(value)[name] = tensor
+        source_attributes(value)[name] = tensor
         return
     if tensor is not None and not isinstance(tensor, Tensor):
         raise machine.raised(TypeError(f"register_buffer: {name} is no tensor"), machine.node)
-    if isinstance(value, Interpreted) and isinstance(tensor, nn.Parameter):
+    if isinstance(value, SourceModule) and isinstance(tensor, nn.Parameter):
         tensor = tensor.detach()
     machine.attempt(value.register_buffer, name, tensor, persistent=bool(persistent))
 
@@ -248,7 +248,7 @@ VALUES = ("real", "start", "stop", "step")  # which are no methods
 DTYPE = ("is_floating_point", "is_complex", "itemsize")
 
 
-def plain_method(machine: Machine, value: Any, name: str, missing: Any) -> Any:
+def plain_method(machine: Interpreter, value: Any, name: str, missing: Any) -> Any:
     """Returns a listed attribute of a Python value, or ``missing``."""
     if isinstance(value, torch.dtype):
         return getattr(value, name) if name in DTYPE else missing
@@ -262,7 +262,7 @@ def plain_method(machine: Machine, value: Any, name: str, missing: Any) -> Any:
     if name in VALUES:
         return getattr(value, name)
     if isinstance(value, str) and name == "format":
-        return Method(name, lambda *args, **named: put_in(machine, value, *args, **named))
+        return Method(name, lambda *args, **named: format_text(machine, value, *args, **named))
     return Method(name, lambda *args, **named: _called(machine, value, name, args, named))
 
 
@@ -275,7 +275,7 @@ def _of_result(value: Any, name: str, missing: Any) -> Any:
 
 
 def _called(
-    machine: Machine, value: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, value: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns the result of a method; raises Stopped if it is too large."""
     if name in ("extend", "update") and args:
@@ -296,7 +296,7 @@ def _called(
     return machine.within(found)
 
 
-def _grown(machine: Machine, value: Any, more: int) -> None:
+def _grown(machine: Interpreter, value: Any, more: int) -> None:
     """Raises Stopped if a value would become too large by an addition."""
     if len(value) + more > ITEMS:
         raise machine.stop("it becomes too long", "less")
@@ -308,13 +308,13 @@ MISSING = object()
 DATA = (bool, int, float, str, tuple, type(None), torch.dtype, torch.Size)  # of torch's modules
 
 
-def set_attribute(machine: Machine, value: Any, name: str, new: Any) -> None:
+def set_attribute(machine: Interpreter, value: Any, name: str, new: Any) -> None:
     """Sets ``value.name = new``."""
     if name.startswith("__") or not PART.fullmatch(name):
-        raise machine.refuse(f"{shown(name)} is not understood here", "a plain attribute")
+        raise machine.refuse(f"{short_repr(name)} is not understood here", "a plain attribute")
     if isinstance(value, Unknown):
         absorbed(machine, value)
-    elif isinstance(value, Plain):
+    elif isinstance(value, PlainObject):
         value.own[name] = new
     elif isinstance(value, ClassValue):
         value.names[name] = new
@@ -322,13 +322,15 @@ def set_attribute(machine: Machine, value: Any, name: str, new: Any) -> None:
         _set_on_module(machine, value, name, new)
     elif isinstance(value, Tensor):
         if name not in ("data", "requires_grad", "grad"):
-            raise machine.refuse(f"{shown(name)} of a tensor cannot be set", "an attribute of self")
+            raise machine.refuse(
+                f"{short_repr(name)} of a tensor cannot be set", "an attribute of self"
+            )
     elif not isinstance(value, Function):
-        raise machine.refuse(f"{shown(name)} of {described(value)} cannot be set")
+        raise machine.refuse(f"{short_repr(name)} of {described(value)} cannot be set")
 
 
-def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> None:
-    own, inner = own_names(value), value.__dict__
+def _set_on_module(machine: Interpreter, value: nn.Module, name: str, new: Any) -> None:
+    own, inner = source_attributes(value), value.__dict__
     held = any(name in inner.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules"))
     plain = isinstance(inner.get(name, MISSING), (*DATA, Tensor))
     taken = hasattr(nn.Module, name) or (name in inner and not plain)
@@ -336,7 +338,9 @@ def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> N
         return  # the numbers of weights, as of a file that is loaded
     if isinstance(new, nn.Module | nn.Parameter) or held:
         if taken:
-            raise machine.refuse(f"{shown(name)} is a name of nn.Module itself", "another name")
+            raise machine.refuse(
+                f"{short_repr(name)} is a name of nn.Module itself", "another name"
+            )
         own.pop(name, None)
         if isinstance(new, nn.Module):
             check_parts(machine, value, new)
@@ -357,21 +361,21 @@ def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> N
 CALLED = ("__init__", "__call__", "__getitem__", "__len__")  # dunder names that are written
 
 
-def attribute(machine: Machine, value: Any, name: str) -> Any:
+def attribute(machine: Interpreter, value: Any, name: str) -> Any:
     """Returns ``value.name``; raises TextError for a name that is not listed."""
     found = lookup(machine, value, name)
     if found is not MISSING:
         return found
     if type(value) in (int, bool) and (other := of_no_number(machine, name)) is not None:
         return other
-    if isinstance(value, nn.Module | Plain | ClassValue):
-        words = f"{described(value)!r} object has no attribute {shown(name)}"
+    if isinstance(value, nn.Module | PlainObject | ClassValue):
+        words = f"{described(value)!r} object has no attribute {short_repr(name)}"
         raise machine.raised(AttributeError(words), machine.node)
     near = nearest_name(name, _attribute_names(value), "")
     raise machine.refuse(f"{name} of {_kind(value)} is not understood here", near)
 
 
-def lookup(machine: Machine, value: Any, name: str) -> Any:
+def lookup(machine: Interpreter, value: Any, name: str) -> Any:
     """Returns ``value.name``, or MISSING."""
     if name.startswith("__"):
         return _dunder(machine, value, name)
@@ -383,9 +387,9 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
         return _above(machine, value, name)
     if isinstance(value, ClassValue):
         return _of_class(machine, value, name)
-    if isinstance(value, Assumed):
+    if isinstance(value, AssumedSettings):
         return assumed_setting(machine, value, name)
-    if isinstance(value, Plain):
+    if isinstance(value, PlainObject):
         return value.own[name] if name in value.own else _own_member(machine, value, name)
     if isinstance(value, nn.Module):
         return _of_module(machine, value, name)
@@ -396,19 +400,19 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
     return plain_method(machine, value, name, MISSING)
 
 
-def member(machine: Machine, value: Any, name: str) -> Any:
+def member(machine: Interpreter, value: Any, name: str) -> Any:
     """Returns a method that a class of the source defines, or None."""
-    if not isinstance(value, Interpreted | Plain):
+    if not isinstance(value, SourceModule | PlainObject):
         return None
     found = _own_member(machine, value, name)
     return None if found is MISSING else found
 
 
-def _dunder(machine: Machine, value: Any, name: str) -> Any:
+def _dunder(machine: Interpreter, value: Any, name: str) -> Any:
     """Returns one of the few supported attributes with double underscores."""
-    if name == "__dict__" and isinstance(value, Plain):
+    if name == "__dict__" and isinstance(value, PlainObject):
         return value.own
-    if name == "__class__" and isinstance(value, Interpreted | Plain):
+    if name == "__class__" and isinstance(value, SourceModule | PlainObject):
         return type(value).visitor
     if name == "__class__" and isinstance(value, nn.Module):
         return type(value)
@@ -422,21 +426,21 @@ def _dunder(machine: Machine, value: Any, name: str) -> Any:
         return Method(name, lambda it, *args, **named: _begin(machine, value, it, args, named))
     if isinstance(value, Super):
         return _above(machine, value, name)
-    if name == "__setattr__" and isinstance(value, Interpreted | Plain):
+    if name == "__setattr__" and isinstance(value, SourceModule | PlainObject):
         return Method(name, lambda key, new: set_attribute(machine, value, str(key), new))
-    if name == "__getattr__" and isinstance(value, Interpreted):
+    if name == "__getattr__" and isinstance(value, SourceModule):
         return Method(name, lambda key: attribute(machine, value, str(key)))
     if name in CALLED and isinstance(value, ClassValue):
         return _of_class(machine, value, name)
     if isinstance(value, Unknown):
         return value
-    raise machine.refuse(f"{shown(name)} is not understood here", "a plain attribute")
+    raise machine.refuse(f"{short_repr(name)} is not understood here", "a plain attribute")
 
 
 # classes ------------------------------------------------------------------------------------------
 
 
-def _of_class(machine: Machine, value: ClassValue, name: str) -> Any:
+def _of_class(machine: Interpreter, value: ClassValue, name: str) -> Any:
     for real in value.real.__mro__:
         own = machine.classes.get(real)
         if own is not None and name in own.names:
@@ -445,13 +449,13 @@ def _of_class(machine: Machine, value: ClassValue, name: str) -> Any:
     return Unknown(f"{value.name}.{name}", unknown.why) if unknown else MISSING
 
 
-def _bases(machine: Machine, value: ClassValue) -> list[Any]:
+def _bases(machine: Interpreter, value: ClassValue) -> list[Any]:
     """Returns all bases of a class, also those of its bases."""
     every = [machine.classes[real] for real in value.real.__mro__ if real in machine.classes]
     return [base for one in every for base in one.bases]
 
 
-def _own_member(machine: Machine, value: Interpreted | Plain, name: str) -> Any:
+def _own_member(machine: Interpreter, value: SourceModule | PlainObject, name: str) -> Any:
     """Returns the attribute of an object as the classes of the source define it."""
     for real in type(value).__mro__:
         own = machine.classes.get(real)
@@ -462,7 +466,7 @@ def _own_member(machine: Machine, value: Interpreted | Plain, name: str) -> Any:
 
 def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
     """Returns a class attribute as seen from an object or from the class."""
-    if isinstance(found, Marked):
+    if isinstance(found, DecoratedFunction):
         if found.kind == "classmethod":
             return Bound(found.function, (owner,))
         if found.kind == "property":
@@ -475,11 +479,11 @@ def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
     return found
 
 
-def _above(machine: Machine, value: Super, name: str) -> Any:
+def _above(machine: Interpreter, value: Super, name: str) -> Any:
     """Returns an attribute of ``super()``."""
     order = [*type(value.subject).__mro__]
     above = order[order.index(value.owner.real) + 1 :]
-    for real in (one for one in above if one not in (Interpreted, Plain)):
+    for real in (one for one in above if one not in (SourceModule, PlainObject)):
         own = machine.classes.get(real)
         if own is not None and name in own.names:
             return _taken(own.names[name], value.subject, type(value.subject).visitor)
@@ -490,7 +494,7 @@ def _above(machine: Machine, value: Super, name: str) -> Any:
     return MISSING
 
 
-def _first_step(machine: Machine, real: type, subject: Any) -> Any:
+def _first_step(machine: Interpreter, real: type, subject: Any) -> Any:
     """Returns the ``__init__`` of a class that the source does not define."""
 
     def first(*args: Any, **named: Any) -> None:
@@ -505,10 +509,10 @@ def _first_step(machine: Machine, real: type, subject: Any) -> Any:
 
 
 def _begin(
-    machine: Machine, real: type, subject: Any, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, real: type, subject: Any, args: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
     """Initialises an object as a torch module whose weights take no memory."""
-    if not isinstance(subject, Interpreted):
+    if not isinstance(subject, SourceModule):
         raise machine.refuse("__init__ is called on something that is no module", "super()")
     begin(machine, real, subject, args, named)
 
@@ -516,14 +520,14 @@ def _begin(
 # modules and tensors ------------------------------------------------------------------------------
 
 
-def _of_module(machine: Machine, value: nn.Module, name: str) -> Any:
-    own = own_names(value)
+def _of_module(machine: Interpreter, value: nn.Module, name: str) -> Any:
+    own = source_attributes(value)
     if name in own:
         return own[name]
     for held in ("_parameters", "_buffers", "_modules"):
         if name in value.__dict__.get(held, ()):
             return getattr(value, name)
-    if isinstance(value, Interpreted):
+    if isinstance(value, SourceModule):
         found = _own_member(machine, value, name)
         if found is not MISSING:
             return found
@@ -538,7 +542,7 @@ def _of_module(machine: Machine, value: nn.Module, name: str) -> Any:
     return MISSING
 
 
-def _of_tensor(machine: Machine, value: Tensor, name: str) -> Any:
+def _of_tensor(machine: Interpreter, value: Tensor, name: str) -> Any:
     if name in TENSOR_VALUES:
         return machine.attempt(lambda: TENSOR_VALUES[name](value))
     if name in TENSOR_METHODS:

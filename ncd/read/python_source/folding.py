@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 
 from ncd.ops.opaque_call import FOLDED, LETTERS
-from ncd.read.python_source.interpreter import Interpreted, Machine, own_names
+from ncd.read.python_source.interpreter import Interpreter, SourceModule, source_attributes
 from ncd.read.python_source.other_files import function_words
 from ncd.read.torch_module.comparison import PARTLY_USED
 from ncd.read.torch_module.from_torch import Imported, from_torch
@@ -256,7 +256,7 @@ MOST = 700  # calls of torch that are drawn in a few seconds
 
 
 def drawn(
-    machine: Machine,
+    machine: Interpreter,
     model: nn.Module,
     inputs: tuple[Any, ...],
     named: dict[str, Any],
@@ -281,7 +281,9 @@ def drawn(
     return replace(found, notes=tuple(x for x in found.notes if not x.startswith(PARTLY_USED)))
 
 
-def run(machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def run(
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
     """Runs a module on arrays without numbers; of a large one the calls inside it are recorded."""
     machine.recorded = None
     with _unchanged(model):
@@ -308,7 +310,7 @@ def _unchanged(model: nn.Module) -> Iterator[None]:
 
     The arrays of this run have no numbers.
     """
-    parts = [part for part in model.modules() if isinstance(part, Interpreted)]
+    parts = [part for part in model.modules() if isinstance(part, SourceModule)]
     before = [[{**values} for values in _state(part)] for part in parts]
     try:
         yield
@@ -323,7 +325,7 @@ def _unchanged(model: nn.Module) -> Iterator[None]:
 
 def _state(part: nn.Module) -> tuple[dict[str, Any], ...]:
     """Returns where the attributes of a module of the source are stored."""
-    return part.__dict__, own_names(part), part._buffers
+    return part.__dict__, source_attributes(part), part._buffers
 
 
 def _call_of(model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -337,7 +339,7 @@ def _kind(x: Tensor) -> tuple[Any, ...]:
 
 
 def _folding(
-    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Folding | None:
     """Returns which modules of a model are folded; None for a small one, or one that stops."""
     known = machine.recorded
@@ -352,7 +354,7 @@ def _folding(
     return folding if folding is not None and folding.choose(MOST) else None
 
 
-def folded_modules(machine: Machine) -> str:
+def folded_modules(machine: Interpreter) -> str:
     """Returns a sentence about the modules that are folded; empty if none is."""
     if not machine.folded:
         return ""

@@ -11,24 +11,24 @@ from typing import Any
 import torch
 from torch import nn
 
-from ncd.errors import shown
+from ncd.errors import short_repr
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.attributes import attribute, member
 from ncd.read.python_source.interpreter import (
     SETTINGS,
     Bound,
+    BuiltinFunction,
     ClassValue,
+    DecoratedFunction,
     Function,
-    Interpreted,
-    Machine,
-    Marked,
+    Interpreter,
     Method,
     Namespace,
-    Native,
-    Plain,
-    Quiet,
-    Raised,
+    NoOpContext,
+    PlainObject,
     Scope,
+    SourceException,
+    SourceModule,
     Super,
     Unknown,
 )
@@ -53,7 +53,7 @@ MADE = "a module runs on its inputs only when it is drawn"
 
 
 def call(
-    machine: Machine,
+    machine: Interpreter,
     function: Any,
     args: tuple[Any, ...],
     named: dict[str, Any],
@@ -62,22 +62,24 @@ def call(
     """Returns the result of a call; raises TextError if it is not supported."""
     if isinstance(function, Unknown):
         return _of_unknown(machine, function, args, named)
-    if isinstance(function, Native):
+    if isinstance(function, BuiltinFunction):
         return machine.within(_native(machine, function, args, named, scope))
     if isinstance(function, nn.Module):
         return _run(machine, function, args, named)
     if isinstance(function, OWN):
         return function(*args, **named)
-    if isinstance(function, Marked):
+    if isinstance(function, DecoratedFunction):
         return call(machine, function.function, args, named, scope)
-    if isinstance(function, Quiet):
+    if isinstance(function, NoOpContext):
         return function(*args[:1])
     if (own := member(machine, function, "__call__")) is not None:
         return own(*args, **named)
     return _listed(machine, function, args, named)
 
 
-def _native(machine: Machine, function: Native, args: Any, named: Any, scope: Scope | None) -> Any:
+def _native(
+    machine: Interpreter, function: BuiltinFunction, args: Any, named: Any, scope: Scope | None
+) -> Any:
     if function.name == "super":
         return _super(machine, args, scope)
     if function.name == "locals":
@@ -85,7 +87,9 @@ def _native(machine: Machine, function: Native, args: Any, named: Any, scope: Sc
     return machine.attempt(function.run, machine, *args, **named)
 
 
-def _listed(machine: Machine, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _listed(
+    machine: Interpreter, function: Any, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
     """Returns the result of a listed function, layer or error."""
     try:
         listed = function in LISTED
@@ -105,7 +109,7 @@ def _listed(machine: Machine, function: Any, args: tuple[Any, ...], named: dict[
 
 
 def _of_unknown(
-    machine: Machine, function: Unknown, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, function: Unknown, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns a box of what stands in another file, or an unknown value."""
     if machine.tracing:
@@ -115,7 +119,9 @@ def _of_unknown(
     return Unknown(f"{function.name}(…)"[:80], function.why)
 
 
-def _run(machine: Machine, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _run(
+    machine: Interpreter, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
     """Runs a module inside another one; at the top level, records the call."""
     if machine.strict:
         machine.step(machine.node, 20)
@@ -137,7 +143,7 @@ def _plain_masks(module: nn.Module, args: tuple[Any, ...]) -> dict[str, bool]:
     return {}
 
 
-def _super(machine: Machine, args: tuple[Any, ...], scope: Scope | None) -> Super:
+def _super(machine: Interpreter, args: tuple[Any, ...], scope: Scope | None) -> Super:
     """Returns ``super()`` for the current class and object."""
     function = scope.function if scope else None
     if len(args) == 2 and isinstance(args[0], ClassValue):
@@ -158,7 +164,7 @@ def is_module_class(value: Any) -> bool:
     """Returns whether a value is a class of modules, of torch or of the source."""
     if isinstance(value, ClassValue):
         return value.is_module
-    return isinstance(value, type) and issubclass(value, nn.Module) and value is not Interpreted
+    return isinstance(value, type) and issubclass(value, nn.Module) and value is not SourceModule
 
 
 # --- Functions of a source: their creation, and their calls
@@ -168,7 +174,7 @@ INITIAL = re.compile(
 )  # names of functions that set numbers only
 
 
-class Returned(Exception):
+class ReturnSignal(Exception):
     """The end of a function, with its result."""
 
     def __init__(self, value: Any) -> None:
@@ -176,7 +182,7 @@ class Returned(Exception):
         self.value = value
 
 
-class Left(Exception):
+class LoopExit(Exception):
     """``break`` or ``continue``; ``loop`` says whether the whole loop ends."""
 
     def __init__(self, loop: bool) -> None:
@@ -184,20 +190,20 @@ class Left(Exception):
         self.loop = loop
 
 
-def lambda_value(machine: Machine, node: ast.Lambda, scope: Scope) -> Function:
+def lambda_value(machine: Interpreter, node: ast.Lambda, scope: Scope) -> Function:
     """Returns the function of a ``lambda``."""
     return _function(machine, "lambda", node, scope, None)
 
 
 def function_value(
-    machine: Machine, node: ast.FunctionDef, scope: Scope, owner: ClassValue | None = None
+    machine: Interpreter, node: ast.FunctionDef, scope: Scope, owner: ClassValue | None = None
 ) -> Function:
     """Returns the function of a ``def``, without its decorators."""
     return _function(machine, node.name, node, scope, owner)
 
 
 def _function(
-    machine: Machine,
+    machine: Interpreter,
     name: str,
     node: ast.FunctionDef | ast.Lambda,
     scope: Scope,
@@ -221,7 +227,7 @@ def _function(
 
 
 def _called(
-    machine: Machine, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
+    machine: Interpreter, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Any:
     """Returns the result of a function."""
     scope = Scope(function.scope, bound(machine, function, args, named), function=function)
@@ -230,17 +236,17 @@ def _called(
     return _ran(machine, function, scope)
 
 
-def _initialised(machine: Machine, function: Function, scope: Scope) -> Any:
+def _initialised(machine: Interpreter, function: Function, scope: Scope) -> Any:
     """Returns the result of a function that only sets numbers; an error in it does not matter."""
     try:
         return _ran(machine, function, scope)
-    except (Raised, TextError):
+    except (SourceException, TextError):
         if machine.steps > machine.most:
             raise
         return None
 
 
-def _ran(machine: Machine, function: Function, scope: Scope) -> Any:
+def _ran(machine: Interpreter, function: Function, scope: Scope) -> Any:
     """Returns the result of the body of a function."""
     with machine.inside():
         if isinstance(function.node, ast.Lambda):
@@ -251,9 +257,9 @@ def _ran(machine: Machine, function: Function, scope: Scope) -> Any:
             scope.names["yield"] = given  # no name, so that the source cannot reach it
         try:
             machine.run(function.node.body, scope)
-        except Returned as end:
+        except ReturnSignal as end:
             return iter(given) if yields else end.value
-        except Left:
+        except LoopExit:
             raise machine.refuse("a loop is left outside of one", "return") from None
         return iter(given) if yields else None
 
@@ -271,7 +277,7 @@ def _yields(node: ast.FunctionDef) -> bool:
 
 
 def bound(
-    machine: Machine, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
+    machine: Interpreter, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Returns the arguments of a call by name; raises Python's errors if they do not match."""
     given = function.node.args
@@ -293,7 +299,7 @@ def bound(
     elif more:
         name = min(more)
         near = nearest_name(name, sorted(words))
-        fact = f"{function.name}() has no argument {shown(name)}"
+        fact = f"{function.name}() has no argument {short_repr(name)}"
         raise _misfit(machine, f"{fact}{near and f'; try {near}'}")
     found = {**function.defaults, **found}
     wanted = [*places, *(one.arg for one in given.kwonlyargs)]
@@ -302,7 +308,7 @@ def bound(
     return found
 
 
-def _misfit(machine: Machine, words: str) -> Exception:
+def _misfit(machine: Interpreter, words: str) -> Exception:
     return machine.raised(TypeError(words), machine.node)
 
 
@@ -313,7 +319,7 @@ NESTED = 5  # lists of what a model gives inside of each other
 HOME = "yours"  # the module in which the classes of a source are said to stand
 
 
-def class_value(machine: Machine, node: ast.ClassDef, scope: Scope) -> ClassValue:
+def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> ClassValue:
     """Returns the class of a ``class`` statement, without its decorators."""
     if len(machine.classes) >= CLASSES:
         raise machine.stop(f"it has more than {CLASSES} classes", "fewer")
@@ -344,43 +350,43 @@ def class_value(machine: Machine, node: ast.ClassDef, scope: Scope) -> ClassValu
 
 def _own(value: Any, made: ClassValue) -> None:
     """Records for each method the class that it belongs to, for ``super()``."""
-    inner = value.function if isinstance(value, Marked | Bound) else value
+    inner = value.function if isinstance(value, DecoratedFunction | Bound) else value
     if isinstance(inner, Function) and inner.owner is None:
         inner.owner = made
 
 
-def _real(machine: Machine, name: str, bases: tuple[Any, ...], methods: set[str]) -> type:
+def _real(machine: Interpreter, name: str, bases: tuple[Any, ...], methods: set[str]) -> type:
     """Returns an empty Python class that gives the method resolution order."""
     found: list[type] = []
     for base in bases:
         if isinstance(base, ClassValue):
             found.append(base.real)
         elif is_module_class(base):
-            found += [one for one in (Interpreted, base) if one not in found]
-        elif not isinstance(base, Unknown | Namespace | Native | type):
+            found += [one for one in (SourceModule, base) if one not in found]
+        elif not isinstance(base, Unknown | Namespace | BuiltinFunction | type):
             raise machine.refuse(f"{described(base)} is no class to inherit from", "nn.Module")
-    if Interpreted in found and nn.Module in found:
+    if SourceModule in found and nn.Module in found:
         found.remove(nn.Module)
     if not found and "forward" in methods and any(isinstance(base, Unknown) for base in bases):
-        found = [Interpreted]  # a module whose base stands in another file
+        found = [SourceModule]  # a module whose base stands in another file
     modules = any(issubclass(one, nn.Module) for one in found)
-    plain = any(issubclass(one, Plain) for one in found)
-    order = found if found else [Plain]
+    plain = any(issubclass(one, PlainObject) for one in found)
+    order = found if found else [PlainObject]
     if modules and plain:
-        order = [one for one in found if not issubclass(one, Plain)]
+        order = [one for one in found if not issubclass(one, PlainObject)]
     real = machine.attempt(type, name, tuple(order), {"__module__": HOME})
     assert isinstance(real, type)
     return real
 
 
-def forward_of(machine: Machine, function: Function) -> Any:
+def forward_of(machine: Interpreter, function: Function) -> Any:
     """Returns the ``forward`` that torch calls; it interprets that of the source."""
 
     def forward(self: nn.Module, *args: Any, **named: Any) -> Any:
         try:
             found = function(self, *args, **named)
             return _tensors(machine, found) if self is machine.root else found
-        except (Raised, TextError) as error:
+        except (SourceException, TextError) as error:
             machine.failure = machine.failure or error  # torch may raise another one
             raise
 
@@ -407,11 +413,11 @@ def _is_text(annotation: ast.expr | None) -> bool:
     return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
 
 
-def _tensors(machine: Machine, found: Any, depth: int = 0) -> Any:
+def _tensors(machine: Interpreter, found: Any, depth: int = 0) -> Any:
     """Returns the outputs of a whole model; an output object becomes a tuple of its tensors."""
     if isinstance(found, Unknown):
         raise machine.unknown(found)
-    if isinstance(found, Plain):
+    if isinstance(found, PlainObject):
         found = tuple(found.own.values())
     if isinstance(found, list | tuple) and depth < NESTED:
         return tuple(_tensors(machine, one, depth + 1) for one in found)
@@ -424,7 +430,7 @@ def _tensors(machine: Machine, found: Any, depth: int = 0) -> Any:
 
 
 def _instance(
-    machine: Machine, made: ClassValue, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, made: ClassValue, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns an object of a class."""
     if not made.is_module:
@@ -443,7 +449,7 @@ def _instance(
                 first(*args, **named)
             else:
                 attribute(machine, Super(made, subject), "__init__")(*args, **named)
-        except (Raised, TextError) as error:
+        except (SourceException, TextError) as error:
             error.inside = True  # type: ignore[union-attr]
             raise
     if "_parameters" not in subject.__dict__:
@@ -452,7 +458,7 @@ def _instance(
 
 
 def _plain_object(
-    machine: Machine, made: ClassValue, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, made: ClassValue, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     subject = made.real()
     if (first := member(machine, subject, "__init__")) is not None:
@@ -466,7 +472,11 @@ def _plain_object(
 
 
 def fill(
-    machine: Machine, made: ClassValue, subject: Plain, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter,
+    made: ClassValue,
+    subject: PlainObject,
+    args: tuple[Any, ...],
+    named: dict[str, Any],
 ) -> None:
     """Sets the fields of an object of a data class."""
     fields = every_field(machine, made)
@@ -491,7 +501,7 @@ class Factory:
         self.make = make
 
 
-def every_field(machine: Machine, made: ClassValue) -> dict[str, Any]:
+def every_field(machine: Interpreter, made: ClassValue) -> dict[str, Any]:
     """Returns the fields of a data class with their defaults, those of its bases first."""
     found: dict[str, Any] = {}
     for real in reversed(made.real.__mro__):

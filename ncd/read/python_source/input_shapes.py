@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ncd.read.python_source.interpreter import Machine
+from ncd.read.python_source.interpreter import Interpreter
 from ncd.read.python_source.other_files import Elsewhere
 from ncd.read.python_source.structured_inputs import FRAMES, TOKENS, of_pattern, settings_of
 
@@ -117,7 +117,7 @@ def of_last_dimension(model: nn.Module, first: Any) -> Iterator[str]:
     yield from (f"1x3x{n}x{n}" for n in (224, 256, 32, 64))
 
 
-def likely(machine: Machine, model: nn.Module) -> bool:
+def likely(machine: Interpreter, model: nn.Module) -> bool:
     """Returns whether the first layer of a module determines the input shape."""
     first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
     parts = [*model.modules()]
@@ -129,7 +129,7 @@ def likely(machine: Machine, model: nn.Module) -> bool:
     return picture or isinstance(first, nn.Embedding) or (bool(sides_of(model)) and not wide)
 
 
-def of_first(machine: Machine, model: nn.Module, first: Any) -> Iterator[str]:
+def of_first(machine: Interpreter, model: nn.Module, first: Any) -> Iterator[str]:
     """Yields shapes that the first layer of a module accepts."""
     if isinstance(first, nn.Conv1d):
         yield from (f"1x{first.in_channels or 3}x{n}" for n in LENGTHS)

@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 from torch.fx.traceback import annotate
 
-from ncd.errors import readable
+from ncd.errors import printable_line
 from ncd.notation.term_reader import TextError, spoken
 
 # --- Errors in a visitor's source, with their positions
@@ -21,7 +21,7 @@ from ncd.notation.term_reader import TextError, spoken
 LONGEST_MESSAGE = 300  # of a message of torch
 
 
-class Raised(Exception):
+class SourceException(Exception):
     """An error that the source, or a function called by it, raises; the source may catch it."""
 
     def __init__(self, error: BaseException, node: ast.AST) -> None:
@@ -29,11 +29,11 @@ class Raised(Exception):
         self.error, self.node = error, node
 
 
-class Stopped(TextError):
+class LimitExceeded(TextError):
     """An exceeded limit; it ends the reading, and the source cannot catch it."""
 
 
-class NotKnown(TextError):
+class UnknownValueError(TextError):
     """The use of a value that comes from elsewhere, such as a file."""
 
 
@@ -54,12 +54,12 @@ def error_at(
     return kind(fact, line, column + 1, (end[0], end[1] + 1), cure)
 
 
-def told(raised: Raised) -> TextError:
+def as_text_error(raised: SourceException) -> TextError:
     """Returns the error that is shown to the visitor for an error raised by the source."""
     if isinstance(raised.error, TextError):
         return raised.error
     lines = [line.strip() for line in str(raised.error).splitlines() if line.strip()]
-    words = readable(lines[0], LONGEST_MESSAGE) if lines else ""
+    words = printable_line(lines[0], LONGEST_MESSAGE) if lines else ""
     name = type(raised.error).__name__
     return error_at(raised.node, f"{name}: {words}" if words else name)
 
@@ -96,12 +96,12 @@ class Namespace(_Whole):
         return missing
 
 
-class Partly(Namespace):
+class PartialNamespace(Namespace):
     """A library of which some names are known, and all others unknown."""
 
     def otherwise(self, name: str, missing: Any) -> Any:
         if name in SUBMODULES:
-            return Partly(f"{self.name}.{name}", self.names)
+            return PartialNamespace(f"{self.name}.{name}", self.names)
         return Unknown(f"{self.name}.{name}"[:80], f"{name} of {self.name} is not read")
 
 
@@ -158,7 +158,7 @@ def parameters(function: Function) -> tuple[list[str], list[str]]:
 
 
 @dataclass(eq=False)
-class Marked(_Whole):
+class DecoratedFunction(_Whole):
     """A function behind ``@property``, ``@staticmethod`` or ``@classmethod``."""
 
     kind: str
@@ -217,7 +217,7 @@ class ClassValue(_Whole):
         return issubclass(self.real, nn.Module)
 
 
-class Plain:
+class PlainObject:
     """An object of a class that is not a module."""
 
     visitor: ClassValue
@@ -226,41 +226,41 @@ class Plain:
         self.own: dict[str, Any] = {}
 
 
-class Assumed(Plain):
+class AssumedSettings(PlainObject):
     """Settings that a source takes from elsewhere; each has the value usual for its name.
 
     Args:
         name: Its name in the source.
     """
 
-    visitor = ClassValue("Config", Plain, {}, lambda *_: None)
+    visitor = ClassValue("Config", PlainObject, {}, lambda *_: None)
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
 
 
-class Record(Plain):
+class Record(PlainObject):
     """An object that only has attributes, as ``SimpleNamespace`` makes them."""
 
-    visitor = ClassValue("SimpleNamespace", Plain, {}, lambda *_: None)
+    visitor = ClassValue("SimpleNamespace", PlainObject, {}, lambda *_: None)
 
 
-class Interpreted(nn.Module):
-    """A module of a class of the source; its plain attributes are stored in ``own_names``."""
+class SourceModule(nn.Module):
+    """A module of a class of the source, with plain attributes in ``source_attributes``."""
 
     visitor: ClassValue
 
 
 @dataclass(eq=False)
-class Native(_Whole):
+class BuiltinFunction(_Whole):
     """A function implemented here for the interpreter, which is its first argument."""
 
     name: str
     run: Callable[..., Any]
 
 
-class Quiet(_Whole):
+class NoOpContext(_Whole):
     """A context or decorator without effect, such as ``torch.no_grad()``."""
 
     def __call__(self, function: Any = None, *more: Any, **named: Any) -> Any:
@@ -272,7 +272,7 @@ SETTINGS = "made_with"  # the attribute of modules with the arguments of their `
 OWN = "own_names"  # the attribute of modules with what the source sets on them
 
 
-def own_names(value: nn.Module) -> dict[str, Any]:
+def source_attributes(value: nn.Module) -> dict[str, Any]:
     """Returns the attributes that a source has set on a module, besides its tensors and modules."""
     found: dict[str, Any] = value.__dict__.setdefault(OWN, {})
     return found
@@ -289,11 +289,11 @@ BITS = 256  # of a whole number
 NODE = ast.Pass()
 LINES = "source lines"  # what is noted on the nodes of torch's graph
 
-Reader = Callable[["Machine", Any, Scope], Any]
+Reader = Callable[["Interpreter", Any, Scope], Any]
 
 
 @dataclass(eq=False)
-class Machine:
+class Interpreter:
     """One interpretation of a source.
 
     ``tracing`` is whether a module runs on arrays without numbers, ``building`` how many modules
@@ -325,7 +325,7 @@ class Machine:
     modules: int = 0  # of the source's classes that were made
     numbers: int = 0  # of the tensors that were computed
     node: ast.AST = NODE  # the one being interpreted
-    failure: Raised | TextError | None = None  # with which a module stopped
+    failure: SourceException | TextError | None = None  # with which a module stopped
     root: nn.Module | None = None  # the module that is drawn
     runner: Callable[[nn.Module, Any, Any], Any] | None = None  # of calls that are carried out
     box: Callable[..., Any] | None = None  # makes one, see elsewhere.py
@@ -378,7 +378,9 @@ class Machine:
         except (MemoryError, RuntimeError) as error:
             if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
                 raise
-            raise error_at(node, "it needs too much memory", "smaller sizes", Stopped) from None
+            raise error_at(
+                node, "it needs too much memory", "smaller sizes", LimitExceeded
+            ) from None
         finally:
             self.nested -= 1
             self.node = before
@@ -398,9 +400,13 @@ class Machine:
         self.steps += count
         if self.steps > self.most:
             taken = self.most - self.began
-            raise error_at(node, f"it takes more than {taken:,} steps", "shorter loops", Stopped)
+            raise error_at(
+                node, f"it takes more than {taken:,} steps", "shorter loops", LimitExceeded
+            )
         if self.nested > NESTED * (1 + self.calls):
-            raise error_at(node, f"it is nested more than {NESTED} deep", "shorter lines", Stopped)
+            raise error_at(
+                node, f"it is nested more than {NESTED} deep", "shorter lines", LimitExceeded
+            )
 
     @contextmanager
     def aside(self, most: int) -> Iterator[None]:
@@ -418,7 +424,7 @@ class Machine:
         try:
             if self.calls > CALLS:
                 fact = f"functions call each other more than {CALLS} deep"
-                raise error_at(self.node, fact, "a loop", Stopped)
+                raise error_at(self.node, fact, "a loop", LimitExceeded)
             yield
         finally:
             self.calls -= 1
@@ -437,16 +443,16 @@ class Machine:
         node = self.node
         try:
             return function(*args, **named)
-        except (Raised, TextError, MemoryError):
+        except (SourceException, TextError, MemoryError):
             raise
         except Exception as error:
             if "allocate memory" in str(error):
                 raise self.stop("it needs too much memory", "smaller sizes") from None
-            raise Raised(error, node) from None
+            raise SourceException(error, node) from None
 
-    def raised(self, error: BaseException, node: ast.AST) -> Raised:
+    def raised(self, error: BaseException, node: ast.AST) -> SourceException:
         """Returns an error of the source with its position."""
-        return Raised(error, node)
+        return SourceException(error, node)
 
     def items(self, value: Any) -> list[Any]:
         """Returns the items that a loop iterates over, up to a limit."""
@@ -467,7 +473,7 @@ class Machine:
     def unknown(self, value: Unknown) -> Exception:
         """Returns the error for the use of an unknown value."""
         fact = f"{value.name} is not known here: {value.why}"
-        return error_at(self.node, fact, "code without it", NotKnown)
+        return error_at(self.node, fact, "code without it", UnknownValueError)
 
     def boxed(self, value: Unknown, arrays: list[Any]) -> Any:
         """Returns the array that an unknown value makes of others, like the first of them."""
@@ -477,7 +483,7 @@ class Machine:
 
     def stop(self, fact: str, cure: str = "a smaller one") -> Exception:
         """Returns the error for a limit exceeded at the current node."""
-        return error_at(self.node, fact, cure, Stopped)
+        return error_at(self.node, fact, cure, LimitExceeded)
 
     def refuse(self, fact: str, cure: str = "") -> Exception:
         """Returns the error for unsupported syntax at the current node."""

@@ -24,14 +24,14 @@ from ncd.read.python_source.interpreter import (
     ITEMS,
     SETTINGS,
     Bound,
+    BuiltinFunction,
     ClassValue,
+    DecoratedFunction,
     Function,
-    Machine,
-    Marked,
+    Interpreter,
     Namespace,
-    Native,
-    Partly,
-    Plain,
+    PartialNamespace,
+    PlainObject,
     Scope,
     Unknown,
 )
@@ -59,15 +59,15 @@ from ncd.words import nearest_name
 # --- The libraries that a source may import: torch, einops, and small parts of Python's own
 
 
-def _nothing(machine: Machine, *args: Any, **named: Any) -> None:
+def _nothing(machine: Interpreter, *args: Any, **named: Any) -> None:
     return None
 
 
-def _same(machine: Machine, value: Any, *more: Any, **named: Any) -> Any:
+def _same(machine: Interpreter, value: Any, *more: Any, **named: Any) -> Any:
     return value
 
 
-def _second(machine: Machine, kind: Any, value: Any) -> Any:
+def _second(machine: Interpreter, kind: Any, value: Any) -> Any:
     return value
 
 
@@ -83,13 +83,13 @@ def _choose(n: int, k: int) -> int:
     return math.comb(n, k)
 
 
-def _partial(machine: Machine, function: Any, *args: Any, **named: Any) -> Any:
+def _partial(machine: Interpreter, function: Any, *args: Any, **named: Any) -> Any:
     if isinstance(function, Unknown):
         return function
     return Bound(lambda *more, **words: call(machine, function, more, words), args, named)
 
 
-def _reduce(machine: Machine, function: Any, values: Any, *first: Any) -> Any:
+def _reduce(machine: Interpreter, function: Any, values: Any, *first: Any) -> Any:
     found = [*first, *machine.items(values)]
     if not found:
         raise TypeError("reduce of nothing")
@@ -99,68 +99,74 @@ def _reduce(machine: Machine, function: Any, values: Any, *first: Any) -> Any:
     return total
 
 
-def _wraps(machine: Machine, function: Any = None, **named: Any) -> Any:
-    return Native("wraps", _same)
+def _wraps(machine: Interpreter, function: Any = None, **named: Any) -> Any:
+    return BuiltinFunction("wraps", _same)
 
 
-def _cached(machine: Machine, function: Any = None, **named: Any) -> Any:
-    return function if isinstance(function, Function) else Native("cached", _same)
+def _cached(machine: Interpreter, function: Any = None, **named: Any) -> Any:
+    return function if isinstance(function, Function) else BuiltinFunction("cached", _same)
 
 
-def _dataclass(machine: Machine, made: Any = None, **named: Any) -> Any:
+def _dataclass(machine: Interpreter, made: Any = None, **named: Any) -> Any:
     if made is None:
-        return Native("dataclass", _dataclass)
+        return BuiltinFunction("dataclass", _dataclass)
     if not isinstance(made, ClassValue):
         raise TypeError("@dataclass stands before a class")
     made.fields = list(made.annotated)
-    first = Marked("method", lambda it, *args, **named: fill(machine, made, it, args, named))
+    first = DecoratedFunction(
+        "method", lambda it, *args, **named: fill(machine, made, it, args, named)
+    )
     made.names.setdefault("__init__", first)
     return made
 
 
-def _as_dict(machine: Machine, value: Any) -> Any:
+def _as_dict(machine: Interpreter, value: Any) -> Any:
     """Returns the fields of an object of a data class as a dict, also those inside of it."""
-    if isinstance(value, Plain):
+    if isinstance(value, PlainObject):
         return {name: _as_dict(machine, one) for name, one in value.own.items()}
     return [_as_dict(machine, one) for one in value] if isinstance(value, list) else value
 
 
-def _copied(machine: Machine, value: Any) -> Any:
+def _copied(machine: Interpreter, value: Any) -> Any:
     """Returns a copy that shares what is inside."""
-    if isinstance(value, Plain):
+    if isinstance(value, PlainObject):
         found = type(value).__new__(type(value))
         found.__dict__ |= {**value.__dict__, "own": {**value.own}}
         return found
     return copy.copy(value) if isinstance(value, list | dict | set) else value
 
 
-def _replaced(machine: Machine, value: Any, **named: Any) -> Any:
+def _replaced(machine: Interpreter, value: Any, **named: Any) -> Any:
     """Returns an object of a data class with other values in some fields."""
-    if not isinstance(value, Plain):
+    if not isinstance(value, PlainObject):
         raise TypeError("replace takes an object of a data class")
     return call(machine, type(value).visitor, (), {**value.own, **named})
 
 
-def _field(machine: Machine, default: Any = None, default_factory: Any = None, **named: Any) -> Any:
+def _field(
+    machine: Interpreter, default: Any = None, default_factory: Any = None, **named: Any
+) -> Any:
     if default_factory is not None:
         return Factory(lambda: call(machine, default_factory, (), {}))
     return default
 
 
-def _repeat(machine: Machine, value: Any, times: int = ITEMS + 1) -> Any:
+def _repeat(machine: Interpreter, value: Any, times: int = ITEMS + 1) -> Any:
     if not 0 <= times <= ITEMS:
         raise machine.stop("it is repeated too often", "fewer repetitions")
     return iter([value] * times)
 
 
-def _product(machine: Machine, *values: Any, repeat: int = 1) -> Any:
+def _product(machine: Interpreter, *values: Any, repeat: int = 1) -> Any:
     lists = [machine.items(one) for one in values] * min(max(repeat, 0), 20)
     if math.prod(map(len, lists)) > ITEMS:
         raise machine.stop("it goes through too many things", "fewer")
     return iter(list(itertools.product(*lists)))
 
 
-def _accumulate(machine: Machine, values: Any, function: Any = None, initial: Any = None) -> Any:
+def _accumulate(
+    machine: Interpreter, values: Any, function: Any = None, initial: Any = None
+) -> Any:
     def step(total: Any, each: Any) -> Any:
         if function is None:
             return combined(machine, ast.Add(), total, each)
@@ -169,11 +175,11 @@ def _accumulate(machine: Machine, values: Any, function: Any = None, initial: An
     return iter(list(itertools.accumulate(machine.items(values), step, initial=initial)))
 
 
-def _zip_longest(machine: Machine, *values: Any, fillvalue: Any = None) -> Any:
+def _zip_longest(machine: Interpreter, *values: Any, fillvalue: Any = None) -> Any:
     return iter(list(itertools.zip_longest(*map(machine.items, values), fillvalue=fillvalue)))
 
 
-def _chain(machine: Machine, *values: Any) -> Any:
+def _chain(machine: Interpreter, *values: Any) -> Any:
     return iter([one for each in values for one in machine.items(each)])
 
 
@@ -211,12 +217,12 @@ TYPING = Namespace(
             cast=_second,
         ),
         "TYPE" + "_CHECKING": False,  # nothing is imported for types alone
-        "OrderedDict": Native("OrderedDict", collected(OrderedDict)),
+        "OrderedDict": BuiltinFunction("OrderedDict", collected(OrderedDict)),
     },
 )
 COLLECTIONS = Namespace(
     "collections",
-    {"OrderedDict": Native("OrderedDict", collected(OrderedDict)), "abc": TYPING},
+    {"OrderedDict": BuiltinFunction("OrderedDict", collected(OrderedDict)), "abc": TYPING},
 )
 FUNCTOOLS = Namespace(
     "functools",
@@ -249,15 +255,15 @@ def _either(name: str) -> Any:
     whole = numeric(pow) if name == "power" else MATH.names[name].run
     of_tensors = torch.pow if name == "power" else getattr(torch, name)
 
-    def run(machine: Machine, *args: Any) -> Any:
+    def run(machine: Interpreter, *args: Any) -> Any:
         if any(isinstance(one, Tensor) for one in args):
             return torch_call(machine, of_tensors, args, {})
         return whole(machine, *args)
 
-    return Native(name, run)
+    return BuiltinFunction(name, run)
 
 
-def _array(machine: Machine, value: Any, dtype: Any = None) -> Any:
+def _array(machine: Interpreter, value: Any, dtype: Any = None) -> Any:
     """Returns an array of numpy, as a tensor."""
     return torch_call(machine, torch.as_tensor, (value,), {"dtype": dtype} if dtype else {})
 
@@ -421,13 +427,13 @@ SOURCES = {
 }
 
 
-def _settings_of(machine: Machine, subject: Any) -> dict[str, Any]:
+def _settings_of(machine: Interpreter, subject: Any) -> dict[str, Any]:
     """Returns the arguments with which an object of a source is made."""
     given = subject.__dict__.get(SETTINGS, {}) if isinstance(subject, nn.Module) else {}
     return {name: value for name, value in given.items() if value is not subject}
 
 
-def _add(machine: Machine, owner: Any, method: Any) -> Any:
+def _add(machine: Interpreter, owner: Any, method: Any) -> Any:
     """Makes a function a method of a class, unless it only shows or begins something."""
     if not isinstance(owner, ClassValue) or not isinstance(method, Function):
         raise TypeError("add_to_class stands before a function")
@@ -439,7 +445,7 @@ def _add(machine: Machine, owner: Any, method: Any) -> Any:
     return method
 
 
-def parts_of(machine: Machine, library: str) -> dict[str, Any]:
+def parts_of(machine: Interpreter, library: str) -> dict[str, Any]:
     """Returns the parts of a library by name; none of one that is not on the list.
 
     A file of layers that stands beside the source is one of timm's, or like it.
@@ -452,7 +458,7 @@ def parts_of(machine: Machine, library: str) -> dict[str, Any]:
     return machine.parts[library]
 
 
-def _read(machine: Machine, source: str) -> dict[str, Any]:
+def _read(machine: Interpreter, source: str) -> dict[str, Any]:
     """Interprets the source of such parts, without counting steps."""
     tree = ast.parse(source)
     for node in ast.walk(tree):  # an error in one is told at the line that imports it
@@ -461,9 +467,9 @@ def _read(machine: Machine, source: str) -> dict[str, Any]:
             node.col_offset = node.end_col_offset = 0
     inner = {
         **machine.shared,
-        "settings_of": Native("settings_of", _settings_of),
-        "add": Native("add", _add),
-        "deepcopy": Native("deepcopy", deep_copy),
+        "settings_of": BuiltinFunction("settings_of", _settings_of),
+        "add": BuiltinFunction("add", _add),
+        "deepcopy": BuiltinFunction("deepcopy", deep_copy),
     }
     scope, steps = Scope(names=dict(inner)), machine.steps
     machine.run(tree.body, scope)
@@ -611,7 +617,7 @@ class Permute(nn.Module):
 """
 
 
-def share(machine: Machine) -> None:
+def share(machine: Interpreter) -> None:
     """Makes these modules available to an interpretation, without counting steps."""
     scope = Scope()
     tree = ast.parse(SOURCE + ACTIVATIONS + PARALLEL)
@@ -628,11 +634,11 @@ def share(machine: Machine) -> None:
 # --- Imports in a source: listed names become known, all others unknown values
 
 
-def _found(machine: Machine, path: str) -> Any:
+def _found(machine: Interpreter, path: str) -> Any:
     """Returns the library of a dotted path, or None."""
     head, *rest = path.split(".")
     if parts := parts_of(machine, head or path):
-        return Partly(path, parts)
+        return PartialNamespace(path, parts)
     found = machine.libraries.get(path, machine.libraries.get(head))
     for name in rest if path not in machine.libraries else ():
         if not isinstance(found, Namespace):
@@ -641,7 +647,7 @@ def _found(machine: Machine, path: str) -> Any:
     return found
 
 
-def imported(machine: Machine, path: str, alias: str | None) -> tuple[str, Any]:
+def imported(machine: Interpreter, path: str, alias: str | None) -> tuple[str, Any]:
     """Returns the name that ``import path`` sets, and its value."""
     name = alias or path.split(".")[0]
     found = _found(machine, path if alias else name)
@@ -650,7 +656,7 @@ def imported(machine: Machine, path: str, alias: str | None) -> tuple[str, Any]:
     ) if found is None else found
 
 
-def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> dict[str, Any]:
+def imported_name(machine: Interpreter, path: str, name: str, alias: str | None) -> dict[str, Any]:
     """Returns the value for ``from path import name``."""
     space = _found(machine, path)
     if name == "*":
@@ -663,7 +669,7 @@ def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> 
         return {given: machine.libraries[whole]}
     if isinstance(space, Namespace) and name in space.names:
         return {given: space.names[name]}
-    if isinstance(space, Partly):
+    if isinstance(space, PartialNamespace):
         known = {**machine.shared, **space.names}
         return {given: known.get(name, space.otherwise(name, None))}
     other = name in ("MLP", "Permute") and path[:1] != "." and "torchvision" not in path
@@ -677,7 +683,7 @@ def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> 
     return {given: _unknown(machine, name, f"it is imported from {file}, which is not read")}
 
 
-def _unknown(machine: Machine, name: str, why: str) -> Unknown:
+def _unknown(machine: Interpreter, name: str, why: str) -> Unknown:
     """Returns an unknown value; raises ImportError where the source handles that error."""
     if machine.optional:
         raise machine.raised(ImportError(f"{name}: {why}"), machine.node)

@@ -13,26 +13,26 @@ from typing import Any
 
 from torch import nn
 
-from ncd.errors import shown
+from ncd.errors import short_repr
 from ncd.notation.call_form import BLANK, ModuleCall
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.assumptions import in_training, mode_words, unfit
 from ncd.read.python_source.functions_and_classes import Missing, every_field
 from ncd.read.python_source.interpreter import (
-    Assumed,
+    AssumedSettings,
     ClassValue,
     Function,
-    Interpreted,
-    Machine,
-    NotKnown,
-    Plain,
-    Raised,
+    Interpreter,
+    LimitExceeded,
+    PlainObject,
     Scope,
-    Stopped,
+    SourceException,
+    SourceModule,
     Unknown,
+    UnknownValueError,
+    as_text_error,
     error_at,
     parameters,
-    told,
 )
 from ncd.read.python_source.model_classes import (
     builders,
@@ -60,7 +60,7 @@ NUMBERS = {"float": 0.1, "bool": False}  # by the type hint
 WHY = "it is a module that the source does not make"
 
 
-def is_part(machine: Machine, first: Function, name: str, scope: Scope) -> bool:
+def is_part(machine: Interpreter, first: Function, name: str, scope: Scope) -> bool:
     """Returns whether an argument of an ``__init__`` is a module, by its type hint or its name."""
     hint = _hint(machine, first, name, scope)
     if hint is not None:
@@ -102,7 +102,7 @@ def _annotation(first: Function, name: str) -> ast.expr | None:
     return next((one.annotation for one in every if one.arg == name), None)
 
 
-def part(machine: Machine, first: Function, name: str, scope: Scope) -> nn.Module:
+def part(machine: Interpreter, first: Function, name: str, scope: Scope) -> nn.Module:
     """Returns a box for such an argument, with the name of its class where a hint says it."""
     hint = _hint(machine, first, name, scope)
     title = hint.name if isinstance(hint, ClassValue | Unknown) else name
@@ -117,14 +117,14 @@ def _is_class(hint: Any) -> bool:
     return hint is nn.Module or (isinstance(hint, Unknown) and is_class_name(hint))
 
 
-def _hint(machine: Machine, first: Function, name: str, scope: Scope) -> Any:
+def _hint(machine: Interpreter, first: Function, name: str, scope: Scope) -> Any:
     """Returns the value of the type hint of an argument; None if it has none that is known."""
     node = _annotation(first, name)
     if not isinstance(node, ast.Name | ast.Attribute):
         return None
     try:
         return machine.value(node, first.scope)
-    except (Raised, TextError):
+    except (SourceException, TextError):
         return None
 
 
@@ -135,7 +135,7 @@ NAMESPACE = "from types import SimpleNamespace\n"
 
 
 def module_call(
-    machine: Machine,
+    machine: Interpreter,
     found: Imported,
     tree: ast.Module,
     scope: Scope,
@@ -169,7 +169,7 @@ def module_call(
 
 
 def assumed_call(
-    machine: Machine,
+    machine: Interpreter,
     model: nn.Module,
     args: tuple[Any, ...],
     named: dict[str, Any],
@@ -200,7 +200,7 @@ def assumed_call(
 
 
 def blank_call(
-    machine: Machine, model: nn.Module, names: list[str], tree: ast.Module, scope: Scope
+    machine: Interpreter, model: nn.Module, names: list[str], tree: ast.Module, scope: Scope
 ) -> ModuleCall | None:
     """Returns the call of a module on inputs of which no shape is known; None if it has no name."""
     made = _module_expression(machine, model, tree, scope)
@@ -209,7 +209,7 @@ def blank_call(
     return ModuleCall(f"{made}({given})", (), tuple(names), kind, (kind,)) if made else None
 
 
-def call_of(name: str, given: dict[str, Any], machine: Machine) -> str:
+def call_of(name: str, given: dict[str, Any], machine: Interpreter) -> str:
     """Returns the call of a class or function with such arguments; empty if one has no spelling."""
     words = {key: _spelled(key, value, machine) for key, value in given.items()}
     if None in words.values():
@@ -218,13 +218,13 @@ def call_of(name: str, given: dict[str, Any], machine: Machine) -> str:
 
 
 def of_other_values(
-    machine: Machine, raised: Raised | TextError, name: str, given: dict[str, Any]
+    machine: Interpreter, raised: SourceException | TextError, name: str, given: dict[str, Any]
 ) -> TextError:
     """Returns the error of making a class with assumed values; its call asks for these.
 
     What the reader does not understand is no matter of values.
     """
-    error = told(raised) if isinstance(raised, Raised) else raised
+    error = as_text_error(raised) if isinstance(raised, SourceException) else raised
     rests = error is not raised and error is not getattr(raised, "error", None)
     fact = f"{unfit('', machine.taken)}: {error.fact}" if rests else error.fact
     cure = error.cure or f"a last line model = {written(name, given)}, of other values"
@@ -233,7 +233,9 @@ def of_other_values(
     return TextError(fact, error.line, error.column, error.end, cure, call)
 
 
-def _module_expression(machine: Machine, model: nn.Module, tree: ast.Module, scope: Scope) -> str:
+def _module_expression(
+    machine: Interpreter, model: nn.Module, tree: ast.Module, scope: Scope
+) -> str:
     """Returns the expression that gives a module: a call, the last line, or a name."""
     if machine.maker is not None and machine.maker[0] is model:
         return call_of(machine.maker[1], machine.maker[2], machine)
@@ -243,7 +245,7 @@ def _module_expression(machine: Machine, model: nn.Module, tree: ast.Module, sco
     return next((name for name, value in scope.names.items() if value is model), "")
 
 
-def _spelled(key: str, value: Any, machine: Machine) -> str | None:
+def _spelled(key: str, value: Any, machine: Interpreter) -> str | None:
     """Returns an argument as it is written, or None."""
     if value is ...:
         return BLANK
@@ -252,9 +254,9 @@ def _spelled(key: str, value: Any, machine: Machine) -> str | None:
     if isinstance(value, tuple | list):
         parts = [_spelled(key, each, machine) for each in value]
         return None if None in parts else repr(value)
-    if isinstance(value, Assumed):
+    if isinstance(value, AssumedSettings):
         return call_of("SimpleNamespace", value.own, machine) or None
-    if isinstance(value, Plain):  # a settings object of a class of the source
+    if isinstance(value, PlainObject):  # a settings object of a class of the source
         return call_of(type(value).__name__, machine.taken.get(key, {}), machine) or None
     return None
 
@@ -269,7 +271,7 @@ UNSET = -1  # a size that is "defined later"
 
 
 def arguments(
-    machine: Machine, tree: ast.Module, value: ClassValue, scope: Scope, usual_too: bool
+    machine: Interpreter, tree: ast.Module, value: ClassValue, scope: Scope, usual_too: bool
 ) -> dict[str, Any] | None:
     """Returns the arguments that a class needs, or None if one is not known.
 
@@ -297,7 +299,7 @@ def arguments(
                 return None
             given[name] = part(machine, first, name, scope)
         elif usual_too and (name in CONFIGS or _is_settings(first, name)):
-            given[name] = Assumed(name)
+            given[name] = AssumedSettings(name)
             machine.taken[name] = given[name].own
         elif usual_too and (size := usual_size(machine, first, name, scope, sizes)) is not UNKNOWN:
             given[name] = assumed[name] = as_hinted(first, name, size)
@@ -319,14 +321,14 @@ def _is_settings(first: Function, name: str) -> bool:
     return bool(read) and usual(name) is UNKNOWN and all(usual(x) is not UNKNOWN for x in read)
 
 
-def sizes_of_calls(machine: Machine, tree: ast.Module, value: ClassValue) -> dict[str, Any]:
+def sizes_of_calls(machine: Interpreter, tree: ast.Module, value: ClassValue) -> dict[str, Any]:
     """Returns the numbers that the source itself gives to a class, by their names."""
     first = first_step(machine, value)
     return call_sizes(tree, value.name, parameters(first)[0]) if first else {}
 
 
 def usual_size(
-    machine: Machine, first: Function, name: str, scope: Scope, sizes: Mapping[str, Any]
+    machine: Interpreter, first: Function, name: str, scope: Scope, sizes: Mapping[str, Any]
 ) -> Any:
     """Returns the usual value of an argument of an ``__init__``, or UNKNOWN.
 
@@ -364,13 +366,13 @@ def changed_sizes(
     return {name: WIDE for name, value in given.items() if name in channels and value < WIDE}
 
 
-def needed(machine: Machine, value: ClassValue) -> list[str]:
+def needed(machine: Interpreter, value: ClassValue) -> list[str]:
     """Returns the names of the arguments that a class needs."""
     first = first_step(machine, value)
     return parameters(first)[1] if first else []
 
 
-def first_step(machine: Machine, value: ClassValue) -> Function | None:
+def first_step(machine: Interpreter, value: ClassValue) -> Function | None:
     """Returns the ``__init__`` of a class."""
     for real in value.real.__mro__:
         own = machine.classes.get(real)
@@ -379,7 +381,7 @@ def first_step(machine: Machine, value: ClassValue) -> Function | None:
     return None
 
 
-def _config(machine: Machine, first: Function, name: str, scope: Scope) -> ClassValue | None:
+def _config(machine: Interpreter, first: Function, name: str, scope: Scope) -> ClassValue | None:
     """Returns the settings class for an argument, by its type hint or its name."""
     shared = [*machine.shared.values()]
     whole = {
@@ -398,7 +400,7 @@ def _config(machine: Machine, first: Function, name: str, scope: Scope) -> Class
     return next(iter(whole.values())) if name in CONFIGS and len(whole) == 1 else None
 
 
-def _missing(machine: Machine, value: ClassValue) -> dict[str, Any] | None:
+def _missing(machine: Interpreter, value: ClassValue) -> dict[str, Any] | None:
     """Returns usual values of the settings without a default, or None if one has none."""
     if value.fields is None:
         names = needed(machine, value) if first_step(machine, value) else ["an __init__"]
@@ -409,7 +411,7 @@ def _missing(machine: Machine, value: ClassValue) -> dict[str, Any] | None:
     return None if UNKNOWN in found.values() else found
 
 
-def _filled(machine: Machine, config: ClassValue, fields: dict[str, Any], name: str) -> Any:
+def _filled(machine: Interpreter, config: ClassValue, fields: dict[str, Any], name: str) -> Any:
     """Returns an object of a settings class; sizes that are to be set later have usual values."""
     made = config(**fields)
     taken = dict(fields)
@@ -424,7 +426,7 @@ def _filled(machine: Machine, config: ClassValue, fields: dict[str, Any], name: 
 # --- Chooses the module of a source to draw: one that it runs, creates, or defines
 
 
-def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
+def model_of(machine: Interpreter, tree: ast.Module, scope: Scope) -> nn.Module:
     """Returns the module that a source describes; raises TextError if it has none."""
     if (chosen := _named_last(tree, scope)) is not None:
         return _chosen_one(machine, tree, scope, chosen)
@@ -451,7 +453,9 @@ def _named_last(tree: ast.Module, scope: Scope) -> ClassValue | None:
     return value if isinstance(value, ClassValue) and value.is_module else None
 
 
-def _chosen_one(machine: Machine, tree: ast.Module, scope: Scope, chosen: ClassValue) -> nn.Module:
+def _chosen_one(
+    machine: Interpreter, tree: ast.Module, scope: Scope, chosen: ClassValue
+) -> nn.Module:
     """Returns an object of a class; raises the error of making one, or the one for its sizes."""
     failures: list[Exception] = []
     if chosen.real not in machine.skipped:
@@ -462,7 +466,7 @@ def _chosen_one(machine: Machine, tree: ast.Module, scope: Scope, chosen: ClassV
 
 
 def _make_module(
-    machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassValue]
+    machine: Interpreter, tree: ast.Module, scope: Scope, alone: list[ClassValue]
 ) -> nn.Module:
     """Returns an object of the first class that can be made, or what a function makes of one."""
     failures: list[Exception] = []
@@ -478,7 +482,7 @@ def _make_module(
         for function in builders(tree, scope):
             if (found := _result(machine, function, usual_too, alone, failures)) is not None:
                 return found
-        wrong = next((x for x in failures if not isinstance(x, NotKnown)), None)
+        wrong = next((x for x in failures if not isinstance(x, UnknownValueError)), None)
         if wrong is not None and not usual_too:
             raise wrong
         if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
@@ -496,7 +500,7 @@ def _make_module(
 
 
 def _ready(
-    machine: Machine,
+    machine: Interpreter,
     tree: ast.Module,
     scope: Scope,
     classes: list[ClassValue],
@@ -516,7 +520,7 @@ def _ready(
         if given is None or (change and not changed):
             machine.taken = before
             continue
-        if failures and any(isinstance(x, Assumed) for x in given.values()):
+        if failures and any(isinstance(x, AssumedSettings) for x in given.values()):
             continue
         if change:
             machine.taken[each.name] = given = {**given, **changed}
@@ -525,9 +529,9 @@ def _ready(
             machine.maker = made, each.name, given
             machine.instead.pop(each.name, None)
             return made
-        except (Raised, TextError) as error:
+        except (SourceException, TextError) as error:
             assumed = machine.taken.keys() - before.keys()
-            if isinstance(error, Stopped) or (usual_too and not assumed):
+            if isinstance(error, LimitExceeded) or (usual_too and not assumed):
                 raise
             machine.failure = None
             failures.append(error.with_traceback(None))
@@ -537,13 +541,13 @@ def _ready(
     return None
 
 
-def _fact(error: Raised | TextError) -> str:
+def _fact(error: SourceException | TextError) -> str:
     """Returns an error with its line, as part of a sentence."""
-    found = told(error) if isinstance(error, Raised) else error
+    found = as_text_error(error) if isinstance(error, SourceException) else error
     return f"line {found.line}: {found.fact}"
 
 
-def _tried(machine: Machine, alone: list[ClassValue]) -> nn.Module | None:
+def _tried(machine: Interpreter, alone: list[ClassValue]) -> nn.Module | None:
     """Returns the last module that the source runs on an input: no part of another, no loss."""
     whole = tuple(each.real for each in alone)
     ran = [module for module, _, _ in machine.ran]
@@ -557,7 +561,7 @@ def _tried(machine: Machine, alone: list[ClassValue]) -> nn.Module | None:
 
 
 def _result(
-    machine: Machine,
+    machine: Interpreter,
     function: Function,
     usual_too: bool,
     alone: list[ClassValue],
@@ -572,7 +576,7 @@ def _result(
     machine.node = function.node
     try:
         value = function(**given)
-    except (Raised, TextError) as error:
+    except (SourceException, TextError) as error:
         if not given and getattr(error, "inside", False):
             failures.append(error.with_traceback(None))
         value = None
@@ -596,21 +600,21 @@ def learns(model: nn.Module) -> bool:
 
 def _whole(modules: list[nn.Module]) -> list[nn.Module]:
     """Returns the modules that are not part of another; the source's own classes come first."""
-    own = [one for one in modules if isinstance(one, Interpreted)] or modules
+    own = [one for one in modules if isinstance(one, SourceModule)] or modules
     inner = {id(part) for one in own for part in list(one.modules())[1:]}
     losses = [one for one in own if type(one).__name__.endswith("Loss")]
     return [one for one in own if id(one) not in inner and one not in losses]
 
 
 def _built(
-    machine: Machine, tree: ast.Module, value: ClassValue, given: dict[str, Any]
+    machine: Interpreter, tree: ast.Module, value: ClassValue, given: dict[str, Any]
 ) -> nn.Module:
     machine.node = place_of(tree, value.name)
     try:
         made = value(**given)
-    except Stopped:
+    except LimitExceeded:
         raise
-    except (Raised, TextError) as raised:
+    except (SourceException, TextError) as raised:
         if not machine.taken:
             raise
         raise of_other_values(machine, raised, value.name, given) from None
@@ -618,18 +622,20 @@ def _built(
     return made
 
 
-def _sizes(machine: Machine, tree: ast.Module, scope: Scope, value: ClassValue) -> dict[str, Any]:
+def _sizes(
+    machine: Interpreter, tree: ast.Module, scope: Scope, value: ClassValue
+) -> dict[str, Any]:
     """Returns the usual values of the arguments that a class needs; UNKNOWN for what has none."""
     names = needed(machine, value) or ["in_features", "out_features"]
     first, sizes = first_step(machine, value), sizes_of_calls(machine, tree, value)
     return {n: usual_size(machine, first, n, scope, sizes) if first else usual(n) for n in names}
 
 
-def _lacks(machine: Machine, tree: ast.Module, scope: Scope, value: ClassValue) -> TextError:
+def _lacks(machine: Interpreter, tree: ast.Module, scope: Scope, value: ClassValue) -> TextError:
     """Returns the error for a class whose arguments are not known."""
     known = _sizes(machine, tree, scope, value)
     words = ", ".join(f"{n}={'…' if v is UNKNOWN else repr(v)}" for n, v in known.items())
-    fact = f"{shown(value.name).strip(chr(39))} needs {', '.join(known)}"
+    fact = f"{short_repr(value.name).strip(chr(39))} needs {', '.join(known)}"
     line = getattr(place_of(tree, value.name), "lineno", 1)
     spot = ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=6 + len(value.name))
     error = error_at(spot, fact, f"a last line model = {value.name}({words})")

@@ -14,7 +14,7 @@ from ncd.read.python_source.interpreter import (
     Bound,
     ClassValue,
     Function,
-    Machine,
+    Interpreter,
     Scope,
     Unknown,
     parameters,
@@ -23,7 +23,7 @@ from ncd.read.python_source.interpreter import (
 # --- The classes and functions of a source that may be its model, the most complete ones first
 
 
-def whole_classes(machine: Machine, tree: ast.Module, scope: Scope) -> list[ClassValue]:
+def whole_classes(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[ClassValue]:
     """Returns the module classes that can run and that no other class uses; else all of them."""
     found = module_classes(machine, scope)
     used = {
@@ -37,7 +37,7 @@ def whole_classes(machine: Machine, tree: ast.Module, scope: Scope) -> list[Clas
     return by_completeness(tree, alone or found)[:10]
 
 
-def module_classes(machine: Machine, scope: Scope) -> list[ClassValue]:
+def module_classes(machine: Interpreter, scope: Scope) -> list[ClassValue]:
     """Returns the module classes of a source that can run, without those of other files."""
     shared = [*machine.shared.values()]
     shared += [value for parts in machine.parts.values() for value in parts.values()]
@@ -84,7 +84,7 @@ def _reached(tree: ast.Module) -> dict[str, set[str]]:
     return reached
 
 
-def left_to_others(machine: Machine, tree: ast.Module, scope: Scope) -> list[str]:
+def left_to_others(machine: Interpreter, tree: ast.Module, scope: Scope) -> list[str]:
     """Returns the names of classes that make a module of the source, and run another file's code.
 
     Such a class has no ``forward`` of its own, and a base that is not known.
@@ -144,7 +144,7 @@ def builders(tree: ast.Module, scope: Scope) -> list[Function]:
     return found[:40]
 
 
-def candidates(machine: Machine, tree: ast.Module, scope: Scope) -> tuple[str, ...]:
+def candidates(machine: Interpreter, tree: ast.Module, scope: Scope) -> tuple[str, ...]:
     """Returns the names of the classes that can be drawn, the most complete one first."""
     return tuple(
         dict.fromkeys(x.name for x in by_completeness(tree, module_classes(machine, scope)))

@@ -31,7 +31,7 @@ from ncd.read.python_source.input_shapes import (
     of_tokens,
     sequences_first,
 )
-from ncd.read.python_source.interpreter import Function, Machine, Plain, Raised
+from ncd.read.python_source.interpreter import Function, Interpreter, PlainObject, SourceException
 from ncd.read.python_source.other_files import Elsewhere
 from ncd.read.python_source.structured_inputs import (
     ADJACENCY,
@@ -85,7 +85,7 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
 
 
 def guessed(
-    machine: Machine, model: nn.Module, failed: str = ""
+    machine: Interpreter, model: nn.Module, failed: str = ""
 ) -> tuple[tuple[Any, ...], str] | None:
     """Returns an input that a module accepts, and its shape; None if no usual one fits.
 
@@ -106,7 +106,7 @@ def guessed(
 
 
 def _single(
-    machine: Machine, model: nn.Module, name: str, failed: str
+    machine: Interpreter, model: nn.Module, name: str, failed: str
 ) -> tuple[tuple[Any, ...], str] | None:
     """Returns an input for a module that takes one, and its shape; None if no usual one fits."""
     shapes = (*of_tokens(model, name), *_candidates(machine, model))
@@ -135,7 +135,7 @@ def _single(
 
 
 def _in_parts(
-    machine: Machine, model: nn.Module, name: str, shapes: tuple[str, ...]
+    machine: Interpreter, model: nn.Module, name: str, shapes: tuple[str, ...]
 ) -> Guess | None:
     """Returns a dictionary or a tuple for an input that a module takes apart; None for an array."""
     settings, node = settings_of(model), _forward(machine, model)
@@ -149,7 +149,9 @@ def _in_parts(
     return next(fitting, guesses[0] if guesses else None)
 
 
-def _of_uses(machine: Machine, model: nn.Module, names: list[str], shape: str) -> dict[str, str]:
+def _of_uses(
+    machine: Interpreter, model: nn.Module, names: list[str], shape: str
+) -> dict[str, str]:
     """Returns the shapes of inputs and their parts that the first layer fixes which takes them.
 
     Their batch is that of the main shape.
@@ -188,7 +190,7 @@ def _with_larger_batches(model: nn.Module, shapes: Iterable[str]) -> Iterator[st
             yield f"2{shape[1:]}"
 
 
-def _forward(machine: Machine, model: nn.Module) -> ast.AST:
+def _forward(machine: Interpreter, model: nn.Module) -> ast.AST:
     """Returns the source of the ``forward`` of a module; nothing for one of torch."""
     kind = machine.classes.get(type(model))
     forward = kind.names.get("forward") if kind else None
@@ -204,7 +206,7 @@ def _width(model: nn.Module) -> int:
 
 
 def _several(
-    machine: Machine, model: nn.Module, names: list[str], attributes: Attributes
+    machine: Interpreter, model: nn.Module, names: list[str], attributes: Attributes
 ) -> tuple[tuple[Any, ...], str]:
     """Returns inputs that a module accepts, by their names; None for its masks."""
     settings, end = settings_of(model), process_time() + SECONDS
@@ -226,7 +228,7 @@ def _several(
     raise NoInput(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
 
 
-def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
+def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
     """Yields shapes that a module may accept, the likeliest first."""
     ours = type(model).__module__.startswith("torch.nn.")
     settings = settings_of(model)
@@ -256,14 +258,14 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
 
 
 def accepted(
-    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> bool:
     """Returns whether a module runs on these inputs, computing shapes only."""
     return results(machine, model, inputs, named) is not None
 
 
 def results(
-    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> list[torch.Size] | None:
     """Returns the shapes of what a module gives for these inputs; None where it does not run."""
     machine.tracing = True
@@ -273,7 +275,7 @@ def results(
             given = tree_map_only(Tensor, mode.from_tensor, in_format(model, inputs))
             words = tree_map_only(Tensor, mode.from_tensor, named)
             found = run(machine, model, given, words)
-    except (Raised, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
+    except (SourceException, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
         return None
     finally:
         machine.tracing, machine.failure = False, None
@@ -309,7 +311,7 @@ def input_words(x: Any, below: Iterator[str] | None = None) -> str | None:
         values = [input_words(each, below) for each in x.values()]
         pairs = zip(x, values, strict=True)
         return None if None in values else f"{{{', '.join(f'{key!r}: {v}' for key, v in pairs)}}}"
-    if isinstance(x, Plain):
+    if isinstance(x, PlainObject):
         named = {key: input_words(each, below) for key, each in x.own.items()}
         words = ", ".join(f"{key}={word}" for key, word in named.items())
         return None if None in named.values() else f"SimpleNamespace({words})"

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ncd.read.python_source.interpreter import Machine, Native, Scope
+from ncd.read.python_source.interpreter import BuiltinFunction, Interpreter, Scope
 from ncd.read.python_source.source_operators import BINARY, combined
 
 Formula = Callable[[int], Any]
@@ -20,7 +20,7 @@ POWERS = ("pow", "power")
 SHORT = 16  # numbers for which it is not worth while
 
 
-def number_list(machine: Machine, node: ast.ListComp, scope: Scope) -> list[Any] | None:
+def number_list(machine: Interpreter, node: ast.ListComp, scope: Scope) -> list[Any] | None:
     """Returns the list of a comprehension over a range; None if its items are no plain formula.
 
     Args:
@@ -43,7 +43,7 @@ def number_list(machine: Machine, node: ast.ListComp, scope: Scope) -> list[Any]
     return machine.attempt(lambda: [machine.within(formula(number)) for number in numbers])
 
 
-def _formula(machine: Machine, node: ast.expr, name: str, scope: Scope) -> Formula | None:
+def _formula(machine: Interpreter, node: ast.expr, name: str, scope: Scope) -> Formula | None:
     """Returns an expression as a function of one name; None if it is no arithmetic of numbers."""
     if isinstance(node, ast.Name) and node.id == name:
         return lambda x: x
@@ -65,7 +65,7 @@ def _formula(machine: Machine, node: ast.expr, name: str, scope: Scope) -> Formu
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return lambda x: -known[0](x)
     function = machine.value(node.func, scope) if isinstance(node, ast.Call) else None
-    if not isinstance(function, Native) or "." not in ast.unparse(node).partition("(")[0]:
+    if not isinstance(function, BuiltinFunction) or "." not in ast.unparse(node).partition("(")[0]:
         return None
     if function.name in POWERS and len(known) == 2:
         base, power = known

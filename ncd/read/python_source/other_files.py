@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.read.python_source.interpreter import Assumed, Machine, Unknown
+from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, Unknown
 from ncd.read.python_source.usual_sizes import UNKNOWN, VALUES, usual
 
 # --- Modules and functions of files that are not read: boxes, whose results are assumed
@@ -51,7 +51,7 @@ class Elsewhere(nn.Module):
 
     def __init__(
         self,
-        machine: Machine,
+        machine: Interpreter,
         value: Unknown,
         args: Sequence[Any] = (),
         named: dict[str, Any] | None = None,
@@ -91,7 +91,7 @@ def is_class_name(value: Unknown) -> bool:
 
 
 def box(
-    machine: Machine,
+    machine: Interpreter,
     value: Unknown,
     given: Any,
     made: Any = ((), {}),
@@ -191,7 +191,7 @@ def _result(arrays: list[Tensor], shape: list[int]) -> Tensor:
     return torch.zeros(shape) if first is None else first.new_zeros(shape)
 
 
-def unknown_box(machine: Machine) -> Exception | None:
+def unknown_box(machine: Interpreter) -> Exception | None:
     """Returns the error for the first box of a source that stops; None if it has none.
 
     What stops may be wrong only because of what is assumed.
@@ -202,7 +202,7 @@ def unknown_box(machine: Machine) -> Exception | None:
     return machine.unknown(value)
 
 
-def assumed_boxes(machine: Machine) -> str:
+def assumed_boxes(machine: Interpreter) -> str:
     """Returns a sentence about the boxes of a source; empty if it has none."""
     names = [name.removesuffix("(…)") for name in machine.boxes]
     if not names:
@@ -217,7 +217,7 @@ def assumed_boxes(machine: Machine) -> str:
 # --- Attributes of values of other files: those that are usual for their names are assumed
 
 
-def unknown_attribute(machine: Machine, value: Unknown, name: str, module: bool = False) -> Any:
+def unknown_attribute(machine: Interpreter, value: Unknown, name: str, module: bool = False) -> Any:
     """Returns an attribute of an unknown value: a size that is usual for its name is assumed.
 
     A ``module`` may also have a choice, such as ``use_bias``, and a width called ``size``.
@@ -230,7 +230,7 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, module: bool 
     return Unknown(f"{value.name}.{name}"[:80], value.why)
 
 
-def of_no_number(machine: Machine, name: str) -> Any:
+def of_no_number(machine: Interpreter, name: str) -> Any:
     """Returns an attribute of an assumed number that must be an object; None for other values.
 
     It is asked for at the node of ``a.b.c``, where ``a.b`` is taken as a number.
@@ -246,7 +246,7 @@ def of_no_number(machine: Machine, name: str) -> Any:
     return unknown_attribute(machine, value, name, True)
 
 
-def assumed_setting(machine: Machine, value: Assumed, name: str) -> Any:
+def assumed_setting(machine: Interpreter, value: AssumedSettings, name: str) -> Any:
     """Returns a setting that stands in another file, if a value is usual for its name."""
     if name not in value.own:
         if usual(name) is UNKNOWN:

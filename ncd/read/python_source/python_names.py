@@ -13,16 +13,16 @@ from ncd.read.python_source.attributes import MISSING, attribute, lookup, member
 from ncd.read.python_source.functions_and_classes import ERRORS, call
 from ncd.read.python_source.interpreter import (
     Bound,
+    BuiltinFunction,
     ClassValue,
     Function,
-    Machine,
+    Interpreter,
     Method,
-    Native,
-    Plain,
+    PlainObject,
     Unknown,
 )
 from ncd.read.python_source.other_files import Elsewhere
-from ncd.read.python_source.source_operators import absorbed, combined, described, truth, written
+from ncd.read.python_source.source_operators import absorbed, combined, described, truth, value_text
 from ncd.read.python_source.torch_names import native
 
 # --- ``isinstance`` and ``issubclass`` for the values of a source
@@ -45,7 +45,7 @@ KINDS: Mapping[str, Any] = {  # of Python, by the names of their types
 }
 
 
-def is_instance(machine: Machine, value: Any, kinds: Any) -> bool:
+def is_instance(machine: Interpreter, value: Any, kinds: Any) -> bool:
     every = kinds if isinstance(kinds, tuple) else (kinds,)
     return any(_is(value, kind) for kind in every)
 
@@ -58,16 +58,18 @@ def _is(value: Any, kind: Any) -> bool:
         return made or (isinstance(value, Elsewhere) and value.title == kind.name)
     if isinstance(kind, tuple):
         return any(_is(value, one) for one in kind)
-    if isinstance(kind, Native):
+    if isinstance(kind, BuiltinFunction):
         if kind.name == "nn.Parameter":
             return isinstance(value, nn.Parameter)
         if kind.name == "Callable":
-            return isinstance(value, Function | Bound | Method | Native | nn.Module | ClassValue)
+            return isinstance(
+                value, Function | Bound | Method | BuiltinFunction | nn.Module | ClassValue
+            )
         return isinstance(value, KINDS.get(kind.name, ()))
     return isinstance(kind, type) and not isinstance(value, Unknown) and isinstance(value, kind)
 
 
-def is_subclass(machine: Machine, value: Any, kinds: Any) -> bool:
+def is_subclass(machine: Interpreter, value: Any, kinds: Any) -> bool:
     real = value.real if isinstance(value, ClassValue) else value
     every = kinds if isinstance(kinds, tuple) else (kinds,)
     whole = [one.real if isinstance(one, ClassValue) else one for one in every]
@@ -84,7 +86,7 @@ NUMBER = (bool, int, float)
 def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function of numbers; a tensor with one known number counts as that number."""
 
-    def run(machine: Machine, *args: Any, **named: Any) -> Any:
+    def run(machine: Interpreter, *args: Any, **named: Any) -> Any:
         plain = [_number(machine, one) for one in args]
         if any(isinstance(one, Unknown) for one in plain):
             return next(one for one in plain if isinstance(one, Unknown))
@@ -93,7 +95,7 @@ def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _number(machine: Machine, value: Any) -> Any:
+def _number(machine: Interpreter, value: Any) -> Any:
     if isinstance(value, Unknown):
         return absorbed(machine, value)
     if isinstance(value, Tensor):
@@ -112,7 +114,7 @@ def _number(machine: Machine, value: Any) -> Any:
 def _iterated(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function of iterables."""
 
-    def run(machine: Machine, *args: Any, **named: Any) -> Any:
+    def run(machine: Interpreter, *args: Any, **named: Any) -> Any:
         lists = [machine.items(one) for one in args]
         return iter(machine.within(list(function(*lists, **named))))
 
@@ -122,7 +124,7 @@ def _iterated(function: Callable[..., Any]) -> Callable[..., Any]:
 def collected(kind: Callable[..., Any]) -> Callable[..., Any]:
     """Returns ``list(…)`` and the like."""
 
-    def run(machine: Machine, *args: Any, **named: Any) -> Any:
+    def run(machine: Interpreter, *args: Any, **named: Any) -> Any:
         if args and isinstance(args[0], dict) and kind in (dict, OrderedDict):
             return kind(args[0], **named)
         return kind(*([machine.items(args[0])] if args else []), **named)
@@ -130,19 +132,19 @@ def collected(kind: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _text(machine: Machine, value: Any = "") -> str:
-    return written(value)
+def _text(machine: Interpreter, value: Any = "") -> str:
+    return value_text(value)
 
 
-def _exact_text(machine: Machine, value: Any) -> str:
-    return written(value, exact=True)
+def _exact_text(machine: Interpreter, value: Any) -> str:
+    return value_text(value, exact=True)
 
 
-def _truth(machine: Machine, value: Any = False) -> bool:
+def _truth(machine: Interpreter, value: Any = False) -> bool:
     return truth(machine, value)
 
 
-def _length(machine: Machine, value: Any) -> Any:
+def _length(machine: Interpreter, value: Any) -> Any:
     if isinstance(value, Unknown):
         return absorbed(machine, value)
     if (own := member(machine, value, "__len__")) is not None:
@@ -150,7 +152,7 @@ def _length(machine: Machine, value: Any) -> Any:
     return len(value)
 
 
-def _range(machine: Machine, *args: Any) -> Any:
+def _range(machine: Interpreter, *args: Any) -> Any:
     if unknown := next((one for one in args if isinstance(one, Unknown)), None):
         if machine.strict:
             raise machine.unknown(unknown)
@@ -158,25 +160,25 @@ def _range(machine: Machine, *args: Any) -> Any:
     return range(*args)
 
 
-def _enumerate(machine: Machine, value: Any, start: int = 0) -> Any:
+def _enumerate(machine: Interpreter, value: Any, start: int = 0) -> Any:
     return iter(list(enumerate(machine.items(value), start)))
 
 
-def _zip(machine: Machine, *values: Any, strict: bool = False) -> Any:
+def _zip(machine: Interpreter, *values: Any, strict: bool = False) -> Any:
     return iter(list(zip(*map(machine.items, values), strict=bool(strict))))
 
 
-def _map(machine: Machine, function: Any, *values: Any) -> Any:
+def _map(machine: Interpreter, function: Any, *values: Any) -> Any:
     turns = zip(*map(machine.items, values), strict=False)
     return iter([call(machine, function, turn, {}) for turn in turns])
 
 
-def _filter(machine: Machine, function: Any, values: Any) -> Any:
+def _filter(machine: Interpreter, function: Any, values: Any) -> Any:
     test = (lambda x: x) if function is None else lambda x: call(machine, function, (x,), {})
     return iter([x for x in machine.items(values) if truth(machine, test(x))])
 
 
-def _sum(machine: Machine, values: Any, start: Any = 0) -> Any:
+def _sum(machine: Interpreter, values: Any, start: Any = 0) -> Any:
     total: Any = start
     for each in machine.items(values):
         if isinstance(each, Unknown):
@@ -186,7 +188,7 @@ def _sum(machine: Machine, values: Any, start: Any = 0) -> Any:
 
 
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
-    def run(machine: Machine, *args: Any, key: Any = None, **named: Any) -> Any:
+    def run(machine: Interpreter, *args: Any, key: Any = None, **named: Any) -> Any:
         values = machine.items(args[0]) if len(args) == 1 else list(args)
         numbers = [_number(machine, x) if isinstance(x, Tensor | Unknown) else x for x in values]
         if any(isinstance(x, Unknown) for x in numbers):
@@ -197,26 +199,26 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _all(machine: Machine, values: Any) -> bool:
+def _all(machine: Interpreter, values: Any) -> bool:
     return all(truth(machine, one) for one in machine.items(values))
 
 
-def _any(machine: Machine, values: Any) -> bool:
+def _any(machine: Interpreter, values: Any) -> bool:
     return any(truth(machine, one) for one in machine.items(values))
 
 
-def _sorted(machine: Machine, values: Any, key: Any = None, reverse: bool = False) -> Any:
+def _sorted(machine: Interpreter, values: Any, key: Any = None, reverse: bool = False) -> Any:
     order = None if key is None else (lambda x: call(machine, key, (x,), {}))
     return sorted(machine.items(values), key=order, reverse=bool(reverse))
 
 
-def _next(machine: Machine, value: Any, *default: Any) -> Any:
+def _next(machine: Interpreter, value: Any, *default: Any) -> Any:
     if isinstance(value, Unknown):
         return absorbed(machine, value)
     return next(value, *default)
 
 
-def _getattr(machine: Machine, value: Any, name: str, *default: Any) -> Any:
+def _getattr(machine: Interpreter, value: Any, name: str, *default: Any) -> Any:
     if not isinstance(name, str):
         raise TypeError("getattr takes a name")
     if not default:
@@ -225,20 +227,20 @@ def _getattr(machine: Machine, value: Any, name: str, *default: Any) -> Any:
     return default[0] if found is MISSING else found
 
 
-def _hasattr(machine: Machine, value: Any, name: str) -> bool:
+def _hasattr(machine: Interpreter, value: Any, name: str) -> bool:
     if not isinstance(name, str) or name.startswith("__"):
         return False
     return lookup(machine, value, name) is not MISSING
 
 
-def _setattr(machine: Machine, value: Any, name: str, new: Any) -> None:
+def _setattr(machine: Interpreter, value: Any, name: str, new: Any) -> None:
     if not isinstance(name, str):
         raise TypeError("setattr takes a name")
     set_attribute(machine, value, name, new)
 
 
-def _type(machine: Machine, value: Any) -> Any:
-    if isinstance(value, Plain) or hasattr(type(value), "visitor"):
+def _type(machine: Interpreter, value: Any) -> Any:
+    if isinstance(value, PlainObject) or hasattr(type(value), "visitor"):
         return type(value).visitor
     found = next((NAMES[name] for name, kind in TYPES.items() if type(value) is kind), None)
     if found is None and isinstance(value, nn.Module | Tensor):
@@ -246,17 +248,17 @@ def _type(machine: Machine, value: Any) -> Any:
     return found if found is not None else Unknown("type(…)", "it is an object of Python")
 
 
-def _callable(machine: Machine, value: Any) -> bool:
+def _callable(machine: Interpreter, value: Any) -> bool:
     return isinstance(
-        value, Function | Bound | Method | Native | nn.Module | ClassValue | type
+        value, Function | Bound | Method | BuiltinFunction | nn.Module | ClassValue | type
     ) or (
         member(machine, value, "__call__") is not None
-        if isinstance(value, Plain | Tensor)
+        if isinstance(value, PlainObject | Tensor)
         else callable(value)
     )
 
 
-def _slice(machine: Machine, *ends: Any) -> slice:
+def _slice(machine: Interpreter, *ends: Any) -> slice:
     return slice(*ends)
 
 
@@ -264,11 +266,11 @@ def _round(value: Any, digits: Any = None) -> Any:
     return round(value, digits) if isinstance(digits, int) and abs(digits) < 30 else round(value)
 
 
-def _power(machine: Machine, a: Any, b: Any) -> Any:
+def _power(machine: Interpreter, a: Any, b: Any) -> Any:
     return combined(machine, ast.Pow(), a, b)
 
 
-def _nothing(machine: Machine, *args: Any, **named: Any) -> None:
+def _nothing(machine: Interpreter, *args: Any, **named: Any) -> None:
     return None
 
 

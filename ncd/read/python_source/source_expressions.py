@@ -8,15 +8,15 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ncd.errors import shown
+from ncd.errors import short_repr
 from ncd.read.python_source.assignments import assign
 from ncd.read.python_source.attributes import attribute, member
 from ncd.read.python_source.functions_and_classes import call, lambda_value
 from ncd.read.python_source.interpreter import (
+    BuiltinFunction,
     ClassValue,
-    Machine,
+    Interpreter,
     Namespace,
-    Native,
     Scope,
     Unknown,
 )
@@ -32,13 +32,13 @@ from ncd.read.python_source.source_operators import (
 from ncd.words import nearest_name
 
 
-def _constant(machine: Machine, node: ast.Constant, scope: Scope) -> Any:
+def _constant(machine: Interpreter, node: ast.Constant, scope: Scope) -> Any:
     if isinstance(node.value, bytes):
         raise machine.refuse("bytes are not understood here", "a text")
     return machine.within(node.value)
 
 
-def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
+def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
     found = scope.find(node.id)
     if found is not None:
         return found.names[node.id]
@@ -48,10 +48,10 @@ def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
         return Unknown(node.id, f"it may come from {machine.starred}, which is not read")
     known = [*scope.names, *scope.top.names, *machine.names]
     cure = nearest_name(node.id, known, "a name that is set above")
-    raise machine.refuse(f"there is nothing called {shown(node.id)}", cure)
+    raise machine.refuse(f"there is nothing called {short_repr(node.id)}", cure)
 
 
-def _items(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
+def _items(machine: Interpreter, nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
     for node in nodes:
         if isinstance(node, ast.Starred):
             yield from machine.items(machine.value(node.value, scope))
@@ -59,7 +59,7 @@ def _items(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterator[An
             yield machine.value(node, scope)
 
 
-def _arguments(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
+def _arguments(machine: Interpreter, nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
     """Yields the arguments of a call; several layers of another file are one that is not known."""
     for node in nodes:
         if isinstance(node, ast.Starred) and machine.building:
@@ -69,19 +69,19 @@ def _arguments(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterato
             yield from _items(machine, [node], scope)
 
 
-def _tuple(machine: Machine, node: ast.Tuple, scope: Scope) -> Any:
+def _tuple(machine: Interpreter, node: ast.Tuple, scope: Scope) -> Any:
     return tuple(_items(machine, node.elts, scope))
 
 
-def _list(machine: Machine, node: ast.List, scope: Scope) -> Any:
+def _list(machine: Interpreter, node: ast.List, scope: Scope) -> Any:
     return list(_items(machine, node.elts, scope))
 
 
-def _set(machine: Machine, node: ast.Set, scope: Scope) -> Any:
+def _set(machine: Interpreter, node: ast.Set, scope: Scope) -> Any:
     return machine.attempt(set, list(_items(machine, node.elts, scope)))
 
 
-def _dict(machine: Machine, node: ast.Dict, scope: Scope) -> Any:
+def _dict(machine: Interpreter, node: ast.Dict, scope: Scope) -> Any:
     found: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
@@ -92,7 +92,7 @@ def _dict(machine: Machine, node: ast.Dict, scope: Scope) -> Any:
     return found
 
 
-def mapping(machine: Machine, value: Any) -> dict[Any, Any]:
+def mapping(machine: Interpreter, value: Any) -> dict[Any, Any]:
     """Returns what ``**`` spreads."""
     if isinstance(value, Unknown) and not machine.strict:
         return {}
@@ -101,11 +101,11 @@ def mapping(machine: Machine, value: Any) -> dict[Any, Any]:
     return value
 
 
-def _attribute(machine: Machine, node: ast.Attribute, scope: Scope) -> Any:
+def _attribute(machine: Interpreter, node: ast.Attribute, scope: Scope) -> Any:
     return attribute(machine, machine.value(node.value, scope), node.attr)
 
 
-def _call(machine: Machine, node: ast.Call, scope: Scope) -> Any:
+def _call(machine: Interpreter, node: ast.Call, scope: Scope) -> Any:
     function = machine.value(node.func, scope)
     args = tuple(_arguments(machine, node.args, scope))
     named: dict[str, Any] = {}
@@ -113,19 +113,19 @@ def _call(machine: Machine, node: ast.Call, scope: Scope) -> Any:
         value = machine.value(word.value, scope)
         given = mapping(machine, value) if word.arg is None else {word.arg: value}
         if twice := named.keys() & given.keys():
-            raise machine.refuse(f"{shown(min(map(str, twice)))} is given twice")
+            raise machine.refuse(f"{short_repr(min(map(str, twice)))} is given twice")
         named.update(given)
     return call(machine, function, args, named, scope)
 
 
-def _subscript(machine: Machine, node: ast.Subscript, scope: Scope) -> Any:
+def _subscript(machine: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     value = machine.value(node.value, scope)
-    if isinstance(value, Namespace | Native | type | ClassValue):
+    if isinstance(value, Namespace | BuiltinFunction | type | ClassValue):
         return value  # a type hint, such as tuple[int]
     return subscript(machine, value, machine.value(node.slice, scope))
 
 
-def subscript(machine: Machine, value: Any, place: Any) -> Any:
+def subscript(machine: Interpreter, value: Any, place: Any) -> Any:
     """Returns ``value[place]``."""
     if isinstance(value, Unknown):
         return value
@@ -137,17 +137,17 @@ def subscript(machine: Machine, value: Any, place: Any) -> Any:
     return machine.attempt(lambda: value[place])
 
 
-def _slice(machine: Machine, node: ast.Slice, scope: Scope) -> Any:
+def _slice(machine: Interpreter, node: ast.Slice, scope: Scope) -> Any:
     ends = (node.lower, node.upper, node.step)
     return slice(*(None if end is None else machine.value(end, scope) for end in ends))
 
 
-def _binary(machine: Machine, node: ast.BinOp, scope: Scope) -> Any:
+def _binary(machine: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
     left, right = machine.value(node.left, scope), machine.value(node.right, scope)
     return combined(machine, node.op, left, right)
 
 
-def _unary(machine: Machine, node: ast.UnaryOp, scope: Scope) -> Any:
+def _unary(machine: Interpreter, node: ast.UnaryOp, scope: Scope) -> Any:
     value = machine.value(node.operand, scope)
     if isinstance(node.op, ast.Not):
         return not truth(machine, value)
@@ -158,7 +158,7 @@ def _unary(machine: Machine, node: ast.UnaryOp, scope: Scope) -> Any:
     return machine.attempt(UNARY[type(node.op)], value)
 
 
-def _either(machine: Machine, node: ast.BoolOp, scope: Scope) -> Any:
+def _either(machine: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
     """Reads ``and`` and ``or``."""
     value: Any = None
     for part in node.values:
@@ -168,7 +168,7 @@ def _either(machine: Machine, node: ast.BoolOp, scope: Scope) -> Any:
     return value
 
 
-def _compare(machine: Machine, node: ast.Compare, scope: Scope) -> Any:
+def _compare(machine: Interpreter, node: ast.Compare, scope: Scope) -> Any:
     left: Any = machine.value(node.left, scope)
     found: Any = True
     for i, (kind, part) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -180,35 +180,35 @@ def _compare(machine: Machine, node: ast.Compare, scope: Scope) -> Any:
     return found
 
 
-def _choice(machine: Machine, node: ast.IfExp, scope: Scope) -> Any:
+def _choice(machine: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
     chosen = node.body if condition(machine, node.test, scope) else node.orelse
     return machine.value(chosen, scope)
 
 
-def condition(machine: Machine, node: ast.expr, scope: Scope) -> bool:
+def condition(machine: Interpreter, node: ast.expr, scope: Scope) -> bool:
     """Returns whether a condition holds; an error is told at it."""
     value = machine.value(node, scope)
     machine.node = node
     return truth(machine, value)
 
 
-def _joined(machine: Machine, node: ast.JoinedStr, scope: Scope) -> Any:
+def _joined(machine: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
     return machine.within("".join(machine.value(part, scope) for part in node.values))
 
 
-def _formatted(machine: Machine, node: ast.FormattedValue, scope: Scope) -> Any:
+def _formatted(machine: Interpreter, node: ast.FormattedValue, scope: Scope) -> Any:
     spec = machine.value(node.format_spec, scope) if node.format_spec else ""
     exact = node.conversion in (ord("r"), ord("a"))
     return formatted(machine, machine.value(node.value, scope), spec, exact)
 
 
-def _walrus(machine: Machine, node: ast.NamedExpr, scope: Scope) -> Any:
+def _walrus(machine: Interpreter, node: ast.NamedExpr, scope: Scope) -> Any:
     value = machine.value(node.value, scope)
     scope.home(node.target.id).names[node.target.id] = value
     return value
 
 
-def _lambda(machine: Machine, node: ast.Lambda, scope: Scope) -> Any:
+def _lambda(machine: Interpreter, node: ast.Lambda, scope: Scope) -> Any:
     return lambda_value(machine, node, scope)
 
 
@@ -216,7 +216,7 @@ def _lambda(machine: Machine, node: ast.Lambda, scope: Scope) -> Any:
 
 
 def _looped(
-    machine: Machine, node: Any, scope: Scope, parts: list[ast.comprehension]
+    machine: Interpreter, node: Any, scope: Scope, parts: list[ast.comprehension]
 ) -> Iterator[Scope]:
     """Yields the scope for each iteration of a comprehension."""
     if not parts:
@@ -231,7 +231,7 @@ def _looped(
 
 
 def _comprehension(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
-    def read(machine: Machine, node: Any, scope: Scope) -> Any:
+    def read(machine: Interpreter, node: Any, scope: Scope) -> Any:
         if make is list and (numbers := number_list(machine, node, scope)) is not None:
             return machine.within(numbers)
         inner = Scope(scope, function=scope.function)
@@ -241,7 +241,7 @@ def _comprehension(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
     return read
 
 
-def _dict_comprehension(machine: Machine, node: ast.DictComp, scope: Scope) -> Any:
+def _dict_comprehension(machine: Interpreter, node: ast.DictComp, scope: Scope) -> Any:
     found: dict[Any, Any] = {}
     inner = Scope(scope, function=scope.function)
     for each in _looped(machine, node, inner, node.generators):

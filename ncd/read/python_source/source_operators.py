@@ -17,7 +17,7 @@ from ncd.read.python_source.interpreter import (
     LONGEST_TEXT,
     ClassValue,
     Function,
-    Machine,
+    Interpreter,
     Unknown,
 )
 
@@ -30,7 +30,7 @@ SHOWN = (bool, int, float, str, type(None), torch.Size, torch.dtype, torch.devic
 DEEPEST = 3  # lists inside of each other that are written
 
 
-def written(value: Any, exact: bool = False, depth: int = 0) -> str:
+def value_text(value: Any, exact: bool = False, depth: int = 0) -> str:
     """Returns a value as ``str`` writes it, or ``repr`` if exact; for an object only its kind."""
     if isinstance(value, SHOWN):
         return repr(value) if exact else str(value)
@@ -50,8 +50,8 @@ def _parts(value: Any, depth: int) -> str:
     found: list[str] = []
     letters = 0
     for one in value:
-        text = written(one, True, depth)
-        text = f"{text}: {written(value[one], True, depth)}" if isinstance(value, dict) else text
+        text = value_text(one, True, depth)
+        text = f"{text}: {value_text(value[one], True, depth)}" if isinstance(value, dict) else text
         found.append(text)
         letters += len(text)
         if letters > LONGEST_TEXT:  # the machine refuses the whole
@@ -59,17 +59,17 @@ def _parts(value: Any, depth: int) -> str:
     return ", ".join(found)
 
 
-def formatted(machine: Machine, value: Any, spec: str, exact: bool = False) -> str:
+def formatted(machine: Interpreter, value: Any, spec: str, exact: bool = False) -> str:
     """Returns a value in an f-string; raises TextError for a specification that is too wide."""
-    value = written(value, True) if exact else value
+    value = value_text(value, True) if exact else value
     if not spec:
-        return written(value)
+        return value_text(value)
     if not SPEC.fullmatch(spec) or not isinstance(value, int | float | str):
         raise machine.refuse("this way to write a value is not understood", "f'{value}'")
     return str(machine.attempt(format, value, spec))
 
 
-def put_in(machine: Machine, text: str, *args: Any, **named: Any) -> str:
+def format_text(machine: Interpreter, text: str, *args: Any, **named: Any) -> str:
     """Returns ``text.format(…)``; fields are numbers and names, without attributes."""
     at = iter(range(len(args)))
 
@@ -87,12 +87,12 @@ def put_in(machine: Machine, text: str, *args: Any, **named: Any) -> str:
     return str(machine.within(FIELD.sub(field, text)))
 
 
-def percent(machine: Machine, text: str, values: Any) -> str:
+def percent(machine: Interpreter, text: str, values: Any) -> str:
     """Returns ``text % values``."""
     if "%" in PERCENT.sub("", text):
         raise machine.refuse("this way to write a value is not understood", "f'{value}'")
     several = values if isinstance(values, tuple) else (values,)
-    plain = tuple(x if isinstance(x, int | float | str) else written(x) for x in several)
+    plain = tuple(x if isinstance(x, int | float | str) else value_text(x) for x in several)
     return str(machine.attempt(lambda: text % plain))
 
 
@@ -144,7 +144,9 @@ PLAIN = (bool, int, float, complex, str, list, tuple, dict, set, frozenset, rang
 DTYPES = (torch.dtype, torch.device)
 
 
-def combined(machine: Machine, kind: ast.operator, a: Any, b: Any, in_place: bool = False) -> Any:
+def combined(
+    machine: Interpreter, kind: ast.operator, a: Any, b: Any, in_place: bool = False
+) -> Any:
     """Returns ``a + b`` and the like; ``in_place`` is for ``a += b``."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Unknown):
@@ -171,7 +173,7 @@ def _is_type(value: Any) -> bool:
     return value is None or isinstance(value, ClassValue | type)
 
 
-def _check_size(machine: Machine, kind: ast.operator, a: Any, b: Any) -> None:
+def _check_size(machine: Interpreter, kind: ast.operator, a: Any, b: Any) -> None:
     """Raises Stopped for a power, shift or repetition that would be too large."""
     if isinstance(kind, ast.Pow | ast.LShift) and type(a) is int and type(b) is int:
         bits = a.bit_length() + b if isinstance(kind, ast.LShift) else a.bit_length() * abs(b)
@@ -187,7 +189,7 @@ def _check_size(machine: Machine, kind: ast.operator, a: Any, b: Any) -> None:
         raise machine.stop("it becomes too long", "less")
 
 
-def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
+def compared(machine: Interpreter, kind: ast.cmpop, a: Any, b: Any) -> Any:
     """Returns ``a < b`` and the like."""
     if not isinstance(kind, ast.Is | ast.IsNot):
         for one in (a, b):
@@ -200,7 +202,7 @@ def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
     return machine.attempt(COMPARED[type(kind)], a, b)
 
 
-def truth(machine: Machine, value: Any) -> bool:
+def truth(machine: Interpreter, value: Any) -> bool:
     """Returns whether a value counts as true; tensors have no known numbers."""
     if isinstance(value, Unknown):
         return _assumed_false(machine, value)
@@ -210,7 +212,7 @@ def truth(machine: Machine, value: Any) -> bool:
     return bool(machine.attempt(bool, value))
 
 
-def _assumed_false(machine: Machine, value: Unknown) -> bool:
+def _assumed_false(machine: Interpreter, value: Unknown) -> bool:
     """Returns false for a condition on what stands in another file; notes that it is assumed."""
     if not machine.strict:
         raise machine.unknown(value)
@@ -218,7 +220,7 @@ def _assumed_false(machine: Machine, value: Unknown) -> bool:
     return False
 
 
-def absorbed(machine: Machine, value: Unknown) -> Unknown:
+def absorbed(machine: Interpreter, value: Unknown) -> Unknown:
     """Returns what a call gives of an unknown value, which is not known either.
 
     Raises an error where a module runs: an array may depend on it.

@@ -11,28 +11,28 @@ from torch import Tensor, fx, nn
 from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import tree_leaves
 
-from ncd.errors import NCDError, readable, shown
+from ncd.errors import NCDError, printable_line, short_repr
 from ncd.notation.call_form import shape_line
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.assumptions import in_training, message, reading_failure
 from ncd.read.python_source.first_layers import in_format, in_range, steps_first
 from ncd.read.python_source.folding import drawn
-from ncd.read.python_source.functions_and_classes import Left, Returned
+from ncd.read.python_source.functions_and_classes import LoopExit, ReturnSignal
 from ncd.read.python_source.interpreter import (
     LINES,
     PART,
     STEPS,
     ClassValue,
-    Interpreted,
-    Machine,
-    NotKnown,
-    Plain,
-    Raised,
+    Interpreter,
+    LimitExceeded,
+    PlainObject,
     Scope,
-    Stopped,
+    SourceException,
+    SourceModule,
     Unknown,
+    UnknownValueError,
+    as_text_error,
     error_at,
-    told,
 )
 from ncd.read.python_source.libraries import LIBRARIES, share
 from ncd.read.python_source.model_choice import blank_call, learns, model_of, module_call
@@ -57,7 +57,7 @@ MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
 ASIDE = 100_000  # steps of a line that defines nothing
 
 
-def run_lines(machine: Machine, tree: ast.Module, scope: Scope) -> None:
+def run_lines(machine: Interpreter, tree: ast.Module, scope: Scope) -> None:
     """Interprets the whole text; unsupported lines outside classes are skipped."""
     first: Exception | None = None
     ran = 0
@@ -79,7 +79,7 @@ def run_lines(machine: Machine, tree: ast.Module, scope: Scope) -> None:
         raise first
 
 
-def _take_branch(machine: Machine, node: ast.If, scope: Scope) -> None:
+def _take_branch(machine: Interpreter, node: ast.If, scope: Scope) -> None:
     """Sets the numbers that only branches set that do not run, as the first of them does.
 
     Which one runs depends on a choice that is not made, such as the name of a data set.
@@ -105,7 +105,7 @@ def skipped_lines(
     for node in lines_of(tree):
         try:
             run(node)
-        except (Raised, TextError) as error:
+        except (SourceException, TextError) as error:
             if not stands_apart(node, error):
                 raise
             failed = error.with_traceback(None)  # else it would hold all values
@@ -127,18 +127,20 @@ def lines_of(tree: ast.Module) -> Iterator[ast.stmt]:
         yield from node.body if script else (node,)  # type: ignore[attr-defined]
 
 
-def stands_apart(node: ast.stmt, error: Raised | TextError) -> bool:
+def stands_apart(node: ast.stmt, error: SourceException | TextError) -> bool:
     """Returns whether a text may go on without a line that fails: it makes no module."""
-    aside = isinstance(node, ast.Expr | ast.If) and isinstance(error, Stopped | NotKnown)
-    return aside or not (isinstance(error, Stopped) or getattr(error, "inside", False))
+    aside = isinstance(node, ast.Expr | ast.If) and isinstance(
+        error, LimitExceeded | UnknownValueError
+    )
+    return aside or not (isinstance(error, LimitExceeded) or getattr(error, "inside", False))
 
 
-def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
+def _line(machine: Interpreter, node: ast.stmt, scope: Scope) -> None:
     """Interprets a top-level line."""
     try:
         with machine.aside(ASIDE if isinstance(node, ast.Expr | ast.If) else STEPS):
             machine.run([node], scope)
-    except (Returned, Left):
+    except (ReturnSignal, LoopExit):
         raise error_at(node, "it stands outside of a function or a loop") from None
 
 
@@ -165,7 +167,7 @@ def _has_class(scope: Scope) -> bool:
 MOST = 400  # ops of a line
 
 
-def line_ops(machine: Machine, found: Imported) -> dict[int, str]:
+def line_ops(machine: Interpreter, found: Imported) -> dict[int, str]:
     """Returns the ids of the ops that each line makes, such as ``n1 n2``, by its number.
 
     A line that calls others makes what these make, and one that defines a layer what the layer
@@ -187,7 +189,7 @@ def _called(node: fx.Node) -> tuple[int, ...]:
     return lines
 
 
-def _made(machine: Machine, parts: Mapping[str, nn.Module], node: fx.Node) -> Iterator[int]:
+def _made(machine: Interpreter, parts: Mapping[str, nn.Module], node: fx.Node) -> Iterator[int]:
     """Yields the line that makes the layer of which a node is part."""
     stack = [*(node.meta.get("nn_module_stack") or {}).values()]
     path = stack[-1][0].partition("@")[0] if stack else ""
@@ -235,10 +237,10 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             line = source.count("\n") + 1
             given = given_inputs(shapes, line) if shapes else ()
             found, words = _chosen(machine, tree, scope, given, made)
-        except Raised as raised:
-            raise told(raised) from None
+        except SourceException as raised:
+            raise as_text_error(raised) from None
         except RecursionError:
-            raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
+            raise LimitExceeded("it is nested too deep", 1, 1, cure="shorter functions") from None
     kind = LAYER_LINES if is_line(text) else SOURCES
     notes = (each for each in found.notes if each != EVALUATED)  # the mode is told
     classes = candidates(machine, tree, scope)
@@ -250,7 +252,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     return Reading(found.term, kind, note, failure, found.exported.shapes, lines, call, places)
 
 
-def new_machine() -> Machine:
+def new_machine() -> Interpreter:
     """Returns the state of a new interpretation."""
     names = {
         "torch": LIBRARIES["torch"],
@@ -258,14 +260,14 @@ def new_machine() -> Machine:
         "einops": LIBRARIES["einops"],
     }
     more = {"F": LIBRARIES["torch.nn.functional"], "math": LIBRARIES["math"]}
-    machine = Machine(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
+    machine = Interpreter(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
     machine.box = box
     share(machine)
     return machine
 
 
 def _chosen(
-    machine: Machine,
+    machine: Interpreter,
     tree: ast.Module,
     scope: Scope,
     given: tuple[Tensor, ...],
@@ -279,7 +281,7 @@ def _chosen(
     while True:
         try:
             model = model_of(machine, tree, scope)
-        except (TextError, Raised) as error:
+        except (TextError, SourceException) as error:
             raise first or error from None
         if first is not None and not learns(model):
             raise first
@@ -290,20 +292,22 @@ def _chosen(
             if not isinstance(error, NoArray):
                 error.call = blank_call(machine, model, required(model), tree, scope)
             first = first or error
-            if type(model) in machine.skipped or not isinstance(model, Interpreted):
+            if type(model) in machine.skipped or not isinstance(model, SourceModule):
                 raise first from None
             machine.skipped.add(type(model))
             machine.instead.setdefault(type(model).__name__, error.fact)
             machine.taken.clear()
 
 
-def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
+def _drawn(
+    machine: Interpreter, model: nn.Module, given: tuple[Tensor, ...]
+) -> tuple[Imported, str]:
     """Returns a module as a term, and the inputs that are assumed, in words."""
     if given:
         return _imported(machine, model, *by_name(model, in_range(model, given))), ""
     for ran, args, named in reversed(machine.ran):
         for x in (*args, *named.values()):
-            if isinstance(x, Plain):
+            if isinstance(x, PlainObject):
                 see_inside(type(x))
         every = tree_leaves((args, named))
         known = not any(isinstance(x, Unknown) for x in every)
@@ -318,8 +322,8 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
         assert found is not None
         if not found.failure or not first[1]:
             return found, first[1]
-        failure: Raised | TextError = machine.failure or TextError(found.failure, 1, 1)
-    except Raised as error:
+        failure: SourceException | TextError = machine.failure or TextError(found.failure, 1, 1)
+    except SourceException as error:
         found, failure = None, error
     machine.failure = None
     second = guessed(machine, model, failed=first[1])
@@ -332,7 +336,7 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
 
 
 def _imported(
-    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Imported:
     """Returns the module as a term; raises its error if nothing can be drawn.
 
@@ -355,7 +359,7 @@ def _imported(
     machine.failure = None
     try:
         other = _in_its_mode(machine, model, inputs, named)
-    except (TextError, Raised):
+    except (TextError, SourceException):
         other = None
     if other is not None and not other.failure:
         machine.evaluated = refusal.fact
@@ -368,7 +372,7 @@ def _imported(
 
 
 def _in_its_mode(
-    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Imported:
     """Returns the module as a term, in the mode in which it is."""
     _check_names(model)
@@ -385,7 +389,7 @@ def _in_its_mode(
         wrong = TextError(str(error).rstrip("."), 1, 1)
         raise _stopped(machine, model, inputs, named) or wrong from None
     except Exception as error:  # whatever torch raises for what nobody has thought of
-        wrong = TextError(_told(error), 1, 1, cure="smaller sizes")
+        wrong = TextError(_draw_error_text(error), 1, 1, cure="smaller sizes")
         raise _stopped(machine, model, inputs, named) or wrong from None
     finally:
         machine.tracing = False
@@ -395,8 +399,8 @@ def _in_its_mode(
 
 
 def _stopped(
-    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
-) -> Raised | TextError | None:
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> SourceException | TextError | None:
     """Returns the error with which a module stops: of its source, or of a layer of torch.
 
     What stops behind a box may do so because of what is assumed of the box.
@@ -428,10 +432,10 @@ def _check_names(model: nn.Module) -> None:
         held = (part._parameters, part._buffers, part._modules)
         for name in (*part.__dict__, *(name for names in held for name in names)):
             if not PART.fullmatch(name):
-                fact = f"{shown(name)} is no name of a part of {path or 'a module'}"
+                fact = f"{short_repr(name)} is no name of a part of {path or 'a module'}"
                 raise TextError(fact, 1, 1, cure="letters and digits")
 
 
-def _told(error: Exception) -> str:
+def _draw_error_text(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return f"it cannot be drawn: {readable(lines[0], 200) if lines else type(error).__name__}"
+    return f"it cannot be drawn: {printable_line(lines[0], 200) if lines else type(error).__name__}"

@@ -7,13 +7,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ncd.errors import shown
+from ncd.errors import short_repr
 from ncd.read.python_source.assignments import assign
 from ncd.read.python_source.attributes import member, set_attribute
 from ncd.read.python_source.functions_and_classes import (
     ERRORS,
-    Left,
-    Returned,
+    LoopExit,
+    ReturnSignal,
     call,
     class_value,
     function_value,
@@ -21,13 +21,13 @@ from ncd.read.python_source.functions_and_classes import (
 from ncd.read.python_source.interpreter import (
     Bound,
     ClassValue,
+    DecoratedFunction,
     Function,
-    Machine,
-    Marked,
-    NotKnown,
-    Raised,
+    Interpreter,
     Scope,
+    SourceException,
     Unknown,
+    UnknownValueError,
 )
 from ncd.read.python_source.libraries import imported, imported_name
 from ncd.read.python_source.source_expressions import condition, subscript
@@ -36,12 +36,12 @@ from ncd.read.python_source.source_operators import absorbed, combined, describe
 # --- Reads definitions of functions and classes, with their decorators, and imports
 
 
-def definition(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
+def definition(machine: Interpreter, node: ast.FunctionDef, scope: Scope) -> None:
     made: Any = function_value(machine, node, scope)
     scope.home(node.name).names[node.name] = _decorated(machine, node, made, scope)
 
 
-def class_definition(machine: Machine, node: ast.ClassDef, scope: Scope) -> None:
+def class_definition(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
     machine.nested, before = 0, machine.nested
     try:
         made: Any = class_value(machine, node, scope)
@@ -52,7 +52,7 @@ def class_definition(machine: Machine, node: ast.ClassDef, scope: Scope) -> None
     scope.home(node.name).names[node.name] = made
 
 
-def _decorated(machine: Machine, node: Any, made: Any, scope: Scope) -> Any:
+def _decorated(machine: Interpreter, node: Any, made: Any, scope: Scope) -> Any:
     """Applies the decorators of a function or class; unknown ones have no effect."""
     for decorator in reversed(node.decorator_list):
         if isinstance(decorator, ast.Name) and decorator.id in (
@@ -60,7 +60,7 @@ def _decorated(machine: Machine, node: Any, made: Any, scope: Scope) -> Any:
             "staticmethod",
             "classmethod",
         ):
-            made = Marked(decorator.id, made)
+            made = DecoratedFunction(decorator.id, made)
             continue
         if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter"):
             continue
@@ -68,18 +68,20 @@ def _decorated(machine: Machine, node: Any, made: Any, scope: Scope) -> Any:
         if isinstance(with_this, Unknown):
             continue
         made = call(machine, with_this, (made,), {}, scope)
-        if made is None or not isinstance(made, Function | ClassValue | Marked | Bound | Unknown):
+        if made is None or not isinstance(
+            made, Function | ClassValue | DecoratedFunction | Bound | Unknown
+        ):
             raise machine.refuse("this decorator gives neither a function nor a class")
     return made
 
 
-def import_(machine: Machine, node: ast.Import, scope: Scope) -> None:
+def import_(machine: Interpreter, node: ast.Import, scope: Scope) -> None:
     for one in node.names:
         name, value = imported(machine, one.name, one.asname)
         scope.names[name] = value
 
 
-def import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
+def import_from(machine: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
     for one in node.names:
         path = "." * node.level + (node.module or "")
         listed = path.partition(".")[0] in machine.libraries
@@ -94,7 +96,7 @@ def import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
 ARRAYS = 4  # of a line whose shapes are noted
 
 
-def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:
+def _expression(machine: Interpreter, node: ast.Expr, scope: Scope) -> None:
     if isinstance(node.value, ast.Constant):
         return  # a docstring, or an ellipsis
     if isinstance(node.value, ast.Yield | ast.YieldFrom):
@@ -105,7 +107,7 @@ def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:
         machine.shown = value
 
 
-def _yield(machine: Machine, node: ast.Yield | ast.YieldFrom, scope: Scope) -> None:
+def _yield(machine: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) -> None:
     """Stores a value that a generator yields."""
     home: Scope | None = scope
     while home is not None and "yield" not in home.names:
@@ -117,18 +119,18 @@ def _yield(machine: Machine, node: ast.Yield | ast.YieldFrom, scope: Scope) -> N
     machine.within(home.names["yield"])
 
 
-def _assignment(machine: Machine, node: ast.Assign, scope: Scope) -> None:
+def _assignment(machine: Interpreter, node: ast.Assign, scope: Scope) -> None:
     value = _noted(machine, node, machine.value(node.value, scope))
     for target in node.targets:
         assign(machine, target, value, scope)
 
 
-def _annotated(machine: Machine, node: ast.AnnAssign, scope: Scope) -> None:
+def _annotated(machine: Interpreter, node: ast.AnnAssign, scope: Scope) -> None:
     if node.value is not None:
         assign(machine, node.target, machine.value(node.value, scope), scope)
 
 
-def _augmented(machine: Machine, node: ast.AugAssign, scope: Scope) -> None:
+def _augmented(machine: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
     """Reads ``x += 1``; a list or tensor changes in place."""
     target = node.target
     right = machine.value(node.value, scope)
@@ -143,14 +145,14 @@ def _loaded(target: Any) -> ast.expr:
     return ast.copy_location(type(target)(*given, ast.Load()), target)
 
 
-def _set_attribute(machine: Machine, given: Any, scope: Scope) -> None:
+def _set_attribute(machine: Interpreter, given: Any, scope: Scope) -> None:
     """Assigns to ``a.b``."""
     target, value = given
     machine.node = target
     set_attribute(machine, machine.value(target.value, scope), target.attr, value)
 
 
-def _set_item(machine: Machine, given: Any, scope: Scope) -> None:
+def _set_item(machine: Interpreter, given: Any, scope: Scope) -> None:
     """Assigns to ``a[b]``."""
     target, value = given
     machine.node = target
@@ -171,12 +173,12 @@ def _set_item(machine: Machine, given: Any, scope: Scope) -> None:
     machine.within(held)
 
 
-def _return(machine: Machine, node: ast.Return, scope: Scope) -> None:
+def _return(machine: Interpreter, node: ast.Return, scope: Scope) -> None:
     value = None if node.value is None else machine.value(node.value, scope)
-    raise Returned(_noted(machine, node, value))
+    raise ReturnSignal(_noted(machine, node, value))
 
 
-def _noted(machine: Machine, node: ast.stmt, value: Any) -> Any:
+def _noted(machine: Interpreter, node: ast.stmt, value: Any) -> Any:
     """Notes the shapes of the arrays that a line makes while a module runs; returns the value."""
     parts = value if isinstance(value, tuple | list) else (value,)
     if machine.tracing and len(parts) <= ARRAYS:
@@ -187,59 +189,59 @@ def _noted(machine: Machine, node: ast.stmt, value: Any) -> Any:
     return value
 
 
-def _if(machine: Machine, node: ast.If, scope: Scope) -> None:
+def _if(machine: Interpreter, node: ast.If, scope: Scope) -> None:
     chosen = node.body if condition(machine, node.test, scope) else node.orelse
     machine.run(chosen, scope)
 
 
-def _for(machine: Machine, node: ast.For, scope: Scope) -> None:
+def _for(machine: Interpreter, node: ast.For, scope: Scope) -> None:
     for item in machine.items(machine.value(node.iter, scope)):
         assign(machine, node.target, item, scope)
         try:
             machine.run(node.body, scope)
-        except Left as left:
+        except LoopExit as left:
             if left.loop:
                 return
     machine.run(node.orelse, scope)
 
 
-def _while(machine: Machine, node: ast.While, scope: Scope) -> None:
+def _while(machine: Interpreter, node: ast.While, scope: Scope) -> None:
     while condition(machine, node.test, scope):
         try:
             machine.run(node.body, scope)
-        except Left as left:
+        except LoopExit as left:
             if left.loop:
                 return
     machine.run(node.orelse, scope)
 
 
-def _break(machine: Machine, node: ast.Break, scope: Scope) -> None:
-    raise Left(loop=True)
+def _break(machine: Interpreter, node: ast.Break, scope: Scope) -> None:
+    raise LoopExit(loop=True)
 
 
-def _continue(machine: Machine, node: ast.Continue, scope: Scope) -> None:
-    raise Left(loop=False)
+def _continue(machine: Interpreter, node: ast.Continue, scope: Scope) -> None:
+    raise LoopExit(loop=False)
 
 
-def _pass(machine: Machine, node: ast.AST, scope: Scope) -> None:
+def _pass(machine: Interpreter, node: ast.AST, scope: Scope) -> None:
     pass
 
 
-def _assert(machine: Machine, node: ast.Assert, scope: Scope) -> None:
+def _assert(machine: Interpreter, node: ast.Assert, scope: Scope) -> None:
     before, machine.presumed = machine.presumed, {}
     try:
         holds = condition(machine, node.test, scope) or bool(machine.presumed)
-    except NotKnown:
+    except UnknownValueError:
         holds = True  # of another file, which would be right
     finally:
         machine.presumed = before
     if not holds:
         words = machine.value(node.msg, scope) if node.msg else ast.unparse(node.test)
         words = words if isinstance(words, str) else ast.unparse(node.test)
-        raise machine.raised(AssertionError(shown(words).strip("'\"")), node)
+        raise machine.raised(AssertionError(short_repr(words).strip("'\"")), node)
 
 
-def _raise(machine: Machine, node: ast.Raise, scope: Scope) -> None:
+def _raise(machine: Interpreter, node: ast.Raise, scope: Scope) -> None:
     error = machine.value(node.exc, scope) if node.exc else RuntimeError("raised again")
     if isinstance(error, type) and error in ERRORS:
         error = error()
@@ -248,11 +250,11 @@ def _raise(machine: Machine, node: ast.Raise, scope: Scope) -> None:
     raise machine.raised(error, node)
 
 
-def _try(machine: Machine, node: ast.Try, scope: Scope) -> None:
+def _try(machine: Interpreter, node: ast.Try, scope: Scope) -> None:
     before, machine.optional = machine.optional, any(map(_expects_none, node.handlers))
     try:
         machine.run(node.body, scope)
-    except Raised as raised:
+    except SourceException as raised:
         machine.optional = before
         handler = next(
             (one for one in node.handlers if _catches(machine, one, raised, scope)), None
@@ -276,13 +278,15 @@ def _expects_none(handler: ast.ExceptHandler) -> bool:
     return any(name in words for name in ("ImportError", "ModuleNotFoundError", "Exception"))
 
 
-def _catches(machine: Machine, handler: ast.ExceptHandler, raised: Raised, scope: Scope) -> bool:
+def _catches(
+    machine: Interpreter, handler: ast.ExceptHandler, raised: SourceException, scope: Scope
+) -> bool:
     kinds = (Exception,) if handler.type is None else machine.value(handler.type, scope)
     every = kinds if isinstance(kinds, tuple) else (kinds,)
     return isinstance(raised.error, tuple(one for one in every if isinstance(one, type)))
 
 
-def _with(machine: Machine, node: ast.With, scope: Scope) -> None:
+def _with(machine: Interpreter, node: ast.With, scope: Scope) -> None:
     for item in node.items:
         value = machine.value(item.context_expr, scope)
         if item.optional_vars is not None:
@@ -290,7 +294,7 @@ def _with(machine: Machine, node: ast.With, scope: Scope) -> None:
     machine.run(node.body, scope)
 
 
-def _delete(machine: Machine, node: ast.Delete, scope: Scope) -> None:
+def _delete(machine: Interpreter, node: ast.Delete, scope: Scope) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
             scope.home(target.id).names.pop(target.id, None)
@@ -302,18 +306,18 @@ def _delete(machine: Machine, node: ast.Delete, scope: Scope) -> None:
             machine.attempt(held.__delitem__, place)
 
 
-def _module(machine: Machine, target: ast.Attribute, scope: Scope) -> nn.Module:
+def _module(machine: Interpreter, target: ast.Attribute, scope: Scope) -> nn.Module:
     held = machine.value(target.value, scope)
     if not isinstance(held, nn.Module) or target.attr not in {**held._modules, **held._parameters}:
         raise machine.refuse(f"{target.attr} cannot be deleted", "a part of a module")
     return held
 
 
-def _global(machine: Machine, node: ast.Global, scope: Scope) -> None:
+def _global(machine: Interpreter, node: ast.Global, scope: Scope) -> None:
     scope.elsewhere.update(dict.fromkeys(node.names, scope.top))
 
 
-def _nonlocal(machine: Machine, node: ast.Nonlocal, scope: Scope) -> None:
+def _nonlocal(machine: Interpreter, node: ast.Nonlocal, scope: Scope) -> None:
     for name in node.names:
         outer = scope.outer
         while outer is not None and name not in outer.names:

@@ -17,7 +17,7 @@ from einops.layers.torch import Rearrange
 from torch import Tensor, nn
 from torch.utils import _pytree as tree
 
-from ncd.read.python_source.interpreter import SETTINGS, Plain, Record, own_names
+from ncd.read.python_source.interpreter import SETTINGS, PlainObject, Record, source_attributes
 from ncd.read.torch_module.from_torch import example_tensors
 
 # --- Inputs of modules that take several, or a list: each by its name, around one main shape
@@ -165,7 +165,7 @@ def _input(way: str, shape: str) -> Tensor | None:
 
 def settings_of(model: nn.Module) -> dict[str, Any]:
     """Returns the arguments with which a module is made, and the sizes that it keeps."""
-    return {**own_names(model), **model.__dict__, **model.__dict__.get(SETTINGS, {})}
+    return {**source_attributes(model), **model.__dict__, **model.__dict__.get(SETTINGS, {})}
 
 
 def of_pattern(model: nn.Module, settings: dict[str, Any], side: int) -> str:
@@ -399,9 +399,9 @@ def see_inside(kind: type) -> None:
         )
 
 
-def _remade(values: Any, context: Any) -> Plain:
+def _remade(values: Any, context: Any) -> PlainObject:
     kind, names = context
-    made: Plain = object.__new__(kind)
+    made: PlainObject = object.__new__(kind)
     made.own = dict(zip(names, values, strict=True))
     return made
 

@@ -17,14 +17,14 @@ from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.rnn import RNNCellBase
 from torch.utils._pytree import tree_map_only
 
-from ncd.errors import readable, shown
+from ncd.errors import printable_line, short_repr
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.interpreter import (
     NODE,
+    BuiltinFunction,
+    Interpreter,
     LayerStops,
-    Machine,
-    Native,
-    Plain,
+    PlainObject,
     Unknown,
     WrongArguments,
     error_at,
@@ -55,7 +55,7 @@ def placeholder(shape: Any, dtype: torch.dtype = torch.float32, grad: bool = Tru
 
 
 def begin(
-    machine: Machine,
+    machine: Interpreter,
     real: type[nn.Module],
     subject: nn.Module,
     args: tuple[Any, ...],
@@ -93,7 +93,7 @@ def _of_one_layer(
     return {**bound.arguments, **dict.fromkeys(many, 1)}
 
 
-def as_parts(machine: Machine, given: Any) -> Any:
+def as_parts(machine: Interpreter, given: Any) -> Any:
     """Returns what a container is given, with boxes for what is not known."""
     if isinstance(given, Unknown):
         return Elsewhere(machine, given)
@@ -104,7 +104,7 @@ def as_parts(machine: Machine, given: Any) -> Any:
 
 
 def layer(
-    machine: Machine, real: type[nn.Module], args: Any, named: Mapping[str, Any]
+    machine: Interpreter, real: type[nn.Module], args: Any, named: Mapping[str, Any]
 ) -> nn.Module:
     """Returns a layer of torch."""
     check_arguments(machine, real, args, named)
@@ -115,7 +115,7 @@ def layer(
 
 
 def check_arguments(
-    machine: Machine, real: type[nn.Module], args: Any, named: Mapping[str, Any]
+    machine: Interpreter, real: type[nn.Module], args: Any, named: Mapping[str, Any]
 ) -> None:
     """Raises an error for arguments that the class does not have, or lacks, as torch binds them."""
     takes = signature(real)
@@ -123,7 +123,7 @@ def check_arguments(
     names = _named(real)
     for name in named if names else ():
         if name not in names:
-            fact = f"{real.__name__} has no argument {shown(name)}"
+            fact = f"{real.__name__} has no argument {short_repr(name)}"
             raise _misfit(machine, fact, nearest_name(name, names))
     try:
         takes.bind(*args, **named)
@@ -163,12 +163,12 @@ def _named(real: type[nn.Module]) -> list[str]:
     return names
 
 
-def _misfit(machine: Machine, fact: str, cure: str) -> Exception:
+def _misfit(machine: Interpreter, fact: str, cure: str) -> Exception:
     """Returns an error that the source can catch as torch's TypeError."""
     return machine.raised(error_at(machine.node, fact, cure, WrongArguments), machine.node)
 
 
-def parameter(machine: Machine, value: Any = None, requires_grad: bool = True) -> Any:
+def parameter(machine: Interpreter, value: Any = None, requires_grad: bool = True) -> Any:
     """Returns a parameter; its numbers are not kept. One of an unknown shape stays unknown."""
     if isinstance(value, Unknown):
         return value
@@ -214,11 +214,11 @@ def _copies() -> Iterator[None]:
         nn.Parameter.__deepcopy__ = before  # type: ignore[method-assign]
 
 
-def deep_copy(machine: Machine, value: Any) -> Any:
+def deep_copy(machine: Interpreter, value: Any) -> Any:
     """Returns a copy of a module with its own weights, or of what holds other values."""
     import copy
 
-    if not isinstance(value, nn.Module | nn.Parameter | Plain | list | dict | set | tuple):
+    if not isinstance(value, nn.Module | nn.Parameter | PlainObject | list | dict | set | tuple):
         return value
     with _copies():
         return machine.attempt(copy.deepcopy, value)
@@ -239,7 +239,7 @@ TABLES = (nn.Embedding, nn.EmbeddingBag)
 
 
 def layer_failure(
-    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> TextError | None:
     """Returns the error of the layer that stops, at the place where it is made; None if none does.
 
@@ -272,7 +272,7 @@ def layer_failure(
 
 
 def _told(
-    machine: Machine, layer: nn.Module, args: tuple[Any, ...], error: Exception
+    machine: Interpreter, layer: nn.Module, args: tuple[Any, ...], error: Exception
 ) -> TextError | None:
     """Returns what a layer says of the first array that it is given."""
     given = next((x for x in args if isinstance(x, Tensor)), None)
@@ -292,7 +292,7 @@ def _told(
             fact = f"{argument} is {wanted}, but the array ({shape}) has {size} in {where}"
             return error_at(place, f"{name}: {fact}", f"{argument}={size}", LayerStops)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    words = readable(lines[0], LETTERS).rstrip(".!") if lines else type(error).__name__
+    words = printable_line(lines[0], LETTERS).rstrip(".!") if lines else type(error).__name__
     return error_at(place, f"{name} stops on an array ({shape}): {words}", kind=LayerStops)
 
 
@@ -313,18 +313,18 @@ PLAIN: dict[str, type[nn.Module]] = {
 }
 
 
-def _lazy(name: str) -> Native:
+def _lazy(name: str) -> BuiltinFunction:
     """Returns a function that makes a plain layer without inputs, to be given them later."""
     real = PLAIN[name]
 
-    def made(machine: Machine, *args: Any, **named: Any) -> nn.Module:
+    def made(machine: Interpreter, *args: Any, **named: Any) -> nn.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch, about weights without numbers
             found = layer(machine, real, (0, *args), named)
         found.register_forward_pre_hook(_fit)
         return found
 
-    return Native(name, made)
+    return BuiltinFunction(name, made)
 
 
 def _fit(part: nn.Module, given: tuple[Any, ...]) -> None:

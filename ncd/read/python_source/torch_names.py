@@ -16,7 +16,14 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.conv import _ConvNd
 
-from ncd.read.python_source.interpreter import Machine, Method, Namespace, Native, Quiet, Unknown
+from ncd.read.python_source.interpreter import (
+    BuiltinFunction,
+    Interpreter,
+    Method,
+    Namespace,
+    NoOpContext,
+    Unknown,
+)
 from ncd.read.python_source.source_operators import absorbed, is_placeholder, truth
 from ncd.read.python_source.torch_layers import LAZY, parameter, placeholder
 
@@ -40,7 +47,7 @@ TYPED = {  # by the names of their tensors
 }
 
 
-def tensor_method(machine: Machine, value: Tensor, name: str) -> Any:
+def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
     """Returns a listed method of a tensor."""
     weights = is_placeholder(value) and not machine.tracing
     if name in SAME or (weights and name in COPIED):
@@ -58,7 +65,7 @@ def tensor_method(machine: Machine, value: Tensor, name: str) -> Any:
 
 
 def _converted(
-    machine: Machine, value: Tensor, args: tuple[Any, ...], named: dict[str, Any]
+    machine: Interpreter, value: Tensor, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
     """Returns a tensor of another dtype; devices are ignored."""
     given = [*args, *named.values()]
@@ -68,8 +75,8 @@ def _converted(
 
 def _type(value: Any) -> torch.dtype | None:
     """Returns the type of numbers that a value names: ``torch.int64``, ``torch.LongTensor``."""
-    if isinstance(value, Native | str):
-        name = value.name if isinstance(value, Native) else value.removeprefix("torch.")
+    if isinstance(value, BuiltinFunction | str):
+        name = value.name if isinstance(value, BuiltinFunction) else value.removeprefix("torch.")
         return TYPED.get(name.removesuffix("Tensor")) if name.endswith("Tensor") else None
     return (
         value.dtype
@@ -81,7 +88,10 @@ def _type(value: Any) -> torch.dtype | None:
 
 
 def torch_call(
-    machine: Machine, function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]
+    machine: Interpreter,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    named: Mapping[str, Any],
 ) -> Any:
     """Returns what a listed function of torch gives."""
     for one in _flat((*args, *named.values()), 0):
@@ -107,7 +117,7 @@ def _flat(values: Any, depth: int) -> list[Any]:
     return found
 
 
-def _bounded(machine: Machine, found: Any) -> Any:
+def _bounded(machine: Interpreter, found: Any) -> Any:
     """Counts the numbers of the results, up to a limit."""
     if machine.tracing:
         return found
@@ -117,7 +127,7 @@ def _bounded(machine: Machine, found: Any) -> Any:
     return found
 
 
-def _count(machine: Machine, numbers: int) -> None:
+def _count(machine: Interpreter, numbers: int) -> None:
     machine.numbers += numbers
     if numbers > NUMBERS or machine.numbers > WORK:
         raise machine.stop(f"it computes a tensor of {numbers:,} numbers", "smaller sizes")
@@ -141,7 +151,7 @@ def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]
     ``first`` is the number of arguments before the shape.
     """
 
-    def made(machine: Machine, *args: Any, **named: Any) -> Any:
+    def made(machine: Interpreter, *args: Any, **named: Any) -> Any:
         lead, rest = args[:first], args[first:]
         shape = rest = (named.pop("size"),) if "size" in named else rest
         if len(rest) == 1 and isinstance(rest[0], tuple | list):
@@ -161,7 +171,7 @@ def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]
     return made
 
 
-def counted(machine: Machine, *args: Any, **named: Any) -> Any:
+def counted(machine: Interpreter, *args: Any, **named: Any) -> Any:
     """Returns ``torch.arange(…)`` of a bounded length."""
     numbers = [x for x in (*args, named.get("end", 0)) if isinstance(x, int | float)]
     step = named.get("step", args[2] if len(args) > 2 else 1)
@@ -171,7 +181,7 @@ def counted(machine: Machine, *args: Any, **named: Any) -> Any:
     return torch_call(machine, torch.arange, args, named)
 
 
-def lined(machine: Machine, start: Any, end: Any, steps: Any = 100, **named: Any) -> Any:
+def lined(machine: Interpreter, start: Any, end: Any, steps: Any = 100, **named: Any) -> Any:
     """Returns ``torch.linspace(…)`` of a bounded length."""
     if not isinstance(steps, int) or not 0 <= steps <= NUMBERS:
         raise machine.stop(f"it is a tensor of more than {NUMBERS:,} numbers")
@@ -298,7 +308,7 @@ def _no(machine: Any, *args: Any, **named: Any) -> bool:
 
 
 def _quiet(machine: Any, function: Any = None, *args: Any, **named: Any) -> Any:
-    return Quiet() if function is None or not callable(function) else function
+    return NoOpContext() if function is None or not callable(function) else function
 
 
 def _device(machine: Any, *args: Any, **named: Any) -> torch.device:
@@ -319,9 +329,9 @@ def _gain(machine: Any, name: str, *args: Any) -> float:
     return _GAINS.get(name, 1.0)
 
 
-def native(**functions: Callable[..., Any]) -> dict[str, Native]:
+def native(**functions: Callable[..., Any]) -> dict[str, BuiltinFunction]:
     """Returns functions of Python as values of a source, by their names."""
-    return {name: Native(name, run) for name, run in functions.items()}
+    return {name: BuiltinFunction(name, run) for name, run in functions.items()}
 
 
 def _typed(kind: torch.dtype) -> Callable[..., Any]:
@@ -365,7 +375,7 @@ NN_UTILS = Namespace(
         ),
     },
 )
-PARAMETER = Native("nn.Parameter", parameter)
+PARAMETER = BuiltinFunction("nn.Parameter", parameter)
 
 
 def _files() -> dict[str, Namespace]:
@@ -456,7 +466,10 @@ TORCH = Namespace(
         "as_tensor": torch.as_tensor,
         "empty_like": torch.zeros_like,
         "Tensor": torch.Tensor,
-        **{f"{name}Tensor": Native(f"{name}Tensor", _typed(kind)) for name, kind in TYPED.items()},
+        **{
+            f"{name}Tensor": BuiltinFunction(f"{name}Tensor", _typed(kind))
+            for name, kind in TYPED.items()
+        },
         "Size": torch.Size,
         "dtype": torch.dtype,
         "finfo": torch.finfo,
@@ -477,7 +490,7 @@ TORCH = Namespace(
         "amp": Namespace("torch.amp", native(autocast=_quiet, custom_fwd=_quiet)),
         "profiler": PROFILER,
         "autograd": Namespace(
-            "torch.autograd", {"Variable": Native("Variable", _same), "profiler": PROFILER}
+            "torch.autograd", {"Variable": BuiltinFunction("Variable", _same), "profiler": PROFILER}
         ),
         "linalg": Namespace("torch.linalg", _chosen(torch.linalg, LINEAR_ALGEBRA)),
         "fft": Namespace("torch.fft", _chosen(torch.fft, FOURIER)),
@@ -527,7 +540,7 @@ def _callables() -> frozenset[Any]:
         *(TORCH.names[name].names for name in ("linalg", "fft", "special")),
     ]
     every = {each for names in spaces for each in names.values() if callable(each)}
-    kept = (Native, Namespace, Unknown, Quiet)
+    kept = (BuiltinFunction, Namespace, Unknown, NoOpContext)
     return frozenset(each for each in every if not isinstance(each, kept))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from ncd.read.python_source.interpreter import Function, Machine, Unknown, parameters
+from ncd.read.python_source.interpreter import Function, Interpreter, Unknown, parameters
 from ncd.read.python_source.usual_sizes import usual
 
 MADE = "(…)"  # the end of the name of what an unknown function gives
@@ -32,7 +32,7 @@ def usual_number(value: Any, name: str) -> int | float | None:
 
 
 def with_usual_numbers(
-    machine: Machine,
+    machine: Interpreter,
     title: str,
     names: list[str],
     args: tuple[Any, ...],
@@ -59,7 +59,7 @@ def with_usual_numbers(
 
 
 def of_function(
-    machine: Machine, title: str, first: Any, args: tuple[Any, ...], named: Mapping[str, Any]
+    machine: Interpreter, title: str, first: Any, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Returns the arguments of a class of the source, by the names that its ``__init__`` has."""
     if not isinstance(first, Function) or not any(
@@ -70,7 +70,7 @@ def of_function(
 
 
 def of_layer(
-    machine: Machine, real: type[nn.Module], args: tuple[Any, ...], named: Mapping[str, Any]
+    machine: Interpreter, real: type[nn.Module], args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Returns the arguments of a layer of torch, by the names that torch has for them."""
     if not any(isinstance(value, Unknown) for value in (*args, *named.values())):

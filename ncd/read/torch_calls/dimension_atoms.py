@@ -27,7 +27,7 @@ class CannotSplit(ValueError):
 
 
 @dataclass(eq=False)
-class Atom:
+class AxisFactor:
     """A factor of a dimension, which may be split further later.
 
     ``hint`` is a name to prefer. ``places`` are the numbers of the steps in which it occurs; two
@@ -39,63 +39,63 @@ class Atom:
     size: int
     hint: str = ""
     places: set[int] = field(default_factory=set)
-    same: Atom | None = None
-    parts: tuple[Atom, ...] = ()
-    group: tuple[Atom, ...] = ()
+    same: AxisFactor | None = None
+    parts: tuple[AxisFactor, ...] = ()
+    group: tuple[AxisFactor, ...] = ()
     sealed: bool = False
     alone: bool = False
 
 
-Dim = tuple[Atom, ...]
+Dim = tuple[AxisFactor, ...]
 Dims = tuple[Dim, ...]
 
 
-def fresh(size: int, hint: str = "") -> Dim:
+def new_dim(size: int, hint: str = "") -> Dim:
     """Returns a new dimension; one of size 1 has no atom."""
-    return (Atom(size, hint),) if size != 1 else ()
+    return (AxisFactor(size, hint),) if size != 1 else ()
 
 
-def leaves(dim: Iterable[Atom]) -> Dim:
+def resolved_atoms(dim: Iterable[AxisFactor]) -> Dim:
     """Returns the atoms that a dimension currently consists of.
 
-    >>> m = Atom(6)
+    >>> m = AxisFactor(6)
     >>> split(m, 3)
-    >>> [atom.size for atom in leaves((m,))]
+    >>> [atom.size for atom in resolved_atoms((m,))]
     [2, 3]
     """
-    found: list[Atom] = []
+    found: list[AxisFactor] = []
     for atom in dim:
         while atom.same is not None:
             atom = atom.same
-        found += leaves(atom.parts) if atom.parts else (atom,)
+        found += resolved_atoms(atom.parts) if atom.parts else (atom,)
     return tuple(found)
 
 
-def every(dims: Iterable[Dim]) -> Dim:
+def all_atoms(dims: Iterable[Dim]) -> Dim:
     """Returns the atoms of all dimensions, in order."""
-    return tuple(leaf for dim in dims for leaf in leaves(dim))
+    return tuple(leaf for dim in dims for leaf in resolved_atoms(dim))
 
 
-def size(dim: Iterable[Atom]) -> int:
+def size(dim: Iterable[AxisFactor]) -> int:
     """Returns the size of a dimension."""
-    return prod(leaf.size for leaf in leaves(dim))
+    return prod(leaf.size for leaf in resolved_atoms(dim))
 
 
-def split(atom: Atom, last: int) -> None:
+def split(atom: AxisFactor, last: int) -> None:
     """Makes an atom the product of two, of which the second has the size ``last``."""
     if atom.size % last or atom.group or atom.sealed:
         raise CannotSplit(f"{atom.size} into {last}")
     usual = (atom.hint, atom.hint) if atom.hint in VAGUE else ("", "")
     one, two = PARTS.get(atom.hint, usual)
     atom.parts = (
-        Atom(atom.size // last, one, set(atom.places)),
-        Atom(last, two, set(atom.places)),
+        AxisFactor(atom.size // last, one, set(atom.places)),
+        AxisFactor(last, two, set(atom.places)),
     )
 
 
-def group_of(atom: Atom) -> Dim:
+def group_of(atom: AxisFactor) -> Dim:
     """Returns the atoms of the spatial group of an atom; none if it is a plain one."""
-    return leaves(atom.group)
+    return resolved_atoms(atom.group)
 
 
 def make_group(atoms: Dim) -> None:
@@ -104,7 +104,7 @@ def make_group(atoms: Dim) -> None:
         atom.group = atoms
 
 
-def refine(one: Dim, two: Dim) -> list[tuple[Atom, Atom]]:
+def refine(one: Dim, two: Dim) -> list[tuple[AxisFactor, AxisFactor]]:
     """Returns the parts of two dimensions in pairs, split until they have the same sizes.
 
     Parts of size 1 are left out. Raises CannotSplit for atoms that have no common parts.
@@ -112,7 +112,7 @@ def refine(one: Dim, two: Dim) -> list[tuple[Atom, Atom]]:
     if size(one) != size(two):
         raise CannotSplit(f"{size(one)} and {size(two)}")
     while True:
-        sides = ([atom for atom in leaves(dim) if atom.size > 1] for dim in (one, two))
+        sides = ([atom for atom in resolved_atoms(dim) if atom.size > 1] for dim in (one, two))
         pairs = [*zip(*(reversed(side) for side in sides), strict=False)]
         found = next(((a, b) for a, b in pairs if a.size != b.size), None)
         if found is None:
@@ -127,13 +127,13 @@ def unify(one: Dim, two: Dim) -> bool:
     Raises CannotSplit for atoms that have no common parts.
     """
     if size(one) == size(two) == 1:
-        pairs = [*zip(leaves(one), leaves(two), strict=False)]
+        pairs = [*zip(resolved_atoms(one), resolved_atoms(two), strict=False)]
     else:
         pairs = refine(one, two)
     return all(_root(a) is _root(b) or _merged(_root(a), _root(b)) for a, b in pairs)
 
 
-def _root(atom: Atom) -> Atom:
+def _root(atom: AxisFactor) -> AxisFactor:
     while atom.same is not None:
         atom = atom.same
     return atom
@@ -144,7 +144,7 @@ def _rank(hint: str) -> int:
     return 0 if hint in ("", "one") else 1 if hint in VAGUE else 2
 
 
-def _merged(a: Atom, b: Atom) -> bool:
+def _merged(a: AxisFactor, b: AxisFactor) -> bool:
     """Makes two atoms the same, with their spatial groups; returns False if they occur together."""
     first, second = group_of(a), group_of(b)
     pairs = [(a, b)] if not (first and second) else [*zip(first, second, strict=False)]
@@ -165,24 +165,24 @@ def _merged(a: Atom, b: Atom) -> bool:
     return True
 
 
-def regrouped(dims: Dims, shape: Sequence[int]) -> Dims:
+def view_dims(dims: Dims, shape: Sequence[int]) -> Dims:
     """Returns the dimensions of a tensor that is viewed in another shape.
 
-    >>> b, m = Atom(2), Atom(12)
-    >>> [len(leaves(dim)) for dim in regrouped(((b,), (m,)), (2, 3, 4))], m.parts[1].size
+    >>> b, m = AxisFactor(2), AxisFactor(12)
+    >>> [len(resolved_atoms(dim)) for dim in view_dims(((b,), (m,)), (2, 3, 4))], m.parts[1].size
     ([1, 1, 1], 4)
 
     Raises CannotSplit for a shape that cuts across the dimensions.
     """
-    waiting = list(every(dims))
+    waiting = list(all_atoms(dims))
     found: list[Dim] = []
     for wanted in reversed(shape):
-        dim: list[Atom] = []
+        dim: list[AxisFactor] = []
         have = 1
         while have < wanted:
             if not waiting:
                 raise CannotSplit(f"{tuple(shape)}")
-            (*rest, atom) = leaves((waiting.pop(),))
+            (*rest, atom) = resolved_atoms((waiting.pop(),))
             waiting += rest
             if atom.size == 1 and not dim and found:
                 found[0] = (atom, *found[0])
@@ -192,7 +192,7 @@ def regrouped(dims: Dims, shape: Sequence[int]) -> Dims:
                 raise CannotSplit(f"{tuple(shape)}")
             if atom.size > need:
                 split(atom, need)
-                waiting += leaves((atom,))
+                waiting += resolved_atoms((atom,))
                 continue
             dim.insert(0, atom)
             have *= atom.size
@@ -202,7 +202,7 @@ def regrouped(dims: Dims, shape: Sequence[int]) -> Dims:
     return _with_ones(tuple(found), waiting)
 
 
-def _with_ones(dims: Dims, left: list[Atom]) -> Dims:
+def _with_ones(dims: Dims, left: list[AxisFactor]) -> Dims:
     """Returns the dimensions with the atoms of size 1 that are left, in the first ones."""
     if any(atom.size > 1 for atom in left):
         raise CannotSplit("numbers are left")

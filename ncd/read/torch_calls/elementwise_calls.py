@@ -14,12 +14,12 @@ from ncd.formulas.formula import formula_number, parse
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Add, CausalMask, Dropout, Elementwise, Map, Scale
-from ncd.read.torch_calls.dimension_atoms import Atom, Dim, every, leaves, size
+from ncd.read.torch_calls.dimension_atoms import AxisFactor, Dim, all_atoms, resolved_atoms, size
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
-    Constant,
+    DimensionBuilder,
     Handler,
+    ImportedConstant,
     Kind,
     Operand,
     Value,
@@ -33,7 +33,7 @@ from ncd.read.torch_calls.import_recorder import (
 SCALAR = Signature.parse("() -> ()")
 
 
-def mapped(g: Builder, x: Operand, formula: str, title: str = "") -> Value:
+def mapped(g: DimensionBuilder, x: Operand, formula: str, title: str = "") -> Value:
     """Adds a formula of one array."""
     x = g.value(x)
     if x.slot.kind != "real":
@@ -41,23 +41,23 @@ def mapped(g: Builder, x: Operand, formula: str, title: str = "") -> Value:
     return g.each(lambda axes, arrays: Map(SCALAR, parse(formula), title), x)
 
 
-def as_real_numbers(g: Builder, x: Operand) -> Value:
+def as_real_numbers(g: DimensionBuilder, x: Operand) -> Value:
     """Returns whole numbers as real ones."""
     x = g.value(x)
     return x if x.slot.kind == "real" else explicit(g, [g.solid(x)], x.dims, "$1")
 
 
 def explicit(
-    g: Builder,
+    g: DimensionBuilder,
     values: Sequence[Value],
     dims: tuple[Dim, ...],
     formula: str,
     title: str = "",
     kind: Kind = "real",
-    below: Atom | None = None,
+    below: AxisFactor | None = None,
 ) -> Value:
     """Adds a formula whose pattern has every axis."""
-    atoms, bound = every(dims), below or g.bound(kind)
+    atoms, bound = all_atoms(dims), below or g.bound(kind)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         wanted = Array(axes(atoms), axes((bound,))[0] if bound is not None else None)
@@ -78,18 +78,20 @@ def _widest(wanted: Array, arrays: Sequence[Array]) -> Array:
     return wanted.with_axes((*rest, *first))
 
 
-def truth(g: Builder, one: Operand, two: Operand, formula: str) -> Value:
+def truth(g: DimensionBuilder, one: Operand, two: Operand, formula: str) -> Value:
     """Adds a formula of two arrays that is 0 or 1, as a mask."""
     x, y, dims = g.aligned(g.value(one), g.value(two))
     return explicit(g, [g.solid(x), g.solid(y)], dims, formula, kind="bool")
 
 
-def broadcast(g: Builder, one: Operand, two: Operand, formula: str, title: str = "") -> Value:
+def broadcast(
+    g: DimensionBuilder, one: Operand, two: Operand, formula: str, title: str = ""
+) -> Value:
     """Adds a formula of two arrays, broadcast as torch does."""
     x, y, dims = g.aligned(g.value(one), g.value(two))
     kinds = {x.slot.kind, y.slot.kind}
-    held = {*leaves(x.slot.atoms), *leaves(y.slot.atoms)}
-    atoms = tuple(atom for atom in every(dims) if atom in held)
+    held = {*resolved_atoms(x.slot.atoms), *resolved_atoms(y.slot.atoms)}
+    atoms = tuple(atom for atom in all_atoms(dims) if atom in held)
     kind: Kind = "real" if "real" in kinds else g.kind
     below = g.bound(kind)
 
@@ -107,16 +109,16 @@ def broadcast(g: Builder, one: Operand, two: Operand, formula: str, title: str =
         return first_that_fits(arrays, order, *((short, full) if kinds == {"real"} else (full,)))
 
     slot = g.slot((atoms,), kind, below)
-    g.step(make, [x, y], [slot], also=every(dims))
+    g.step(make, [x, y], [slot], also=all_atoms(dims))
     return Value(dims, slot)
 
 
-def bounded(g: Builder, places: Value, bound: Atom) -> Value:
+def bounded(g: DimensionBuilder, places: Value, bound: AxisFactor) -> Value:
     """Returns whole numbers that are below the size of an axis."""
     below = places.slot.below
-    if below is None or leaves((below,)) == leaves((bound,)):
+    if below is None or resolved_atoms((below,)) == resolved_atoms((bound,)):
         return places
-    (root,) = leaves((below,))
+    (root,) = resolved_atoms((below,))
     if root.hint == bound.hint == "bit":
         return places
     if root.hint in ("bound", "whole") and _lowered(root, bound):
@@ -124,7 +126,7 @@ def bounded(g: Builder, places: Value, bound: Atom) -> Value:
     return explicit(g, [places], places.dims, "$1", kind="whole", below=bound)
 
 
-def _lowered(one: Atom, two: Atom) -> bool:
+def _lowered(one: AxisFactor, two: AxisFactor) -> bool:
     """Replaces the bound of constant positions by that of a table, if they fit; or a vague one."""
     if (one.hint == "bound" and one.size > two.size) or one.places & two.places:
         return False
@@ -133,7 +135,7 @@ def _lowered(one: Atom, two: Atom) -> bool:
     return True
 
 
-def of_one_kind(g: Builder, values: Sequence[Value]) -> list[Value]:
+def of_one_kind(g: DimensionBuilder, values: Sequence[Value]) -> list[Value]:
     """Returns values of the same kind of numbers: real ones, or below the same bound."""
     below = [value.slot.below for value in values]
     if None in below:
@@ -178,7 +180,7 @@ USUAL: Mapping[str, tuple[float, ...]] = {
 }
 
 
-def unary(name: str, g: Builder, x: Operand, *settings: float) -> Value:
+def unary(name: str, g: DimensionBuilder, x: Operand, *settings: float) -> Value:
     if name == "elu" and any(n != 1 for n in settings[1:]):
         g.refuse("another elu")
     if name in NAMED or (name == "elu" and settings[:1] in ((), (1,))):
@@ -192,19 +194,19 @@ def unary(name: str, g: Builder, x: Operand, *settings: float) -> Value:
     return mapped(g, x, WRITTEN[name].format(*map(formula_number, given)), title)
 
 
-def gelu(g: Builder, x: Operand, *, approximate: str = "none") -> Value:
+def gelu(g: DimensionBuilder, x: Operand, *, approximate: str = "none") -> Value:
     if approximate == "none":
         return unary_named(g, x, "gelu")
     cube = "$1 / 2 * (1 + tanh(0.7978845608028654 * ($1 + 0.044715 * $1 ** 3)))"
     return mapped(g, x, cube, "gelu")
 
 
-def unary_named(g: Builder, x: Operand, name: str) -> Value:
+def unary_named(g: DimensionBuilder, x: Operand, name: str) -> Value:
     x = g.value(x)
     return g.each(lambda axes, arrays: Elementwise(name), x)
 
 
-def softplus(g: Builder, x: Operand, beta: float = 1, threshold: float = 20) -> Value:
+def softplus(g: DimensionBuilder, x: Operand, beta: float = 1, threshold: float = 20) -> Value:
     if beta == 1 and threshold >= 20:
         return unary_named(g, x, "softplus")
     wide = f"$1 * {formula_number(beta)}"
@@ -215,7 +217,7 @@ def softplus(g: Builder, x: Operand, beta: float = 1, threshold: float = 20) -> 
 NEAREST = "where($1 - floor($1) == 1 / 2, 2 * floor($1 / 2 + 1 / 2), floor($1 + 1 / 2))"
 
 
-def rounded(g: Builder, x: Operand, *, decimals: int = 0) -> Value:
+def rounded(g: DimensionBuilder, x: Operand, *, decimals: int = 0) -> Value:
     """Adds the nearest whole number, the even one of two; or as many digits behind the point."""
     if not decimals:
         return mapped(g, x, NEAREST, "round")
@@ -223,11 +225,11 @@ def rounded(g: Builder, x: Operand, *, decimals: int = 0) -> Value:
     return mapped(g, mapped(g, moved, NEAREST, "round"), f"$1 / {formula_number(10.0**decimals)}")
 
 
-def clamp(g: Builder, x: Operand, min: Any = None, max: Any = None) -> Value:
-    if isinstance(min, Value | Constant) or isinstance(max, Value | Constant):
+def clamp(g: DimensionBuilder, x: Operand, min: Any = None, max: Any = None) -> Value:
+    if isinstance(min, Value | ImportedConstant) or isinstance(max, Value | ImportedConstant):
         found = g.value(x)
         for name, limit in (("max", min), ("min", max)):
-            if isinstance(limit, Value | Constant):
+            if isinstance(limit, Value | ImportedConstant):
                 found = broadcast(g, found, limit, f"{name}($1, $2)", "clamp")
         return found
     if min is not None and max is not None:
@@ -238,14 +240,14 @@ def clamp(g: Builder, x: Operand, min: Any = None, max: Any = None) -> Value:
     return mapped(g, x, formula, "clamp")
 
 
-def dropout(g: Builder, x: Operand, p: float, train: bool) -> Value:
+def dropout(g: DimensionBuilder, x: Operand, p: float, train: bool) -> Value:
     x = g.value(x)
     if not train or p == 0:
         return x
     return g.each(lambda axes, arrays: Dropout(p), x)
 
 
-def prelu(g: Builder, x: Operand, slope: Any) -> Value:
+def prelu(g: DimensionBuilder, x: Operand, slope: Any) -> Value:
     """Adds a function whose slope below 0 is learned, for all numbers or for each channel."""
     row = g.value(slope)
     one = not row.dims or size(row.dims[0]) == 1
@@ -254,14 +256,19 @@ def prelu(g: Builder, x: Operand, slope: Any) -> Value:
 
 
 def leaky_at_random(
-    g: Builder, x: Operand, low: float = 1 / 8, high: float = 1 / 3, train: bool = False, *more: Any
+    g: DimensionBuilder,
+    x: Operand,
+    low: float = 1 / 8,
+    high: float = 1 / 3,
+    train: bool = False,
+    *more: Any,
 ) -> Value:
     if train:
         g.refuse("slopes that are drawn at random")
     return mapped(g, x, f"max($1, 0) + {formula_number((low + high) / 2)} * min($1, 0)", "rrelu")
 
 
-def kept(g: Builder, x: Operand, p: float, train: bool) -> Value:
+def kept(g: DimensionBuilder, x: Operand, p: float, train: bool) -> Value:
     """Returns what a dropout of another kind leaves as it is."""
     if train and p:
         g.refuse("numbers that are drawn at random")
@@ -285,9 +292,9 @@ ACTIVATION_CALLS: dict[str, Handler] = {
 # --- Reads conversions: to another dtype, device or memory layout
 
 
-def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
+def converted(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Operand:
     """Returns a tensor in another dtype or on another device; real numbers stay real."""
-    if isinstance(x, Constant) and kind_of(x.tensor.dtype) != g.kind:
+    if isinstance(x, ImportedConstant) and kind_of(x.tensor.dtype) != g.kind:
         x = g.value(x)
     if not isinstance(x, Value) or x.slot.kind == g.kind:
         return x
@@ -299,7 +306,7 @@ def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
     return explicit(g, [x], x.dims, "$1", kind="whole", below=x.slot.below)
 
 
-def as_whole(g: Builder, found: Any, val: Any) -> Any:
+def as_whole(g: DimensionBuilder, found: Any, val: Any) -> Any:
     """Returns a result as whole numbers if torch's result has whole numbers."""
     if not isinstance(val, torch.Tensor) or not isinstance(found, Value):
         return found
@@ -309,7 +316,7 @@ def as_whole(g: Builder, found: Any, val: Any) -> Any:
     return explicit(g, [g.solid(found)], found.dims, "$1", kind=kind)
 
 
-def _same(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
+def _same(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Operand:
     return x
 
 
@@ -326,14 +333,14 @@ LOWEST = -1e4  # a score below it has no weight after a softmax
 
 def scalar_of(x: Any) -> float | None:
     """Returns the number of a constant that holds one number only."""
-    if isinstance(x, Constant) and not x.name and x.tensor.numel() == 1:
+    if isinstance(x, ImportedConstant) and not x.name and x.tensor.numel() == 1:
         return float(x.tensor)
     return None
 
 
-def with_constant_mask(g: Builder, scores: Any, mask: Any) -> Value | None:
+def with_constant_mask(g: DimensionBuilder, scores: Any, mask: Any) -> Value | None:
     """Returns scores with a constant mask added that forbids later positions; None for others."""
-    if not isinstance(mask, Constant) or mask.name or not isinstance(scores, Value):
+    if not isinstance(mask, ImportedConstant) or mask.name or not isinstance(scores, Value):
         return None
     if not mask.tensor.is_floating_point():
         return None
@@ -361,14 +368,16 @@ def is_causal(allowed: torch.Tensor, scores: Value) -> bool:
     flat = allowed.reshape(-1, *allowed.shape[-2:])
     if tuple(flat.shape[-2:]) != shape or shape[0] != shape[1] or shape[0] == 1:
         return False
-    if any(len(leaves(dim)) != 1 or leaves(dim)[0].group for dim in scores.dims[-2:]):
+    if any(
+        len(resolved_atoms(dim)) != 1 or resolved_atoms(dim)[0].group for dim in scores.dims[-2:]
+    ):
         return False
     return bool((flat == torch.ones_like(flat[0]).tril()).all())
 
 
-def causal(g: Builder, scores: Value) -> Value:
+def causal(g: DimensionBuilder, scores: Value) -> Value:
     """Adds the causal mask."""
-    y, x = leaves(scores.dims[-2]), leaves(scores.dims[-1])
+    y, x = resolved_atoms(scores.dims[-2]), resolved_atoms(scores.dims[-1])
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         both, (array,) = axes((*y, *x)), arrays
@@ -378,14 +387,14 @@ def causal(g: Builder, scores: Value) -> Value:
     return g.op(make, [g.solid(scores)], scores.dims)
 
 
-def masked_fill(g: Builder, x: Operand, mask: Any, value: Any) -> Value:
-    filled = scalar_of(value) if isinstance(value, Constant) else value
+def masked_fill(g: DimensionBuilder, x: Operand, mask: Any, value: Any) -> Value:
+    filled = scalar_of(value) if isinstance(value, ImportedConstant) else value
     if not isinstance(filled, int | float):
         g.refuse("a value that is an array")
-    if isinstance(x, Constant) and isinstance(mask, Value):
+    if isinstance(x, ImportedConstant) and isinstance(mask, Value):
         return _two_valued(g, x, mask, filled)
     scores = g.value(x)
-    if isinstance(mask, Constant):
+    if isinstance(mask, ImportedConstant):
         if not bool(mask.tensor.any()) and _fits(mask.tensor, scores):
             return scores
         if filled <= LOWEST and is_causal(~mask.tensor.bool(), scores):
@@ -393,7 +402,7 @@ def masked_fill(g: Builder, x: Operand, mask: Any, value: Any) -> Value:
     return broadcast(g, scores, mask, f"where($2 > 0, {formula_number(filled)}, $1)", "mask")
 
 
-def _two_valued(g: Builder, x: Constant, mask: Value, filled: float) -> Value:
+def _two_valued(g: DimensionBuilder, x: ImportedConstant, mask: Value, filled: float) -> Value:
     """Returns an array with one number where a mask is set, and another elsewhere."""
     alike = x.tensor.numel() and bool((x.tensor == x.tensor.reshape(-1)[0]).all())
     if not alike or tuple(x.tensor.shape) != mask.shape:
@@ -407,22 +416,22 @@ def _two_valued(g: Builder, x: Constant, mask: Value, filled: float) -> Value:
     )
 
 
-def alike(value: Any, g: Builder, x: Operand, *args: Any, **more: Any) -> Constant:
+def alike(value: Any, g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> ImportedConstant:
     """Returns an array filled with one number, in the shape of another array."""
     filled = args[-1] if value is None else value
-    return Constant(torch.full(g.shape, filled, dtype=g.dtype))
+    return ImportedConstant(torch.full(g.shape, filled, dtype=g.dtype))
 
 
-def where(g: Builder, test: Any, yes: Any, no: Any) -> Value:
+def where(g: DimensionBuilder, test: Any, yes: Any, no: Any) -> Value:
     """Adds a choice of numbers by a mask; of two arrays each is 0 where it is not taken."""
-    first = scalar_of(yes) if isinstance(yes, Constant) else yes
-    second = scalar_of(no) if isinstance(no, Constant) else no
+    first = scalar_of(yes) if isinstance(yes, ImportedConstant) else yes
+    second = scalar_of(no) if isinstance(no, ImportedConstant) else no
     if isinstance(first, int | float) and isinstance(second, int | float):
         chosen = f"where($1 > 0, {formula_number(first)}, {formula_number(second)})"
         return mapped(g, g.solid(g.value(test)), chosen, "mask")
     if isinstance(second, int | float) and not isinstance(first, int | float):
-        if isinstance(test, Constant):
-            return masked_fill(g, yes, Constant(~test.tensor.bool()), second)
+        if isinstance(test, ImportedConstant):
+            return masked_fill(g, yes, ImportedConstant(~test.tensor.bool()), second)
         return broadcast(g, yes, test, f"where($2 > 0, $1, {formula_number(second)})", "mask")
     if isinstance(first, int | float) and not isinstance(second, int | float):
         return masked_fill(g, no, test, first)
@@ -450,7 +459,9 @@ FULL = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "d
 COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def binary(name: str, g: Builder, one: Any, two: Any, alpha: float = 1, **more: Any) -> Value:
+def binary(
+    name: str, g: DimensionBuilder, one: Any, two: Any, alpha: float = 1, **more: Any
+) -> Value:
     """Adds a sum, difference, product, quotient or power of arrays and numbers."""
     sign = SIGNS[name]
     if more.get("rounding_mode") is not None:
@@ -477,27 +488,27 @@ def binary(name: str, g: Builder, one: Any, two: Any, alpha: float = 1, **more: 
     return broadcast(g, one, two, f"$1 {sign} $2")
 
 
-def scaled(g: Builder, x: Operand, factor: float) -> Value:
+def scaled(g: DimensionBuilder, x: Operand, factor: float) -> Value:
     """Multiplies by a number: 1 / √k is written as a power of the size of k."""
     value = g.value(x)
     for atoms in (g.summed.get(value.slot, ()), value.dims[-1] if value.dims else ()):
-        found = leaves(atoms)
+        found = resolved_atoms(atoms)
         root = len(found) == 1 and not found[0].group and found[0].size > 1
         if root and math.isclose(factor, found[0].size ** -0.5, rel_tol=1e-7):
             return _rooted(g, value, found)
     return mapped(g, value, f"$1 * {formula_number(factor)}") if factor != 1 else value
 
 
-def _rooted(g: Builder, x: Value, atoms: Dim) -> Value:
+def _rooted(g: DimensionBuilder, x: Value, atoms: Dim) -> Value:
     atoms[0].sealed = True
     return g.each(lambda axes, arrays: Scale(axes(atoms)), x)
 
 
-def rsub(g: Builder, one: Any, two: Any, alpha: float = 1) -> Value:
+def rsub(g: DimensionBuilder, one: Any, two: Any, alpha: float = 1) -> Value:
     return binary("sub", g, two, one, alpha=alpha) if alpha == 1 else g.refuse("rsub with alpha")
 
 
-def compared(name: str, g: Builder, one: Any, two: Any) -> Value:
+def compared(name: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
     """Adds a comparison; it gives a mask of whole numbers below 2."""
     if not isinstance(two, int | float):
         scalar = scalar_of(two)
@@ -507,7 +518,7 @@ def compared(name: str, g: Builder, one: Any, two: Any) -> Value:
     return as_mask(g, g.solid(g.value(one)), f"$1 {COMPARED[name]} {formula_number(two)}")
 
 
-def as_mask(g: Builder, x: Value, formula: str) -> Value:
+def as_mask(g: DimensionBuilder, x: Value, formula: str) -> Value:
     """Adds a formula that is 0 or 1."""
     return explicit(g, [g.solid(x)], x.dims, formula, kind="bool")
 
@@ -526,12 +537,12 @@ LEFT = {
 }
 
 
-def tested(name: str, g: Builder, x: Operand) -> Value:
+def tested(name: str, g: DimensionBuilder, x: Operand) -> Value:
     """Adds a mask of the numbers of one kind, such as those that are infinite."""
     return as_mask(g, g.solid(g.value(x)), TESTED[name])
 
 
-def left(formula: str, g: Builder, one: Any, two: Any) -> Value:
+def left(formula: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
     """Adds a quotient of whole numbers, or what it leaves; of real ones rounding decides it."""
     values = [g.value(x) for x in (one, two) if not isinstance(x, int | float)]
     if any(value.slot.kind == "real" for value in values) or isinstance(one, int | float):
@@ -544,7 +555,7 @@ def left(formula: str, g: Builder, one: Any, two: Any) -> Value:
 LOGIC = {"and": "min($1, $2)", "or": "max($1, $2)", "xor": "$1 != $2"}
 
 
-def logical(name: str, g: Builder, one: Operand, two: Any = None) -> Value:
+def logical(name: str, g: DimensionBuilder, one: Operand, two: Any = None) -> Value:
     """Adds a mask computed from one or two other masks."""
     values = [g.value(x) for x in ((one,) if name == "not" else (one, two))]
     if any(value.slot.kind != "bool" for value in values):
@@ -554,7 +565,7 @@ def logical(name: str, g: Builder, one: Operand, two: Any = None) -> Value:
     return truth(g, values[0], values[1], LOGIC[name])
 
 
-def limit(name: str, g: Builder, one: Operand, two: Operand) -> Value:
+def limit(name: str, g: DimensionBuilder, one: Operand, two: Operand) -> Value:
     """Adds the elementwise maximum or minimum."""
     return broadcast(g, one, two, f"{name}($1, $2)")
 

@@ -14,27 +14,27 @@ from torch import Tensor
 
 from ncd.errors import NCDError
 from ncd.formulas.formula import formula_number, parse
-from ncd.language.axes import LARGEST, Array, Signature, Type
+from ncd.language.axes import MAX_SIZE, Array, Signature, Type
 from ncd.language.terms import Id, Term, Then
 from ncd.ops import Einsum, Given, Group, Index, Map, Param, Rename, Split
 from ncd.ops.constant_array import MOST
 from ncd.read.torch_calls.dimension_atoms import (
     VAGUE,
     WIDE,
-    Atom,
+    AxisFactor,
     CannotSplit,
     Dim,
     Dims,
-    every,
-    fresh,
+    all_atoms,
     group_of,
-    leaves,
     make_group,
+    new_dim,
     other_hint,
     refine,
-    regrouped,
+    resolved_atoms,
     size,
     unify,
+    view_dims,
 )
 
 # --- Tensors of torch while they are imported: arrays of the term, constants, and steps
@@ -75,10 +75,10 @@ def are_places(x: Tensor) -> bool:
     >>> are_places(torch.tensor([0, 7])), are_places(torch.tensor([-1, 7]))
     (True, False)
     """
-    return int(x.min()) >= 0 and int(x.max()) < LARGEST
+    return int(x.min()) >= 0 and int(x.max()) < MAX_SIZE
 
 
-Axes = Callable[[Iterable[Atom]], Array]  # the axes of some atoms, once they have names
+Axes = Callable[[Iterable[AxisFactor]], Array]  # the axes of some atoms, once they have names
 
 
 Make = Callable[[Axes, Sequence[Array]], Term]
@@ -101,16 +101,16 @@ class Refused(Exception):
 
 
 @dataclass(eq=False)
-class Slot:
+class ImportedArray:
     """An array of the term: its atoms in any order, and the bound of its whole numbers."""
 
     atoms: Dim
     kind: Kind = "real"
-    below: Atom | None = None
+    below: AxisFactor | None = None
 
-    def on(self, atoms: Dim) -> Slot:
+    def on(self, atoms: Dim) -> ImportedArray:
         """Returns an array of the same kind of numbers on other atoms."""
-        return Slot(atoms, self.kind, self.below)
+        return ImportedArray(atoms, self.kind, self.below)
 
 
 @dataclass(eq=False)
@@ -121,7 +121,7 @@ class Value:
     """
 
     dims: Dims
-    slot: Slot
+    slot: ImportedArray
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -129,7 +129,7 @@ class Value:
 
 
 @dataclass(eq=False)
-class Constant:
+class ImportedConstant:
     """A tensor that depends on no input; a learned one has the ``name`` of its parameter.
 
     ``buffer`` is the name of a tensor that the module keeps, but does not learn.
@@ -143,11 +143,11 @@ class Constant:
     rows: tuple[int, int] | None = None
     buffer: str = ""
 
-    def permuted(self, order: Sequence[int]) -> Constant:
+    def permuted(self, order: Sequence[int]) -> ImportedConstant:
         """Returns the same tensor with its dimensions in another order."""
         before = self.order or tuple(range(self.tensor.dim()))
         turned = tuple(before[i] for i in order)
-        return Constant(self.tensor.permute(*order), self.name, turned, self.rows)
+        return ImportedConstant(self.tensor.permute(*order), self.name, turned, self.rows)
 
     @property
     def layer(self) -> str:
@@ -159,7 +159,7 @@ class Constant:
         return f"{name.removesuffix('weight').rstrip('_.')}_{start // (end - start) + 1}"
 
 
-Operand = Value | Constant
+Operand = Value | ImportedConstant
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,11 +170,11 @@ class ImportStep:
     """
 
     make: Make
-    takes: tuple[Slot, ...]
-    gives: tuple[Slot, ...]
+    takes: tuple[ImportedArray, ...]
+    gives: tuple[ImportedArray, ...]
     node: str
     path: Path
-    weights: tuple[Constant, ...] = ()
+    weights: tuple[ImportedConstant, ...] = ()
 
 
 # --- Ops that put axes into the order that another op needs, and names for layers
@@ -257,7 +257,7 @@ class Recorder:
 
     shared: frozenset[str] = frozenset()
     steps: list[ImportStep] = field(default_factory=list)
-    inputs: list[Slot] = field(default_factory=list)
+    inputs: list[ImportedArray] = field(default_factory=list)
     boxes: dict[str, tuple[str, str]] = field(default_factory=dict)  # function and reason
     drawn: list[str] = field(default_factory=list)  # calls whose random numbers are kept
     training: bool = True
@@ -268,28 +268,32 @@ class Recorder:
     used: frozenset[int] = frozenset()  # which of several results of the current node
     layer_axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by their weights
     heads: Mapping[str, int] = field(default_factory=dict)  # of attention, by modules' paths
-    summed: dict[Slot, Dim] = field(default_factory=dict)  # over which a product has summed
+    summed: dict[ImportedArray, Dim] = field(
+        default_factory=dict
+    )  # over which a product has summed
     _places: int = 0
     _params: dict[str, Value] = field(default_factory=dict)
 
     # steps ----------------------------------------------------------------------------------------
 
-    def meet(self, atoms: Iterable[Atom]) -> None:
+    def meet(self, atoms: Iterable[AxisFactor]) -> None:
         """Records that these atoms occur in one array, so that they must be different axes."""
         self._places += 1
-        for atom in leaves(atoms):
+        for atom in resolved_atoms(atoms):
             atom.places.add(self._places)
 
-    def slot(self, dims: Dims, kind: Kind = "real", below: Atom | None = None) -> Slot:
-        return Slot(every(dims), kind, below)
+    def slot(
+        self, dims: Dims, kind: Kind = "real", below: AxisFactor | None = None
+    ) -> ImportedArray:
+        return ImportedArray(all_atoms(dims), kind, below)
 
     def step(
         self,
         make: Make,
         takes: Sequence[Value],
-        gives: Sequence[Slot],
-        weights: Sequence[Constant] = (),
-        also: Iterable[Atom] = (),
+        gives: Sequence[ImportedArray],
+        weights: Sequence[ImportedConstant] = (),
+        also: Iterable[AxisFactor] = (),
         path: Path | None = None,
     ) -> None:
         """Adds a step; ``also`` are further atoms that it names."""
@@ -303,28 +307,28 @@ class Recorder:
         make: Make,
         takes: Sequence[Value],
         dims: Dims,
-        weights: Sequence[Constant] = (),
+        weights: Sequence[ImportedConstant] = (),
         kind: Kind = "real",
-        below: Atom | None = None,
+        below: AxisFactor | None = None,
     ) -> Value:
         """Adds a step with one result, and returns it."""
         slot = self.slot(dims, kind, below)
-        self.step(make, takes, [slot], weights, every(dims))
+        self.step(make, takes, [slot], weights, all_atoms(dims))
         return Value(dims, slot)
 
     def each(self, make: Make, x: Value) -> Value:
         """Adds a step on each number of an array; where it is repeated, so is the result."""
-        slot = Slot(x.slot.atoms)
-        self.step(make, [x], [slot], also=every(x.dims))
+        slot = ImportedArray(x.slot.atoms)
+        self.step(make, [x], [slot], also=all_atoms(x.dims))
         return Value(x.dims, slot)
 
-    def first_of(self, x: Value, gone: set[Atom]) -> Value:
+    def first_of(self, x: Value, gone: set[AxisFactor]) -> Value:
         """Returns the value at the only place of some axes of size 1."""
-        held = [atom for atom in leaves(x.slot.atoms) if atom in gone]
-        dims = tuple(tuple(a for a in leaves(dim) if a not in gone) for dim in x.dims)
+        held = [atom for atom in resolved_atoms(x.slot.atoms) if atom in gone]
+        dims = tuple(tuple(a for a in resolved_atoms(dim) if a not in gone) for dim in x.dims)
         if not held:
             return Value(dims, x.slot)
-        slot = x.slot.on(tuple(a for a in leaves(x.slot.atoms) if a not in gone))
+        slot = x.slot.on(tuple(a for a in resolved_atoms(x.slot.atoms) if a not in gone))
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             (array,), names = arrays, {axes((atom,))[0].name: 0 for atom in held}
@@ -334,7 +338,7 @@ class Recorder:
         self.step(make, [x], [slot])
         return Value(dims, slot)
 
-    def axis_hint(self, weight: Constant, at: int, usual: str) -> str:
+    def axis_hint(self, weight: ImportedConstant, at: int, usual: str) -> str:
         """Returns the name that a source gives to a dimension of a layer's weight."""
         names = self.layer_axes.get(weight.name, ())
         return names[at] if at < len(names) and names[at] and weight.rows is None else usual
@@ -358,9 +362,11 @@ class Recorder:
         return kind_of(self.dtype)
 
     @staticmethod
-    def bound(kind: Kind) -> Atom | None:
+    def bound(kind: Kind) -> AxisFactor | None:
         """Returns a bound for numbers of a kind of which nothing else is known."""
-        return {"real": None, "whole": Atom(WIDE, "whole"), "bool": Atom(2, "bit")}[kind]
+        return {"real": None, "whole": AxisFactor(WIDE, "whole"), "bool": AxisFactor(2, "bit")}[
+            kind
+        ]
 
     # constants ------------------------------------------------------------------------------------
 
@@ -373,39 +379,41 @@ class Recorder:
         tensor = x.tensor
         if not tensor.numel():
             self.refuse("an array without numbers")
-        dims = tuple(fresh(n) for n in tensor.shape)
+        dims = tuple(new_dim(n) for n in tensor.shape)
         kind = kind_of(tensor.dtype)
         if kind == "whole" and not are_places(tensor):
             kind = "real"
         if kind == "real" and bool(tensor.isnan().any()):
             self.refuse("a constant that holds NaN, which has no spelling in a term")
-        below = None if kind == "real" else Atom(_bound(tensor), "bound")
-        line = _line(tensor) if kind == "whole" and len(every(dims)) == 1 else None
+        below = None if kind == "real" else AxisFactor(_bound(tensor), "bound")
+        line = _line(tensor) if kind == "whole" and len(all_atoms(dims)) == 1 else None
         numbers = tuple(tensor.detach().double().reshape(-1).tolist())
         if line is None and len(numbers) > MOST:
             self.refuse("a constant of more than a million numbers")
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             bound = axes((below,))[0] if below is not None else None
-            return _constant(Array(axes(every(dims)), bound), numbers, line)
+            return _constant(Array(axes(all_atoms(dims)), bound), numbers, line)
 
         return self.op(make, (), dims, kind=kind, below=below)
 
-    def _parameter(self, x: Constant) -> Value:
+    def _parameter(self, x: ImportedConstant) -> Value:
         """Returns a learned array; one step for all that use it."""
         if x.layer not in self._params:
             order = x.order or tuple(range(x.tensor.dim()))
             back = [order.index(i) for i in range(len(order))]
-            own = Constant(x.tensor.permute(*back) if back else x.tensor, x.name, rows=x.rows)
-            dims = tuple(fresh(n) for n in own.tensor.shape)
+            own = ImportedConstant(
+                x.tensor.permute(*back) if back else x.tensor, x.name, rows=x.rows
+            )
+            dims = tuple(new_dim(n) for n in own.tensor.shape)
             if not own.tensor.is_floating_point():
-                return self.value(Constant(x.tensor))
+                return self.value(ImportedConstant(x.tensor))
             slot = self.slot(dims)
             path = () if x.name in self.shared else self.path
             name = parameter_name(x.layer, path)
 
             def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-                return Param(axes(every(dims)), name)
+                return Param(axes(all_atoms(dims)), name)
 
             self.step(make, (), [slot], [own], path=path)
             self._params[x.layer] = Value(dims, slot)
@@ -451,8 +459,8 @@ class GroupChanges(Recorder):
 
     def whole_groups(self, x: Value, *parts: Iterable[Dim]) -> Value:
         """Returns the value with plain atoms for each spatial group that no part has whole."""
-        sets = [{*every(part)} for part in parts]
-        held = leaves(x.slot.atoms)
+        sets = [{*all_atoms(part)} for part in parts]
+        held = resolved_atoms(x.slot.atoms)
         for atom in held:
             group = group_of(atom)
             first = group and group[0] is atom and {*group} <= {*held}
@@ -462,10 +470,10 @@ class GroupChanges(Recorder):
 
     def split_group(self, x: Value, group: Dim) -> Value:
         """Returns the value with plain atoms in place of a spatial group."""
-        new = tuple(Atom(atom.size, atom.hint) for atom in group)
+        new = tuple(AxisFactor(atom.size, atom.hint) for atom in group)
         pairs = dict(zip(group, new, strict=True))
-        dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
-        own = tuple(pairs.get(a, a) for a in leaves(x.slot.atoms))
+        dims = tuple(tuple(pairs.get(a, a) for a in resolved_atoms(dim)) for dim in x.dims)
+        own = tuple(pairs.get(a, a) for a in resolved_atoms(x.slot.atoms))
         slot = x.slot.on(own)
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -478,20 +486,22 @@ class GroupChanges(Recorder):
         """Returns whether every array so far has all of these atoms or none; inputs, in order."""
         slots = [slot for step in self.steps for slot in (*step.takes, *step.gives)]
         slots += self.inputs
-        if any(len(set(atoms) & set(leaves(s.atoms))) not in (0, len(atoms)) for s in slots):
+        if any(
+            len(set(atoms) & set(resolved_atoms(s.atoms))) not in (0, len(atoms)) for s in slots
+        ):
             return False
-        given = [leaves(s.atoms) for s in self.inputs]
+        given = [resolved_atoms(s.atoms) for s in self.inputs]
         ordered = (own[own.index(atoms[0]) :] for own in given if atoms[0] in own)
         return all(own[: len(atoms)] == atoms for own in ordered)
 
     def new_group(self, x: Value, group: Dim) -> Value:
         """Returns the value with a new spatial group in place of some plain atoms."""
-        new = tuple(Atom(atom.size, atom.hint) for atom in group)
+        new = tuple(AxisFactor(atom.size, atom.hint) for atom in group)
         make_group(new)
-        flat = (Atom(size(group)),)
+        flat = (AxisFactor(size(group)),)
         pairs = dict(zip(group, new, strict=True))
-        dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
-        rest = tuple(a for a in leaves(x.slot.atoms) if a not in group)
+        dims = tuple(tuple(pairs.get(a, a) for a in resolved_atoms(dim)) for dim in x.dims)
+        rest = tuple(a for a in resolved_atoms(x.slot.atoms) if a not in group)
 
         def merge(axes: Axes, arrays: Sequence[Array]) -> Term:
             own = axes(group)
@@ -511,27 +521,31 @@ class GroupChanges(Recorder):
 
 
 @dataclass(eq=False)
-class Builder(GroupChanges):
+class DimensionBuilder(GroupChanges):
     """Records steps, and changes the dimensions of values where an op needs it."""
 
     def call(self, dim: Dim, hint: str) -> None:
         """Suggests a name for the last part of a dimension, unless it has a better one."""
-        parts = leaves(dim)
+        parts = resolved_atoms(dim)
         if parts and parts[-1].hint in VAGUE:
             parts[-1].hint = hint
 
     def recall(self, dim: Dim, hint: str) -> None:
         """Suggests another name for the side of an image that turns out to be none."""
-        for atom in leaves(dim)[-1:]:
+        for atom in resolved_atoms(dim)[-1:]:
             if atom.hint in ("h", "w") and not atom.group:
                 atom.hint = hint
 
     def renamed(self, x: Value, old: Dim, new: Dim) -> Value:
         """Returns the value with other atoms in place of some."""
         ones = size(old) == 1
-        pairs = dict(zip(leaves(old), leaves(new), strict=False) if ones else refine(old, new))
-        dims = tuple(tuple(pairs.get(leaf, leaf) for leaf in leaves(dim)) for dim in x.dims)
-        own = leaves(x.slot.atoms)
+        pairs = dict(
+            zip(resolved_atoms(old), resolved_atoms(new), strict=False)
+            if ones
+            else refine(old, new)
+        )
+        dims = tuple(tuple(pairs.get(leaf, leaf) for leaf in resolved_atoms(dim)) for dim in x.dims)
+        own = resolved_atoms(x.slot.atoms)
         if not set(pairs) & set(own):
             return Value(dims, x.slot)
         slot = x.slot.on(tuple(pairs.get(a, a) for a in own))
@@ -548,14 +562,14 @@ class Builder(GroupChanges):
 
     def apart(self, x: Value, dim: Dim) -> Value:
         """Returns the value with new atoms in place of those of a dimension."""
-        new = {atom: Atom(atom.size, other_hint(atom.hint)) for atom in leaves(dim)}
-        for atom in leaves(dim):
+        new = {atom: AxisFactor(atom.size, other_hint(atom.hint)) for atom in resolved_atoms(dim)}
+        for atom in resolved_atoms(dim):
             group = group_of(atom)
             if set(group) - set(new):
                 self.refuse("one side of a group that is renamed")
             if group and group[0] is atom:
                 make_group(tuple(new[one] for one in group))
-        return self.renamed(x, dim, tuple(new[atom] for atom in leaves(dim)))
+        return self.renamed(x, dim, tuple(new[atom] for atom in resolved_atoms(dim)))
 
     def same(self, x: Value, old: Dim, new: Dim) -> Value:
         """Returns the value with ``new`` in place of its dimension ``old`` of the same size."""
@@ -589,21 +603,21 @@ class Builder(GroupChanges):
 
     def shaped(self, x: Value, at: int, like: Dim) -> Value:
         """Returns the value with a dimension split into the same sizes as another one."""
-        wanted = [atom for atom in leaves(like) if atom.size > 1]
+        wanted = [atom for atom in resolved_atoms(like) if atom.size > 1]
         if len(wanted) == 1 and not wanted[0].group:
             return self.single(x, at)
         x = self.loose(x)
-        parts = regrouped((x.dims[at],), [atom.size for atom in wanted])
+        parts = view_dims((x.dims[at],), [atom.size for atom in wanted])
         x = Value((*x.dims[:at], *parts, *x.dims[at + 1 :]), x.slot)
         for i, part in enumerate(parts):
-            if len(leaves(part)) > 1:
+            if len(resolved_atoms(part)) > 1:
                 x = self.single(x, at + i)
         own = x.dims[at : at + len(wanted)]
-        x = Value((*x.dims[:at], every(own), *x.dims[at + len(wanted) :]), x.slot)
+        x = Value((*x.dims[:at], all_atoms(own), *x.dims[at + len(wanted) :]), x.slot)
         for i, atom in enumerate(wanted):
             group = group_of(atom)
             if group[:1] == (atom,) and tuple(wanted[i : i + len(group)]) == group:
-                x = self.new_group(x, leaves(x.dims[at])[i : i + len(group)])
+                x = self.new_group(x, resolved_atoms(x.dims[at])[i : i + len(group)])
         return x
 
     def aligned(self, x: Value, y: Value) -> tuple[Value, Value, Dims]:
@@ -618,10 +632,10 @@ class Builder(GroupChanges):
             if one and two and size(one) == size(two):
                 y = self.same(y, two, one)
                 two = y.dims[i]
-            if two and not one and {*leaves(two)} & {*every(x.dims)}:
+            if two and not one and {*resolved_atoms(two)} & {*all_atoms(x.dims)}:
                 y = self.apart(y, two)
                 two = y.dims[i]
-            out.append(max(one, two, key=lambda dim: (size(dim), len(leaves(dim)))))
+            out.append(max(one, two, key=lambda dim: (size(dim), len(resolved_atoms(dim)))))
         return x, y, tuple(out)
 
     def _repeatable(self, x: Value, y: Value) -> Value:
@@ -633,13 +647,13 @@ class Builder(GroupChanges):
     def without_ones(self, x: Value, places: Sequence[int]) -> Value:
         """Returns the value without the axes of some dimensions, which have size 1."""
         at = [i % len(x.dims) for i in places]
-        if any(group_of(atom) for i in at for atom in leaves(x.dims[i])):
+        if any(group_of(atom) for i in at for atom in resolved_atoms(x.dims[i])):
             x = self.ungrouped(x)
-        return self.first_of(x, {atom for i in at for atom in leaves(x.dims[i])})
+        return self.first_of(x, {atom for i in at for atom in resolved_atoms(x.dims[i])})
 
-    def without_units(self, x: Value, kept: set[Atom]) -> Value:
+    def without_units(self, x: Value, kept: set[AxisFactor]) -> Value:
         """Returns the value without axes of size 1 that share a dimension with others."""
-        wide = [leaves(dim) for dim in x.dims if size(dim) > 1]
+        wide = [resolved_atoms(dim) for dim in x.dims if size(dim) > 1]
         gone = {a for dim in wide for a in dim if a.size == 1 and not a.group} - kept
         return self.first_of(x, gone) if gone else x
 
@@ -648,9 +662,9 @@ class Builder(GroupChanges):
         both = range(1, min(len(x.dims), len(y.dims)) + 1)
         plain: Dim = ()  # the atoms that meet sides
         for i in both:
-            mine, other = leaves(x.dims[-i]), leaves(y.dims[-i])
+            mine, other = resolved_atoms(x.dims[-i]), resolved_atoms(y.dims[-i])
             part = any({*group_of(atom)} - {*mine} for atom in mine)
-            turned = {*other} & {*every(x.dims)} - {*mine}
+            turned = {*other} & {*all_atoms(x.dims)} - {*mine}
             if part and any(atom in turned if atom.group else atom.alone for atom in other):
                 return self.ungrouped(x)
             plain = (*(a for a in other if part and a.size > 1 and not a.group), *plain)
@@ -663,8 +677,8 @@ class Builder(GroupChanges):
 
     def solid(self, x: Value) -> Value:
         """Returns the value with every atom of its dimensions in its array."""
-        own = set(leaves(x.slot.atoms))
-        lacks = tuple(atom for atom in every(x.dims) if atom not in own)
+        own = set(resolved_atoms(x.slot.atoms))
+        lacks = tuple(atom for atom in all_atoms(x.dims) if atom not in own)
         if not lacks:
             return x
 
@@ -682,9 +696,12 @@ class Builder(GroupChanges):
         """
         x = self.solid(x)
         at %= len(x.dims)
-        if any(set(group_of(atom)) - {*leaves(x.dims[at])} for atom in leaves(x.dims[at])):
+        if any(
+            set(group_of(atom)) - {*resolved_atoms(x.dims[at])}
+            for atom in resolved_atoms(x.dims[at])
+        ):
             x = self.ungrouped(x)
-        dim = leaves(x.dims[at])
+        dim = resolved_atoms(x.dims[at])
         if len(dim) == 1 and not dim[0].group:
             dim[0].sealed, dim[0].alone = True, dim[0].alone or alone
             return x
@@ -692,9 +709,9 @@ class Builder(GroupChanges):
             return self._unsqueezed(x, [at], alone)
         places = "m" if any(atom.hint == "c" for atom in dim) else "p"
         hint = dim[0].hint if len(dim) == 1 else places
-        new = (Atom(size(dim), hint, sealed=True, alone=alone),)
+        new = (AxisFactor(size(dim), hint, sealed=True, alone=alone),)
         dims = (*x.dims[:at], new, *x.dims[at + 1 :])
-        rest = tuple(atom for atom in leaves(x.slot.atoms) if atom not in dim)
+        rest = tuple(atom for atom in resolved_atoms(x.slot.atoms) if atom not in dim)
         slot = x.slot.on((*rest, *new))
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -707,7 +724,7 @@ class Builder(GroupChanges):
 
     def _unsqueezed(self, x: Value, places: Sequence[int], alone: bool = True) -> Value:
         """Returns the value with an axis of size 1 for some dimensions that have none."""
-        new = {at: Atom(1, "one", sealed=True, alone=alone) for at in places}
+        new = {at: AxisFactor(1, "one", sealed=True, alone=alone) for at in places}
         dims = tuple((new[i],) if i in new else dim for i, dim in enumerate(x.dims))
 
         def add(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -720,29 +737,29 @@ class Builder(GroupChanges):
     def as_shaped(self, x: Value) -> Value:
         """Returns the value with one axis for each dimension; those of a spatial group are one."""
         x = self.solid(x)
-        if ones := [at for at, dim in enumerate(x.dims) if not leaves(dim)]:
+        if ones := [at for at, dim in enumerate(x.dims) if not resolved_atoms(dim)]:
             x = self._unsqueezed(x, ones)
         for at in range(len(x.dims)):
-            dim = leaves(x.dims[at])
+            dim = resolved_atoms(x.dims[at])
             group = group_of(dim[0]) if len(dim) == 1 else ()
             i = group.index(dim[0]) if group else 0
             around = x.dims[at - i : at - i + len(group)] if at >= i else ()
-            if len(dim) != 1 or every(around) != group:
+            if len(dim) != 1 or all_atoms(around) != group:
                 x = self.single(x, at)
         return x
 
     def loose(self, x: Value) -> Value:
         """Returns the value with atoms that can be split in place of those that cannot."""
         x = self.ungrouped(x)
-        for atom in leaves(x.slot.atoms):
+        for atom in resolved_atoms(x.slot.atoms):
             if atom.sealed:
-                x = self.renamed(x, (atom,), (Atom(atom.size, atom.hint),))
+                x = self.renamed(x, (atom,), (AxisFactor(atom.size, atom.hint),))
         return x
 
     def ungrouped(self, x: Value) -> Value:
         """Returns the value with plain atoms in place of its spatial groups."""
         x = self.solid(x)
-        for atom in leaves(x.slot.atoms):
+        for atom in resolved_atoms(x.slot.atoms):
             group = group_of(atom)
             if group and group[0] is atom:
                 x = self.split_group(x, group)
@@ -750,13 +767,13 @@ class Builder(GroupChanges):
 
     def grouped(self, x: Value, places: Sequence[int]) -> Value:
         """Returns the value with a spatial group for some neighbouring dimensions."""
-        atoms = tuple(leaf for at in places for leaf in leaves(x.dims[at]))
+        atoms = tuple(leaf for at in places for leaf in resolved_atoms(x.dims[at]))
         if atoms and group_of(atoms[0]) == atoms and len(atoms) == len(places):
             return self.solid(x)
         x = self.ungrouped(x)
         for at in places:
             x = self.single(x, at, alone=False)
-        group = tuple(leaves(x.dims[at])[0] for at in places)
+        group = tuple(resolved_atoms(x.dims[at])[0] for at in places)
         if len(set(group)) < len(group):
             self.refuse("positions that are one and the same axis")
         if self.always_together(group) and not any(atom.alone for atom in group):

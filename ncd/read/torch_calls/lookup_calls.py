@@ -11,25 +11,32 @@ from torch import Tensor
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Index
-from ncd.read.torch_calls.dimension_atoms import every, leaves, size
+from ncd.read.torch_calls.dimension_atoms import all_atoms, resolved_atoms, size
 from ncd.read.torch_calls.elementwise_calls import bounded
-from ncd.read.torch_calls.import_recorder import Axes, Builder, Constant, Handler, Operand, Value
+from ncd.read.torch_calls.import_recorder import (
+    Axes,
+    DimensionBuilder,
+    Handler,
+    ImportedConstant,
+    Operand,
+    Value,
+)
 from ncd.read.torch_calls.product_calls import reduced
 from ncd.read.torch_calls.shape_calls import part_of, view_as
 
 
-def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
+def embedding(g: DimensionBuilder, table: Any, places: Operand, *more: Any) -> Value:
     rows = g.value(table)
     if not rows.dims or not rows.dims[0]:
         g.refuse("a table without rows")
     rows = g.single(rows, 0)
-    (vocabulary,) = leaves(rows.dims[0])
-    learned = isinstance(table, Constant)
-    usual = "v" if not isinstance(places, Constant) else "p"  # a table of positions
+    (vocabulary,) = resolved_atoms(rows.dims[0])
+    learned = isinstance(table, ImportedConstant)
+    usual = "v" if not isinstance(places, ImportedConstant) else "p"  # a table of positions
     vocabulary.hint = vocabulary.hint or (g.axis_hint(table, 0, usual) if learned else usual)
     vocabulary.sealed = True
     depth = rows.dims[1:]
-    for atom in every(depth)[-1:]:
+    for atom in all_atoms(depth)[-1:]:
         atom.hint = atom.hint or (g.axis_hint(table, 1, "m") if learned else "m")
     at = g.solid(g.value(places))
     if at.slot.kind == "real":
@@ -46,7 +53,7 @@ def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
     return g.op(make, [at, rows], (*at.dims, *depth), kind=kind, below=below)
 
 
-def selected(g: Builder, x: Operand, at: int, places: Operand) -> Value:
+def selected(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> Value:
     """Adds a lookup by an array of positions along any dimension."""
     table, count = g.value(x), len(g.value(places).dims)
     if not table.dims:
@@ -58,29 +65,29 @@ def selected(g: Builder, x: Operand, at: int, places: Operand) -> Value:
     return Value((*rest[:at], *spots, *rest[at:]), found.slot)
 
 
-def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
+def indexed(g: DimensionBuilder, x: Operand, places: Sequence[Any]) -> Operand:
     """Adds a lookup by an array of positions along one dimension."""
     given = [i for i, place in enumerate(places) if place is not None]
     if len(given) > 1:
         return _outer(g, x, given, [places[at] for at in given])
-    if len(given) != 1 or not isinstance(places[given[0]], Value | Constant):
+    if len(given) != 1 or not isinstance(places[given[0]], Value | ImportedConstant):
         g.refuse("positions along several dimensions")
     at, chosen = given[0], places[given[0]]
-    if isinstance(chosen, Constant) and not chosen.name:
+    if isinstance(chosen, ImportedConstant) and not chosen.name:
         if chosen.tensor.dtype == torch.bool:
             g.refuse("a choice by a mask")
-        chosen = Constant(_from_start(chosen.tensor, size(g.value(x).dims[at])))
+        chosen = ImportedConstant(_from_start(chosen.tensor, size(g.value(x).dims[at])))
         if (start := _run(chosen.tensor)) is not None:
             return part_of(g, x, at, start, start + len(chosen.tensor))
     return selected(g, x, at, chosen)
 
 
-def _outer(g: Builder, x: Operand, dims: Sequence[int], places: Sequence[Any]) -> Operand:
+def _outer(g: DimensionBuilder, x: Operand, dims: Sequence[int], places: Sequence[Any]) -> Operand:
     """Adds lookups along neighbouring dimensions, each by positions that the others do not share.
 
     Such positions are ``[[0], [2]]`` and ``[1, 3]``: rows 0 and 2, and columns 1 and 3.
     """
-    known = [one.tensor for one in places if isinstance(one, Constant) and not one.name]
+    known = [one.tensor for one in places if isinstance(one, ImportedConstant) and not one.name]
     beside = list(dims) == list(range(dims[0], dims[0] + len(dims)))
     whole = all(not one.is_floating_point() and one.dtype != torch.bool for one in known)
     if len(known) < len(dims) or not beside or not whole:
@@ -94,27 +101,27 @@ def _outer(g: Builder, x: Operand, dims: Sequence[int], places: Sequence[Any]) -
     value = g.value(x)
     for at, one in reversed([*zip(dims, wide, strict=True)]):
         flat = _from_start(one.squeeze(), size(value.dims[at]))
-        value = selected(g, value, at, Constant(flat))
+        value = selected(g, value, at, ImportedConstant(flat))
     return view_as(g, value, g.shape)
 
 
-def gathered(g: Builder, x: Operand, at: int, places: Operand, **more: Any) -> Operand:
+def gathered(g: DimensionBuilder, x: Operand, at: int, places: Operand, **more: Any) -> Operand:
     """Adds a lookup along one dimension that is matched along all others."""
-    if isinstance(x, Constant) and not x.name and x.tensor.numel():
+    if isinstance(x, ImportedConstant) and not x.name and x.tensor.numel():
         first = x.tensor.reshape(-1)[0]
         if bool((x.tensor == first).all()):  # the same number, wherever it is looked up
-            return Constant(first.expand(g.shape).clone())
+            return ImportedConstant(first.expand(g.shape).clone())
     table, spots = g.solid(g.value(x)), g.solid(g.value(places))
     at %= len(table.dims)
     table = g.single(table, at)
-    if spots.dims[at] and {*leaves(spots.dims[at])} & {*every(table.dims)}:
+    if spots.dims[at] and {*resolved_atoms(spots.dims[at])} & {*all_atoms(table.dims)}:
         spots = g.apart(spots, spots.dims[at])
     for i, dim in enumerate(table.dims):
         if i != at and size(dim) != size(spots.dims[i]):
             g.refuse("a lookup in a part of the rows")
         if i != at and dim:
             spots = g.same(spots, spots.dims[i], dim)
-    (along,) = leaves(table.dims[at])
+    (along,) = resolved_atoms(table.dims[at])
     spots = bounded(g, g.solid(spots), along)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -139,7 +146,7 @@ def _run(places: Tensor) -> int | None:
 
 
 def bag(
-    g: Builder,
+    g: DimensionBuilder,
     table: Any,
     places: Operand,
     offsets: Any,
@@ -151,7 +158,7 @@ def bag(
     padded: int | None = -1,
 ) -> tuple[Value | None, ...]:
     """Adds sums, means or largest numbers of the rows of bags of one length."""
-    starts = offsets.tensor.tolist() if isinstance(offsets, Constant) else []
+    starts = offsets.tensor.tolist() if isinstance(offsets, ImportedConstant) else []
     count = size(g.value(places).dims[0])
     each = count // max(1, len(starts))
     even = starts == [*range(0, count, each or 1)][: len(starts)] and each * len(starts) == count
@@ -163,12 +170,12 @@ def bag(
     return reduced(how, g, found, 1), None, None, None
 
 
-def unfolded(g: Builder, x: Operand, at: int, length: int, step: int) -> Value:
+def unfolded(g: DimensionBuilder, x: Operand, at: int, length: int, step: int) -> Value:
     """Adds the windows of a dimension, whose places become the last dimension."""
     value = g.value(x)
     at %= len(value.dims)
     starts = torch.arange(0, size(value.dims[at]) - length + 1, step)
-    found = selected(g, value, at, Constant(starts[:, None] + torch.arange(length)))
+    found = selected(g, value, at, ImportedConstant(starts[:, None] + torch.arange(length)))
     order = (*found.dims[: at + 1], *found.dims[at + 2 :], found.dims[at + 1])
     return Value(order, found.slot)
 

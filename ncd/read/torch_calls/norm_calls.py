@@ -11,26 +11,26 @@ import torch
 from ncd.language.axes import Array
 from ncd.language.terms import Term
 from ncd.ops import BatchNorm, GroupNorm, LayerNorm, RMSNorm
-from ncd.read.torch_calls.dimension_atoms import Dim, every, group_of, leaves
+from ncd.read.torch_calls.dimension_atoms import Dim, all_atoms, group_of, resolved_atoms
 from ncd.read.torch_calls.elementwise_calls import broadcast, mapped
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
-    Constant,
+    DimensionBuilder,
     Handler,
+    ImportedConstant,
     Operand,
     Value,
     in_order,
     norm_name,
     parameter_name,
 )
-from ncd.read.torch_calls.product_calls import along, own, reduced
+from ncd.read.torch_calls.product_calls import along, is_unshared_parameter, reduced
 from ncd.read.torch_calls.shape_calls import view_as
 from ncd.read.torch_calls.window_calls import as_signal
 
 
 def layer_norm(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     shape: Sequence[int],
     weight: Any = None,
@@ -40,11 +40,11 @@ def layer_norm(
 ) -> Value:
     k = len(shape)
     value = _whole_groups(g, g.solid(g.value(x)), k)
-    atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in leaves(dim))
+    atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in resolved_atoms(dim))
     if not atoms:
         g.refuse("a norm of one number")
     given = [one for one in (weight, bias) if one is not None]
-    if all(own(g, one) for one in given) and given != [bias]:
+    if all(is_unshared_parameter(g, one) for one in given) and given != [bias]:
         name = norm_name(weight.layer, g.path) if given else "norm"
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -59,13 +59,13 @@ def layer_norm(
     return found
 
 
-def _whole_groups(g: Builder, x: Value, count: int) -> Value:
+def _whole_groups(g: DimensionBuilder, x: Value, count: int) -> Value:
     """Returns the value without spatial groups that the last dimensions have one side of."""
     at = len(x.dims) - count
     return g.whole_groups(x, x.dims[:at], x.dims[at:])
 
 
-def standardised(g: Builder, x: Value, atoms: Dim, eps: float) -> Value:
+def standardised(g: DimensionBuilder, x: Value, atoms: Dim, eps: float) -> Value:
     """Returns an array minus its mean along some atoms, over its deviation."""
     shifted = broadcast(g, x, along("mean", g, x, atoms), "$1 - $2")
     variance = along("mean", g, mapped(g, shifted, "$1 ** 2"), atoms)
@@ -73,7 +73,7 @@ def standardised(g: Builder, x: Value, atoms: Dim, eps: float) -> Value:
 
 
 def group_norm(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     groups: int,
     weight: Any = None,
@@ -84,10 +84,15 @@ def group_norm(
     """Adds a group norm; as separate steps if its weights are shared."""
     value = g.solid(g.value(x))
     shape = value.shape
-    if own(g, weight) and own(g, bias) and len(shape) > 2 and shape[1] > 1:
+    if (
+        is_unshared_parameter(g, weight)
+        and is_unshared_parameter(g, bias)
+        and len(shape) > 2
+        and shape[1] > 1
+    ):
         return _of_groups(g, value, groups, weight, bias, eps)
     parted = view_as(g, value, (shape[0], groups, shape[1] // groups, *shape[2:]))
-    atoms = every(parted.dims[2:])
+    atoms = all_atoms(parted.dims[2:])
     if not atoms:
         g.refuse("a norm of one number")
     found = view_as(g, standardised(g, parted, atoms, eps), shape)
@@ -100,12 +105,17 @@ def group_norm(
 
 
 def _of_groups(
-    g: Builder, x: Value, groups: int, weight: Constant, bias: Constant, eps: float
+    g: DimensionBuilder,
+    x: Value,
+    groups: int,
+    weight: ImportedConstant,
+    bias: ImportedConstant,
+    eps: float,
 ) -> Value:
     if len(x.dims) == 3:
         as_signal(x)
     x = g.single(x, 1)
-    (channel,), places = leaves(x.dims[1]), every(x.dims[2:])
+    (channel,), places = resolved_atoms(x.dims[1]), all_atoms(x.dims[2:])
     if not places:
         g.refuse("a norm of one position")
     name = parameter_name(weight.layer, g.path)
@@ -118,14 +128,14 @@ def _of_groups(
 
 
 def rms_norm(
-    g: Builder, x: Operand, shape: Sequence[int], weight: Any = None, eps: Any = None
+    g: DimensionBuilder, x: Operand, shape: Sequence[int], weight: Any = None, eps: Any = None
 ) -> Value:
     value = _whole_groups(g, g.solid(g.value(x)), len(shape))
     eps = torch.finfo(torch.float32).eps if eps is None else eps
-    atoms = every(value.dims[len(value.dims) - len(shape) :])
+    atoms = all_atoms(value.dims[len(value.dims) - len(shape) :])
     if not atoms:
         g.refuse("a norm of one number")
-    if not own(g, weight):
+    if not is_unshared_parameter(g, weight):
         squares = along("mean", g, mapped(g, value, "$1 ** 2"), atoms)
         found = broadcast(g, value, squares, f"$1 / sqrt($2 + {eps!r})", "normalise")
         return found if weight is None else broadcast(g, found, weight, "$1 * $2")
@@ -138,7 +148,7 @@ def rms_norm(
 
 
 def batch_norm(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     weight: Any,
     bias: Any,
@@ -153,9 +163,9 @@ def batch_norm(
     if mean is None:
         return _channel_norm(g, x, weight, bias, eps, [0, *range(2, len(g.shape))])
     learned = [one for one in (weight, bias) if one is not None]
-    plain = len(learned) != 1 and all(own(g, one) for one in learned) and mean is not None
     value = g.solid(g.value(x))
-    if not plain or len(value.dims) < 2:
+    unshared = all(is_unshared_parameter(g, one) for one in learned)
+    if len(learned) == 1 or not unshared or len(value.dims) < 2:
         g.refuse("a batch norm with shared parameters or without statistics")
     if training is not g.training:
         g.refuse("a batch norm whose mode is not that of the whole module")
@@ -164,11 +174,12 @@ def batch_norm(
     if len(value.dims) == 3:
         as_signal(value)
     value = g.single(value, 1)
-    if not value.dims[0] or len(leaves(value.dims[0])) != 1 or leaves(value.dims[0])[0].group:
+    rows = resolved_atoms(value.dims[0])
+    if len(rows) != 1 or rows[0].group:
         value = g.single(value, 0)
     name = parameter_name(weight.layer, g.path) if learned else "norm"
-    kept = [Constant(one.tensor, one.buffer) for one in (mean, variance)]
-    both = (*leaves(value.dims[0]), *leaves(value.dims[1]))
+    kept = [ImportedConstant(one.tensor, one.buffer) for one in (mean, variance)]
+    both = (*resolved_atoms(value.dims[0]), *resolved_atoms(value.dims[1]))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return BatchNorm(axes(both), name, eps, bool(learned))
@@ -177,13 +188,13 @@ def batch_norm(
 
 
 def _channel_norm(
-    g: Builder, x: Operand, weight: Any, bias: Any, eps: float, places: Sequence[int]
+    g: DimensionBuilder, x: Operand, weight: Any, bias: Any, eps: float, places: Sequence[int]
 ) -> Value:
     """Adds a norm along some dimensions, with a learned factor and sum for each channel."""
     value = g.solid(g.value(x))
-    if any(group_of(atom) for i in places for atom in leaves(value.dims[i]) if i < 2):
+    if any(group_of(atom) for i in places for atom in resolved_atoms(value.dims[i]) if i < 2):
         value = g.ungrouped(value)
-    atoms = every(value.dims[i] for i in places)
+    atoms = all_atoms(value.dims[i] for i in places)
     if not atoms:
         g.refuse("a norm of one number")
     found = Value(value.dims, standardised(g, value, atoms, eps).slot)
@@ -196,7 +207,7 @@ def _channel_norm(
 
 
 def instance_norm(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     weight: Any,
     bias: Any,
@@ -214,13 +225,13 @@ def instance_norm(
 
 
 def _norm_and_counts(
-    g: Builder, x: Operand, weight: Any, bias: Any, mean: Any, variance: Any, *more: float
+    g: DimensionBuilder, x: Operand, weight: Any, bias: Any, mean: Any, variance: Any, *more: float
 ) -> tuple[Value | None, ...]:
     """Adds the batch norm of a graph without changes in place; two more results are empty."""
     return batch_norm(g, x, weight, bias, mean, variance, False, *more), None, None
 
 
-def weight_norm(g: Builder, weight: Operand, length: Operand, at: int = 0) -> Value:
+def weight_norm(g: DimensionBuilder, weight: Operand, length: Operand, at: int = 0) -> Value:
     """Adds a weight that is given by its directions, and a length along one dimension, or all."""
     value = g.value(weight)
     others = [i for i in range(len(value.dims)) if i != at]

@@ -12,9 +12,16 @@ from ncd.formulas.formula import parse
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Map
-from ncd.read.torch_calls.dimension_atoms import Atom, every, leaves, size
+from ncd.read.torch_calls.dimension_atoms import AxisFactor, all_atoms, resolved_atoms, size
 from ncd.read.torch_calls.elementwise_calls import as_real_numbers, broadcast, limit, mapped
-from ncd.read.torch_calls.import_recorder import Axes, Builder, Constant, Handler, Operand, Value
+from ncd.read.torch_calls.import_recorder import (
+    Axes,
+    DimensionBuilder,
+    Handler,
+    ImportedConstant,
+    Operand,
+    Value,
+)
 from ncd.read.torch_calls.lookup_calls import selected
 from ncd.read.torch_calls.product_calls import reduced, top
 from ncd.read.torch_calls.shape_calls import select, view_as
@@ -22,9 +29,11 @@ from ncd.read.torch_calls.shape_calls import select, view_as
 SIGNS = {"max": 1, "min": -1}
 
 
-def extreme(how: str, g: Builder, x: Operand, other: Any = None, keep: bool = False) -> Any:
+def extreme(
+    how: str, g: DimensionBuilder, x: Operand, other: Any = None, keep: bool = False
+) -> Any:
     """Adds the largest numbers of all, of a dimension with their places, or of two arrays."""
-    if isinstance(other, Value | Constant):
+    if isinstance(other, Value | ImportedConstant):
         return limit(how, g, x, other)
     value = as_real_numbers(g, g.value(x))
     if other is None:
@@ -33,18 +42,18 @@ def extreme(how: str, g: Builder, x: Operand, other: Any = None, keep: bool = Fa
     return found, (place(how, g, value, other, keep) if 1 in g.used else None)
 
 
-def place(how: str, g: Builder, x: Operand, at: Any = None, keep: bool = False) -> Value:
+def place(how: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False) -> Value:
     """Adds the first place of the largest number along a dimension, or of all in a row."""
     value = as_real_numbers(g, g.value(x))
     if at is None:
-        value, at = view_as(g, value, (size(every(value.dims)),)), 0
+        value, at = view_as(g, value, (size(all_atoms(value.dims)),)), 0
         if keep:
             g.refuse("a place in all dimensions")
     if not value.dims:
         g.refuse("the place of one number")
     at %= len(value.dims)
     value = g.single(value, at)
-    along = leaves(value.dims[at])
+    along = resolved_atoms(value.dims[at])
     most = reduced(f"a{how}", g, value, at, True)
     largest = broadcast(g, value, most, "$1 == $2")
 
@@ -59,7 +68,7 @@ def place(how: str, g: Builder, x: Operand, at: Any = None, keep: bool = False) 
     return _as_places(g, whole, along[0])
 
 
-def _as_places(g: Builder, x: Value, below: Atom) -> Value:
+def _as_places(g: DimensionBuilder, x: Value, below: AxisFactor) -> Value:
     """Returns real numbers as places along an axis."""
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -70,7 +79,7 @@ def _as_places(g: Builder, x: Value, below: Atom) -> Value:
     return g.op(make, [g.solid(x)], x.dims, kind="whole", below=below)
 
 
-def ordered(g: Builder, x: Operand, *given: Any, **named: Any) -> Any:
+def ordered(g: DimensionBuilder, x: Operand, *given: Any, **named: Any) -> Any:
     """Adds the numbers of a dimension in their order, and their places."""
     stable = named.get("stable")
     if given and isinstance(given[0], bool):
@@ -89,11 +98,11 @@ def ordered(g: Builder, x: Operand, *given: Any, **named: Any) -> Any:
     return mapped(g, found, "-$1"), places
 
 
-def median(g: Builder, x: Operand, at: Any = None, keep: bool = False) -> Any:
+def median(g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False) -> Any:
     """Adds the lower one of the middle numbers."""
     value = g.value(x)
     if at is None:
-        value = view_as(g, value, (size(every(value.dims)),))
+        value = view_as(g, value, (size(all_atoms(value.dims)),))
         found, _ = ordered(g, value, 0)
         return select(g, found, 0, (value.shape[0] - 1) // 2)
     at %= len(value.dims)
@@ -105,15 +114,15 @@ def median(g: Builder, x: Operand, at: Any = None, keep: bool = False) -> Any:
     return tuple(some)
 
 
-def flip(g: Builder, x: Operand, dims: Sequence[int]) -> Operand:
+def flip(g: DimensionBuilder, x: Operand, dims: Sequence[int]) -> Operand:
     """Reverses dimensions."""
-    if isinstance(x, Constant) and not x.name:
-        return Constant(x.tensor.flip(*dims))
+    if isinstance(x, ImportedConstant) and not x.name:
+        return ImportedConstant(x.tensor.flip(*dims))
     value = g.value(x)
     for at in dims:
         count = size(value.dims[at])
         if count > 1:
-            value = selected(g, value, at, Constant(torch.arange(count).flip(0)))
+            value = selected(g, value, at, ImportedConstant(torch.arange(count).flip(0)))
     return value
 
 

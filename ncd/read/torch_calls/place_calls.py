@@ -11,22 +11,22 @@ import torch
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Cumulative, Pad, Roll
-from ncd.read.torch_calls.dimension_atoms import Atom, leaves, size
+from ncd.read.torch_calls.dimension_atoms import AxisFactor, resolved_atoms, size
 from ncd.read.torch_calls.elementwise_calls import as_real_numbers
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
-    Constant,
+    DimensionBuilder,
     Handler,
+    ImportedArray,
+    ImportedConstant,
     Operand,
-    Slot,
     Value,
 )
 from ncd.read.torch_calls.lookup_calls import selected
 from ncd.read.torch_calls.shape_calls import part_of
 
 
-def roll(g: Builder, x: Operand, shifts: Any, dims: Any = ()) -> Value:
+def roll(g: DimensionBuilder, x: Operand, shifts: Any, dims: Any = ()) -> Value:
     """Shifts the numbers along some dimensions, one after the other."""
     value = g.value(x)
     steps = [shifts] if isinstance(shifts, int) else list(shifts)
@@ -39,9 +39,9 @@ def roll(g: Builder, x: Operand, shifts: Any, dims: Any = ()) -> Value:
     return value
 
 
-def _rolled(g: Builder, x: Value, at: int, step: int) -> Value:
+def _rolled(g: DimensionBuilder, x: Value, at: int, step: int) -> Value:
     value = g.single(x, at)
-    atoms = leaves(value.dims[at])
+    atoms = resolved_atoms(value.dims[at])
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return Roll(axes(atoms), step)
@@ -50,7 +50,7 @@ def _rolled(g: Builder, x: Value, at: int, step: int) -> Value:
 
 
 def pad(
-    g: Builder, x: Operand, sides: Sequence[int], mode: Any = "constant", value: Any = None
+    g: DimensionBuilder, x: Operand, sides: Sequence[int], mode: Any = "constant", value: Any = None
 ) -> Operand:
     """Adds a number at the ends of the last dimensions; drops numbers where it is less than none.
 
@@ -74,7 +74,7 @@ def pad(
     return found
 
 
-def reflected(g: Builder, x: Operand, sides: Sequence[int], mode: str) -> Operand:
+def reflected(g: DimensionBuilder, x: Operand, sides: Sequence[int], mode: str) -> Operand:
     """Looks up the numbers that stand beyond the ends: of the other end, or of the same one."""
     value = g.value(x)
     for i in range(len(sides) // 2):
@@ -83,22 +83,22 @@ def reflected(g: Builder, x: Operand, sides: Sequence[int], mode: str) -> Operan
         if (before, after) != (0, 0):
             row = torch.arange(size(value.dims[at]), dtype=torch.float64)[None, None]
             places = torch.nn.functional.pad(row, (before, after), mode)[0, 0].long()
-            value = selected(g, value, at, Constant(places))
+            value = selected(g, value, at, ImportedConstant(places))
     return value
 
 
-def _value_rank(g: Builder, x: Operand) -> int:
+def _value_rank(g: DimensionBuilder, x: Operand) -> int:
     return len(g.value(x).dims)
 
 
-def _padded(g: Builder, x: Value, at: int, sides: tuple[int, int], filled: float) -> Value:
+def _padded(g: DimensionBuilder, x: Value, at: int, sides: tuple[int, int], filled: float) -> Value:
     x = as_real_numbers(g, x)
     value, at = g.single(x, at), at % len(x.dims)
-    old = leaves(value.dims[at])
+    old = resolved_atoms(value.dims[at])
     hint = old[0].hint if old[0].hint != "one" else ""
-    new = (Atom(size(old) + sum(sides), hint, sealed=True, alone=True),)
-    rest = tuple(atom for atom in leaves(value.slot.atoms) if atom not in old)
-    slot = Slot((*rest, *new))
+    new = (AxisFactor(size(old) + sum(sides), hint, sealed=True, alone=True),)
+    rest = tuple(atom for atom in resolved_atoms(value.slot.atoms) if atom not in old)
+    slot = ImportedArray((*rest, *new))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return Pad(Signature(Type((axes(old),)), Type((axes(new),))), *sides, filled)
@@ -107,13 +107,13 @@ def _padded(g: Builder, x: Value, at: int, sides: tuple[int, int], filled: float
     return Value((*value.dims[:at], new, *value.dims[at + 1 :]), slot)
 
 
-def cumulative(how: str, g: Builder, x: Operand, at: int, **more: Any) -> Value:
+def cumulative(how: str, g: DimensionBuilder, x: Operand, at: int, **more: Any) -> Value:
     """Adds sums or products so far; whole numbers become real ones first."""
     value = as_real_numbers(g, g.value(x))
     if not value.dims or not value.dims[at]:
         return value
     value = g.single(value, at)
-    atoms = leaves(value.dims[at])
+    atoms = resolved_atoms(value.dims[at])
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return Cumulative(axes(atoms), how)

@@ -13,13 +13,13 @@ from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Id, Term
 from ncd.ops import Einsum, Linear, Reduce, Softmax, Top
 from ncd.read.torch_calls.dimension_atoms import (
-    Atom,
+    AxisFactor,
     Dim,
     Dims,
-    every,
-    fresh,
+    all_atoms,
     group_of,
-    leaves,
+    new_dim,
+    resolved_atoms,
     size,
 )
 from ncd.read.torch_calls.elementwise_calls import (
@@ -34,11 +34,11 @@ from ncd.read.torch_calls.elementwise_calls import (
 )
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
-    Constant,
+    DimensionBuilder,
     Handler,
+    ImportedArray,
+    ImportedConstant,
     Operand,
-    Slot,
     Value,
     in_order,
     parameter_name,
@@ -47,27 +47,27 @@ from ncd.read.torch_calls.import_recorder import (
 # --- Reads products of matrices: learned linear maps, matmul and einsum
 
 
-def own(g: Builder, x: Any) -> bool:
+def is_unshared_parameter(g: DimensionBuilder, x: Any) -> bool:
     """Returns whether a tensor is a parameter that only the current node uses."""
-    return isinstance(x, Constant) and bool(x.name) and x.name not in g.shared
+    return isinstance(x, ImportedConstant) and bool(x.name) and x.name not in g.shared
 
 
-def linear(g: Builder, x: Operand, weight: Any, bias: Any = None) -> Value:
+def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> Value:
     value = g.value(x)
-    biased = bias is None or own(g, bias)
-    if not own(g, weight) or not biased or weight.tensor.dim() != 2:
+    biased = bias is None or is_unshared_parameter(g, bias)
+    if not is_unshared_parameter(g, weight) or not biased or weight.tensor.dim() != 2:
         found = matmul(g, value, _turned(weight))
         return found if bias is None else broadcast(g, found, bias, "$1 + $2")
     value = g.solid(value)
     value = g.whole_groups(value, value.dims[:-1], value.dims[-1:])
     before = value.dims[-1]
-    after = fresh(weight.tensor.shape[0], g.axis_hint(weight, 0, "out"))
+    after = new_dim(weight.tensor.shape[0], g.axis_hint(weight, 0, "out"))
     if not before:
         value = g.single(value, len(value.dims) - 1)
         before = value.dims[-1]
     name = parameter_name(weight.layer, g.path)
     weights = [weight] if bias is None else [weight, bias]
-    ins, outs = leaves(before), after
+    ins, outs = resolved_atoms(before), after
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         one, two = axes(before), axes(outs)
@@ -79,29 +79,33 @@ def linear(g: Builder, x: Operand, weight: Any, bias: Any = None) -> Value:
 
 
 def _turned(x: Any) -> Operand:
-    if isinstance(x, Constant):
+    if isinstance(x, ImportedConstant):
         return x.permuted(range(x.tensor.dim())[::-1])
     return Value(x.dims[::-1], x.slot)
 
 
-def addmm(g: Builder, bias: Any, x: Operand, weight: Any, **more: Any) -> Value:
+def addmm(g: DimensionBuilder, bias: Any, x: Operand, weight: Any, **more: Any) -> Value:
     if more:
         g.refuse("a scaled sum")
-    if isinstance(weight, Constant) and own(g, weight) and own(g, bias):
+    if (
+        isinstance(weight, ImportedConstant)
+        and is_unshared_parameter(g, weight)
+        and is_unshared_parameter(g, bias)
+    ):
         return linear(g, x, weight.permuted((1, 0)), bias)
     return broadcast(g, matmul(g, x, weight), bias, "$1 + $2")
 
 
 def baddbmm(
-    g: Builder, start: Any, x: Operand, y: Any, *, beta: float = 1, alpha: float = 1
+    g: DimensionBuilder, start: Any, x: Operand, y: Any, *, beta: float = 1, alpha: float = 1
 ) -> Value:
     found = scaled(g, matmul(g, x, y), alpha)
     return broadcast(g, scaled(g, start, beta), found, "$1 + $2")
 
 
-def matmul(g: Builder, x: Operand, y: Any) -> Value:
+def matmul(g: DimensionBuilder, x: Operand, y: Any) -> Value:
     """Multiplies matrices; leading dimensions are broadcast."""
-    if isinstance(y, Constant) and own(g, y) and y.tensor.dim() == 2:
+    if isinstance(y, ImportedConstant) and is_unshared_parameter(g, y) and y.tensor.dim() == 2:
         return linear(g, x, y.permuted((1, 0)))
     one, two = g.value(x), g.value(y)
     vector = (len(one.dims) == 1, len(two.dims) == 1)
@@ -115,40 +119,40 @@ def matmul(g: Builder, x: Operand, y: Any) -> Value:
     return Value(found.dims[:-1], found.slot) if vector[1] else found
 
 
-def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
+def product(g: DimensionBuilder, x: Value, y: Value, along: int, free: int) -> Value:
     """Returns the product of matrices, summed over the last dimension of x and ``along`` of y."""
     x, y = _whole_groups(g, x, y)
     y, lead = _led(g, x, y)
-    mine = {*every(x.dims)}
-    y = _without(y, {atom for atom in leaves(y.dims[free]) if atom.size == 1 and atom in mine})
-    y = g.without_units(y, mine)
-    if any(atom in mine for atom in leaves(y.dims[free])):
+    mine = {*all_atoms(x.dims)}
+    atoms = resolved_atoms(y.dims[free])
+    y = g.without_units(_without(y, {a for a in atoms if a.size == 1 and a in mine}), mine)
+    if any(atom in mine for atom in resolved_atoms(y.dims[free])):
         y = g.apart(y, y.dims[free])
     if size(x.dims[-1]) != size(y.dims[along]):
         g.refuse("an axis of size 1 that is repeated")
     if x.dims[-1] or y.dims[along]:
         _as_rows(x.dims[-1], y.dims[along])
         y = g.same(y, y.dims[along], x.dims[-1])
-    summed = leaves(x.dims[-1])
+    summed = resolved_atoms(x.dims[-1])
     if len(x.dims) > 3:
         _name_heads(g, x, y.dims[free])
     for value in (x, y):
-        if set(summed) - {*leaves(value.slot.atoms)}:
+        if set(summed) - {*resolved_atoms(value.slot.atoms)}:
             x, y = g.solid(x), g.solid(y)
     dims = (*lead, x.dims[-2], y.dims[free])
-    held = {*leaves(x.slot.atoms), *leaves(y.slot.atoms)}
-    atoms = tuple(atom for atom in every(dims) if atom in held)
+    held = {*resolved_atoms(x.slot.atoms), *resolved_atoms(y.slot.atoms)}
+    atoms = tuple(atom for atom in all_atoms(dims) if atom in held)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return einsum_of(arrays, axes(atoms), axes(summed))
 
     slot = g.slot((atoms,))
-    g.step(make, [x, y], [slot], also=every(dims))
+    g.step(make, [x, y], [slot], also=all_atoms(dims))
     g.summed[slot] = summed
     return Value(dims, slot)
 
 
-def _whole_groups(g: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+def _whole_groups(g: DimensionBuilder, x: Value, y: Value) -> tuple[Value, Value]:
     """Returns factors whose spatial groups are in rows, in what is summed, or in what both lead."""
     found = []
     for one, other in ((x, y), (y, x)):
@@ -158,9 +162,11 @@ def _whole_groups(g: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     return found[0], found[1]
 
 
-def _name_heads(g: Builder, x: Value, free: Dim) -> None:
+def _name_heads(g: DimensionBuilder, x: Value, free: Dim) -> None:
     """Suggests names for the axes of a product that is done for each of several heads."""
-    scores = all(atom.hint in ("k", "w") for atom in leaves(x.dims[-1]))  # of queries and keys
+    scores = all(
+        atom.hint in ("k", "w") for atom in resolved_atoms(x.dims[-1])
+    )  # of queries and keys
     for dim, hint in ((x.dims[-2], "t"), (x.dims[-1], "k"), (free, "s" if scores else "k")):
         g.recall(dim, hint)
     for dim, hint in ((x.dims[-3], "heads"), (x.dims[-1], "k"), (free, "k")):
@@ -169,20 +175,20 @@ def _name_heads(g: Builder, x: Value, free: Dim) -> None:
 
 def _as_rows(features: Dim, rows: Dim) -> None:
     """Renames the rows of a matrix that were taken for a batch, and meet features."""
-    one, two = leaves(features), leaves(rows)
+    one, two = resolved_atoms(features), resolved_atoms(rows)
     if len(one) == len(two) == 1 and two[0].hint == "b" != one[0].hint:
         two[0].hint = one[0].hint
 
 
-def _without(x: Value, ones: set[Atom]) -> Value:
+def _without(x: Value, ones: set[AxisFactor]) -> Value:
     """Returns the value with an axis of size 1 that both sides have, such as one example's batch,
     in none of its dimensions.
     """
-    dims = tuple(tuple(atom for atom in leaves(dim) if atom not in ones) for dim in x.dims)
+    dims = tuple(tuple(atom for atom in resolved_atoms(dim) if atom not in ones) for dim in x.dims)
     return Value(dims, x.slot) if ones else x
 
 
-def _led(g: Builder, x: Value, y: Value) -> tuple[Value, Dims]:
+def _led(g: DimensionBuilder, x: Value, y: Value) -> tuple[Value, Dims]:
     """Returns y with the leading dimensions of x, and those of the product."""
     lead: list[Dim] = []
     for i in range(3, max(len(x.dims), len(y.dims)) + 1):
@@ -192,7 +198,7 @@ def _led(g: Builder, x: Value, y: Value) -> tuple[Value, Dims]:
             y = g.same(y, q, p)
         elif p and q:
             g.refuse("an axis of size 1 that is repeated")
-        elif {*leaves(q)} & {*every(x.dims)}:
+        elif {*resolved_atoms(q)} & {*all_atoms(x.dims)}:
             y = g.apart(y, q)
         lead.insert(0, p or (y.dims[-i] if i <= len(y.dims) else ()))
     return y, tuple(lead)
@@ -231,7 +237,7 @@ def _einsum_without(arrays: Sequence[Array], out: Array, names: Sequence[str]) -
     return term
 
 
-def einsum(g: Builder, pattern: str, given: Sequence[Operand], **more: Any) -> Value:
+def einsum(g: DimensionBuilder, pattern: str, given: Sequence[Operand], **more: Any) -> Value:
     """Adds an einsum of torch, whose letters are dimensions."""
     left, arrow, right = pattern.replace(" ", "").partition("->")
     words = left.split(",")
@@ -248,18 +254,18 @@ def einsum(g: Builder, pattern: str, given: Sequence[Operand], **more: Any) -> V
         for at, letter in enumerate(word):
             if letter in known:
                 value = g.same(value, value.dims[at], known[letter])
-            elif {*leaves(value.dims[at])} & {*every(known.values())}:
+            elif {*resolved_atoms(value.dims[at])} & {*all_atoms(known.values())}:
                 value = g.apart(value, value.dims[at])
         known |= {letter: value.dims[at] for at, letter in enumerate(word)}
         values[i] = value
     dims = tuple(known[letter] for letter in right)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        return Einsum(Signature(Type(arrays), Type((axes(every(dims)),))))
+        return Einsum(Signature(Type(arrays), Type((axes(all_atoms(dims)),))))
 
     found = g.op(make, values, dims)
     summed = [known[letter] for letter in known if letter not in right]
-    g.summed |= {found.slot: leaves(summed[0])} if len(summed) == 1 else {}
+    g.summed |= {found.slot: resolved_atoms(summed[0])} if len(summed) == 1 else {}
     return found
 
 
@@ -275,7 +281,9 @@ def _parts(x: Value, word: str, words: Sequence[str], right: str) -> Iterator[tu
         yield x.dims[i : i + count]
 
 
-def bilinear(g: Builder, x: Operand, y: Operand, weight: Operand, bias: Any = None) -> Value:
+def bilinear(
+    g: DimensionBuilder, x: Operand, y: Operand, weight: Operand, bias: Any = None
+) -> Value:
     """Adds a product of two arrays with a weight of three dimensions."""
     lead = "abcdefgh"[: len(g.shape) - 1]
     found = einsum(g, f"{lead}i,oij,{lead}j->{lead}o", (x, weight, y))
@@ -297,13 +305,13 @@ PRODUCT_CALLS: dict[str, Handler] = {
 HOW = {"amax": "max", "amin": "min", "mean": "mean", "prod": "product", "sum": "sum"}
 
 
-def along(how: str, g: Builder, x: Value, atoms: Dim) -> Value:
+def along(how: str, g: DimensionBuilder, x: Value, atoms: Dim) -> Value:
     """Reduces some atoms; their dimensions have size 1 then."""
     x = g.solid(x)
     gone = {*atoms}
     if any(set(group_of(atom)) - gone for atom in atoms):
         g.refuse("one side of a spatial group")
-    dims = tuple(tuple(a for a in leaves(dim) if a not in gone) for dim in x.dims)
+    dims = tuple(tuple(a for a in resolved_atoms(dim) if a not in gone) for dim in x.dims)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         (array,) = arrays
@@ -314,7 +322,7 @@ def along(how: str, g: Builder, x: Value, atoms: Dim) -> Value:
 
 
 def reduced(
-    name: str, g: Builder, x: Operand, at: Any = None, keep: bool = False, **more: Any
+    name: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False, **more: Any
 ) -> Value:
     value = g.value(x)
     rank = len(value.dims)
@@ -323,17 +331,17 @@ def reduced(
         return value
     places = range(rank) if at is None or at == [] else [at] if isinstance(at, int) else at
     gone = [i % rank for i in places]
-    atoms = tuple(atom for i in sorted(gone) for atom in leaves(value.dims[i]))
+    atoms = tuple(atom for i in sorted(gone) for atom in resolved_atoms(value.dims[i]))
     if any(set(group_of(atom)) - {*atoms} for atom in atoms):
         value = g.ungrouped(value)
-        atoms = tuple(atom for i in sorted(gone) for atom in leaves(value.dims[i]))
+        atoms = tuple(atom for i in sorted(gone) for atom in resolved_atoms(value.dims[i]))
     found = along(HOW.get(name, name), g, value, atoms) if atoms else value
     kept = tuple(dim for i, dim in enumerate(found.dims) if keep or i not in gone)
     return Value(kept, found.slot)
 
 
 def variance(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     at: Any = None,
     unbiased: Any = None,
@@ -360,13 +368,13 @@ def variance(
     return found, (mean if keep else reduced("mean", g, value, list(places)))
 
 
-def deviation(g: Builder, x: Operand, *args: Any, **named: Any) -> tuple[Value, Value]:
+def deviation(g: DimensionBuilder, x: Operand, *args: Any, **named: Any) -> tuple[Value, Value]:
     """Adds the standard deviation along some dimensions, and the mean."""
     found, mean = variance(g, x, *args, **named)
     return mapped(g, found, "sqrt($1)"), mean
 
 
-def distances(g: Builder, x: Operand, y: Operand, p: float = 2.0, *more: Any) -> Value:
+def distances(g: DimensionBuilder, x: Operand, y: Operand, p: float = 2.0, *more: Any) -> Value:
     """Adds the distance of each row of one array to each of another."""
     one, two = g.value(x), g.value(y)
     rows = Value((*one.dims[:-1], (), one.dims[-1]), one.slot)
@@ -379,15 +387,15 @@ def distances(g: Builder, x: Operand, y: Operand, p: float = 2.0, *more: Any) ->
     return g.refuse("distances of another norm")
 
 
-def softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
+def softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
     value = g.solid(g.value(x))
     at %= len(value.dims) or 1
-    dim = leaves(value.dims[at]) if value.dims else ()
+    dim = resolved_atoms(value.dims[at]) if value.dims else ()
     if not dim:
         g.refuse("a softmax of one number")
     if group_of(dim[0]) != dim:
         value = g.single(value, at)
-    atoms = leaves(value.dims[at])
+    atoms = resolved_atoms(value.dims[at])
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return Softmax(axes(atoms))
@@ -395,11 +403,13 @@ def softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
     return g.op(make, [value], value.dims)
 
 
-def log_softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
+def log_softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
     return mapped(g, softmax(g, x, at), "log($1)")
 
 
-def top(g: Builder, x: Operand, k: int, at: int = -1, largest: bool = True, *more: Any) -> Any:
+def top(
+    g: DimensionBuilder, x: Operand, k: int, at: int = -1, largest: bool = True, *more: Any
+) -> Any:
     """Adds the k largest numbers along a dimension, and their positions."""
     if not largest:
         g.refuse("the smallest numbers")
@@ -408,10 +418,10 @@ def top(g: Builder, x: Operand, k: int, at: int = -1, largest: bool = True, *mor
         g.refuse("the largest of one number")
     at %= len(value.dims)
     value = g.single(value, at)
-    old = leaves(value.dims[at])
-    new = (Atom(k, "n"),)
-    rest = tuple(atom for atom in leaves(value.slot.atoms) if atom not in old)
-    slots = [Slot((*rest, *new)), Slot((*rest, *new), "whole", old[0])]
+    old = resolved_atoms(value.dims[at])
+    new = (AxisFactor(k, "n"),)
+    rest = tuple(atom for atom in resolved_atoms(value.slot.atoms) if atom not in old)
+    slots = [ImportedArray((*rest, *new)), ImportedArray((*rest, *new), "whole", old[0])]
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return Top(Signature(Type((axes(old),)), Type((axes(new),))))
@@ -422,7 +432,7 @@ def top(g: Builder, x: Operand, k: int, at: int = -1, largest: bool = True, *mor
 
 
 def attention(
-    g: Builder,
+    g: DimensionBuilder,
     query: Operand,
     key: Operand,
     value: Operand,
@@ -451,23 +461,23 @@ def attention(
     return product(g, weights, v, -2, -1)
 
 
-def _with_mask(g: Builder, scores: Value, mask: Any) -> Value:
+def _with_mask(g: DimensionBuilder, scores: Value, mask: Any) -> Value:
     boolean = (
         mask.tensor.dtype.is_floating_point is False
-        if isinstance(mask, Constant)
+        if isinstance(mask, ImportedConstant)
         else mask.slot.kind != "real"
     )
     if not boolean:
         return binary("add", g, scores, mask)
-    if isinstance(mask, Constant):
-        return masked_fill(g, scores, Constant(~mask.tensor.bool()), float("-inf"))
+    if isinstance(mask, ImportedConstant):
+        return masked_fill(g, scores, ImportedConstant(~mask.tensor.bool()), float("-inf"))
     return broadcast(g, scores, mask, "where($2 > 0, $1, (-inf))", "mask")
 
 
-def _repeated(g: Builder, q: Value, k: Value, v: Value) -> tuple[Value, Value, Value]:
+def _repeated(g: DimensionBuilder, q: Value, k: Value, v: Value) -> tuple[Value, Value, Value]:
     """Returns keys and values whose heads serve several heads of the queries."""
     times = q.shape[-3] // k.shape[-3]
-    extra = fresh(times, "q")
+    extra = new_dim(times, "q")
     g.meet(extra)
 
     def wide(x: Value) -> Value:

@@ -12,21 +12,21 @@ from ncd.language.loops import Scan
 from ncd.language.terms import Beside, Id, Term, Then
 from ncd.language.wire import Wire
 from ncd.ops import Add, Cut, Elementwise, Linear, Map, Rename
-from ncd.read.torch_calls.dimension_atoms import Atom, Dim, leaves
+from ncd.read.torch_calls.dimension_atoms import AxisFactor, Dim, resolved_atoms
 from ncd.read.torch_calls.elementwise_calls import dropout as dropped
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
-    Constant,
+    DimensionBuilder,
     Handler,
+    ImportedArray,
+    ImportedConstant,
     Operand,
-    Slot,
     Value,
     parameter_name,
     reordered,
 )
 from ncd.read.torch_calls.order_calls import flip
-from ncd.read.torch_calls.product_calls import own
+from ncd.read.torch_calls.product_calls import is_unshared_parameter
 from ncd.read.torch_calls.shape_calls import concatenate, select, stack
 
 Cell = Callable[[Array, Array, tuple[str, str], bool], Term]  # of the input, the state and names
@@ -100,7 +100,7 @@ def plain_cell(function: str, x: Array, h: Array, names: tuple[str, str], bias: 
 def recurrent(
     cell: Cell,
     states: int,
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     first: Any,
     weights: Sequence[Any],
@@ -112,11 +112,11 @@ def recurrent(
     batch_first: bool = False,
 ) -> tuple[Value, ...]:
     """Adds a recurrent layer for each of ``layers``; returns its outputs and last states."""
-    if not all(own(g, each) for each in weights):
+    if not all(is_unshared_parameter(g, each) for each in weights):
         g.refuse("a layer that shares weights")
     value = g.solid(g.value(x))
     at = 1 if batch_first and len(value.dims) == 3 else 0
-    begin = [first] if isinstance(first, Value | Constant) else list(first)
+    begin = [first] if isinstance(first, Value | ImportedConstant) else list(first)
     count, ways = 4 if bias else 2, 1 + both_ways
     if len(weights) != count * layers * ways:
         g.refuse("a layer whose states are projected")
@@ -136,17 +136,22 @@ def recurrent(
 
 
 def _layer(
-    cell: Cell, g: Builder, x: Value, at: int, starts: Sequence[Value], weights: Sequence[Any]
+    cell: Cell,
+    g: DimensionBuilder,
+    x: Value,
+    at: int,
+    starts: Sequence[Value],
+    weights: Sequence[Any],
 ) -> tuple[Value, list[Value]]:
     """Adds one layer along dimension ``at``; returns its outputs and the last states."""
     x = g.single(x, at)
-    steps, before = leaves(x.dims[at]), x.dims[-1]
+    steps, before = resolved_atoms(x.dims[at]), x.dims[-1]
     rest = [dim for i, dim in enumerate(x.dims[:-1]) if i != at]
-    hidden = (Atom(weights[1].tensor.shape[1], "hidden", sealed=True),)
+    hidden = (AxisFactor(weights[1].tensor.shape[1], "hidden", sealed=True),)
     states = [_matched(g, start, (*rest, hidden)) for start in starts]
     names = (parameter_name(weights[0].layer, g.path), parameter_name(weights[1].layer, g.path))
     order = [weights[0], *weights[2:3], weights[1], *weights[3:4]]
-    atoms = tuple(leaf for dim in rest for leaf in leaves(dim))
+    atoms = tuple(leaf for dim in rest for leaf in resolved_atoms(dim))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         own_h, wanted = axes(hidden), axes((*atoms, *hidden))
@@ -156,8 +161,8 @@ def _layer(
         scan = Scan(body >> again, axes(steps), "recurrent", n)
         return _in_one_order(arrays, wanted, scan)
 
-    out = Slot((*atoms, *steps, *hidden))
-    ends = [Slot((*atoms, *hidden)) for _ in states]
+    out = ImportedArray((*atoms, *steps, *hidden))
+    ends = [ImportedArray((*atoms, *hidden)) for _ in states]
     g.step(make, [*states, x], [*ends, out], order)
     dims = (*x.dims[:-1], hidden)
     return Value(dims, out), [Value((*rest, hidden), end) for end in ends]
@@ -172,7 +177,7 @@ def _in_one_order(arrays: Sequence[Array], wanted: Array, term: Term) -> Term:
     return Beside(*moved, Id(Type((x,)))) >> term
 
 
-def _matched(g: Builder, x: Value, dims: Sequence[Dim]) -> Value:
+def _matched(g: DimensionBuilder, x: Value, dims: Sequence[Dim]) -> Value:
     """Returns a state with these dimensions."""
     for i, dim in enumerate(dims):
         if x.dims[i]:

@@ -14,21 +14,21 @@ from ncd.language.terms import Beside, Id, Term, Then
 from ncd.ops import Concat, Cut, Index, Split
 from ncd.read.torch_calls.dimension_atoms import (
     VAGUE,
-    Atom,
+    AxisFactor,
     CannotSplit,
     Dim,
-    every,
-    fresh,
-    leaves,
-    regrouped,
+    all_atoms,
+    new_dim,
+    resolved_atoms,
     size,
+    view_dims,
 )
 from ncd.read.torch_calls.elementwise_calls import broadcast, of_one_kind
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
-    Constant,
+    DimensionBuilder,
     Handler,
+    ImportedConstant,
     Operand,
     Value,
     reordered,
@@ -37,12 +37,12 @@ from ncd.read.torch_calls.import_recorder import (
 # --- Reads views, transposes and repetitions of an array
 
 
-def view(g: Builder, x: Operand, *shape: Any) -> Operand:
+def view(g: DimensionBuilder, x: Operand, *shape: Any) -> Operand:
     """Returns a tensor in the shape of the current node."""
     if any(isinstance(n, torch.dtype) for n in shape):
         g.refuse("bits that are read as numbers of another kind")
-    if isinstance(x, Constant) and not x.name:
-        return Constant(x.tensor.reshape(g.shape))
+    if isinstance(x, ImportedConstant) and not x.name:
+        return ImportedConstant(x.tensor.reshape(g.shape))
     if (weight := _weight(g, x)) is not None:
         return weight
     value = g.value(x)
@@ -52,11 +52,11 @@ def view(g: Builder, x: Operand, *shape: Any) -> Operand:
     return found
 
 
-def _name_heads(g: Builder, x: Value) -> None:
+def _name_heads(g: DimensionBuilder, x: Value) -> None:
     """Names the dimension of a view that is as long as its module has heads, and what follows."""
     module = g.path[-1][0].partition("@")[0] if g.path else ""
     for at, dim in enumerate(x.dims):
-        parts = leaves(dim)
+        parts = resolved_atoms(dim)
         if len(parts) == 1 and parts[0].size == g.heads.get(module) and parts[0].hint in VAGUE:
             g.call(dim, "heads")
             if len(x.dims) == at + 2:
@@ -64,31 +64,31 @@ def _name_heads(g: Builder, x: Value) -> None:
             return
 
 
-def _weight(g: Builder, x: Operand) -> Constant | None:
+def _weight(g: DimensionBuilder, x: Operand) -> ImportedConstant | None:
     """Returns a parameter unchanged if only dimensions of size 1 are added or removed, else None.
 
     A kernel of a convolution is often written so.
     """
-    if not isinstance(x, Constant) or not x.name or x.name in g.shared or x.order:
+    if not isinstance(x, ImportedConstant) or not x.name or x.name in g.shared or x.order:
         return None
     before, after = (tuple(n for n in shape[1:] if n > 1) for shape in (x.tensor.shape, g.shape))
     if not x.tensor.dim() or x.tensor.shape[:1] != g.shape[:1] or before != after:
         return None
-    return Constant(x.tensor.reshape(g.shape), x.name, rows=x.rows)
+    return ImportedConstant(x.tensor.reshape(g.shape), x.name, rows=x.rows)
 
 
-def view_as(g: Builder, x: Value, shape: Sequence[int]) -> Value:
+def view_as(g: DimensionBuilder, x: Value, shape: Sequence[int]) -> Value:
     """Returns the value in another shape."""
     for change in (lambda x: x, g.loose, lambda x: _merged(g, x, shape)):
         x = change(x)
         try:
-            return Value(regrouped(x.dims, shape), x.slot)
+            return Value(view_dims(x.dims, shape), x.slot)
         except CannotSplit as error:
             failed = error
     raise failed
 
 
-def _merged(g: Builder, x: Value, shape: Sequence[int]) -> Value:
+def _merged(g: DimensionBuilder, x: Value, shape: Sequence[int]) -> Value:
     """Returns the value with one axis for all dimensions that another shape cuts across."""
     least = min(len(x.dims), len(shape))
     same = [one == two for one, two in zip(x.shape, shape, strict=False)]
@@ -98,33 +98,33 @@ def _merged(g: Builder, x: Value, shape: Sequence[int]) -> Value:
     end = len(x.dims) - last
     if first >= end:
         return x
-    x = Value((*x.dims[:first], every(x.dims[first:end]), *x.dims[end:]), x.slot)
+    x = Value((*x.dims[:first], all_atoms(x.dims[first:end]), *x.dims[end:]), x.slot)
     x = g.single(x, first, alone=False)
-    return g.renamed(x, x.dims[first], (Atom(size(x.dims[first]), "n"),))
+    return g.renamed(x, x.dims[first], (AxisFactor(size(x.dims[first]), "n"),))
 
 
-def permute(g: Builder, x: Operand, order: Sequence[int]) -> Operand:
-    if isinstance(x, Constant):
+def permute(g: DimensionBuilder, x: Operand, order: Sequence[int]) -> Operand:
+    if isinstance(x, ImportedConstant):
         return x.permuted([i % x.tensor.dim() for i in order])
     return Value(tuple(x.dims[i] for i in order), x.slot)
 
 
-def transpose(g: Builder, x: Operand, one: int, two: int) -> Operand:
+def transpose(g: DimensionBuilder, x: Operand, one: int, two: int) -> Operand:
     order = list(range(_rank(x)))
     if order:
         order[one], order[two] = order[two], order[one]
     return permute(g, x, order)
 
 
-def t(g: Builder, x: Operand) -> Operand:
+def t(g: DimensionBuilder, x: Operand) -> Operand:
     return permute(g, x, range(_rank(x))[::-1])
 
 
 def _rank(x: Operand) -> int:
-    return x.tensor.dim() if isinstance(x, Constant) else len(x.dims)
+    return x.tensor.dim() if isinstance(x, ImportedConstant) else len(x.dims)
 
 
-def unsqueeze(g: Builder, x: Operand, at: int) -> Operand:
+def unsqueeze(g: DimensionBuilder, x: Operand, at: int) -> Operand:
     if (weight := _weight(g, x)) is not None:
         return weight
     value = g.value(x)
@@ -132,20 +132,20 @@ def unsqueeze(g: Builder, x: Operand, at: int) -> Operand:
     return Value((*value.dims[:at], (), *value.dims[at:]), value.slot)
 
 
-def expand(g: Builder, x: Operand, *shape: Any, **more: Any) -> Operand:
+def expand(g: DimensionBuilder, x: Operand, *shape: Any, **more: Any) -> Operand:
     """Returns a tensor whose numbers are repeated along new atoms; nothing is computed."""
-    if isinstance(x, Constant) and not x.name:
-        return Constant(x.tensor.expand(g.shape))
+    if isinstance(x, ImportedConstant) and not x.name:
+        return ImportedConstant(x.tensor.expand(g.shape))
     value = g.value(x)
     pairs = zip(reversed(value.dims), reversed(g.shape), strict=False)
     value = g.without_ones(value, [-i for i, (dim, n) in enumerate(pairs, 1) if size(dim) != n])
     dims = ((),) * (len(g.shape) - len(value.dims)) + value.dims
-    new = tuple(dim if size(dim) == n else fresh(n) for dim, n in zip(dims, g.shape, strict=True))
-    g.meet(every(new))
+    new = tuple(dim if size(dim) == n else new_dim(n) for dim, n in zip(dims, g.shape, strict=True))
+    g.meet(all_atoms(new))
     return Value(new, value.slot)
 
 
-def repeat(g: Builder, x: Operand, times: Sequence[int]) -> Operand:
+def repeat(g: DimensionBuilder, x: Operand, times: Sequence[int]) -> Operand:
     """Returns a tensor repeated along dimensions of size 1."""
     value = g.value(x)
     dims = ((),) * (len(times) - len(value.dims)) + value.dims
@@ -154,21 +154,23 @@ def repeat(g: Builder, x: Operand, times: Sequence[int]) -> Operand:
     return expand(g, value, list(times))
 
 
-def repeat_interleave(g: Builder, x: Operand, times: Any, dim: Any = None, **more: Any) -> Operand:
+def repeat_interleave(
+    g: DimensionBuilder, x: Operand, times: Any, dim: Any = None, **more: Any
+) -> Operand:
     """Returns a tensor whose entries along a dimension are repeated, each ``times`` times."""
     value = g.value(x)
     if not isinstance(times, int) or dim is None:
         g.refuse("a repetition by an array")
     at = dim % len(value.dims)
-    extra = fresh(times)
+    extra = new_dim(times)
     dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
-    g.meet(every(dims))
+    g.meet(all_atoms(dims))
     return Value(dims, value.slot)
 
 
-def copied(g: Builder, into: Operand, x: Operand, *more: Any) -> Operand:
+def copied(g: DimensionBuilder, into: Operand, x: Operand, *more: Any) -> Operand:
     """Returns the values that are written over a whole array."""
-    shape = into.tensor.shape if isinstance(into, Constant) else into.shape
+    shape = into.tensor.shape if isinstance(into, ImportedConstant) else into.shape
     if tuple(shape) == g.value(x).shape:
         return x
     return expand(g, x, shape)
@@ -191,11 +193,11 @@ SHAPE_CALLS: dict[str, Handler] = {
 # --- Reads slices, pieces and concatenations of an array
 
 
-def _selected(g: Builder, x: Value, places: dict[Atom, int]) -> Value:
+def _selected(g: DimensionBuilder, x: Value, places: dict[AxisFactor, int]) -> Value:
     """Returns the numbers at one position along some atoms."""
-    own = leaves(x.slot.atoms)
+    own = resolved_atoms(x.slot.atoms)
     places = {atom: place for atom, place in places.items() if atom in own}
-    dims = tuple(tuple(a for a in leaves(dim) if a not in places) for dim in x.dims)
+    dims = tuple(tuple(a for a in resolved_atoms(dim) if a not in places) for dim in x.dims)
     if not places:
         return Value(dims, x.slot)
     slot = x.slot.on(tuple(a for a in own if a not in places))
@@ -213,38 +215,38 @@ def _without(array: Array, names: Any) -> Array:
     return array.with_axes(axis for axis in array if axis.name not in names)
 
 
-def select(g: Builder, x: Operand, at: int, place: int) -> Operand:
-    if isinstance(x, Constant) and not x.name:
-        return Constant(x.tensor.select(at, place))
+def select(g: DimensionBuilder, x: Operand, at: int, place: int) -> Operand:
+    if isinstance(x, ImportedConstant) and not x.name:
+        return ImportedConstant(x.tensor.select(at, place))
     value = g.value(x)
     at %= len(value.dims)
     if size(value.dims[at]) > 1:
         value = g.single(value, at)
     place %= size(value.dims[at])
-    chosen = _selected(g, value, dict.fromkeys(leaves(value.dims[at]), place))
+    chosen = _selected(g, value, dict.fromkeys(resolved_atoms(value.dims[at]), place))
     return Value((*chosen.dims[:at], *chosen.dims[at + 1 :]), chosen.slot)
 
 
-def squeeze(g: Builder, x: Operand, at: Any = None) -> Operand:
-    if isinstance(x, Constant) and x.name:
+def squeeze(g: DimensionBuilder, x: Operand, at: Any = None) -> Operand:
+    if isinstance(x, ImportedConstant) and x.name:
         return view(g, x)
     value = g.value(x)
     rank = len(value.dims)
     chosen = range(rank) if at is None else [at] if isinstance(at, int) else at
     gone = {i % rank for i in chosen if rank and size(value.dims[i]) == 1}
-    atoms = [atom for i in gone for atom in leaves(value.dims[i])]
+    atoms = [atom for i in gone for atom in resolved_atoms(value.dims[i])]
     if atoms:  # axes of size 1 are dropped by their only position
         value = _selected(g, value, dict.fromkeys(atoms, 0))
     kept = tuple(dim for i, dim in enumerate(value.dims) if i not in gone)
     return Value(kept, value.slot)
 
 
-def unbind(g: Builder, x: Operand, at: int = 0) -> tuple[Operand, ...]:
+def unbind(g: DimensionBuilder, x: Operand, at: int = 0) -> tuple[Operand, ...]:
     value = g.value(x)
     return tuple(select(g, value, at, i) for i in range(size(value.dims[at])))
 
 
-def pieces(g: Builder, x: Operand, at: int, sizes: Sequence[int]) -> tuple[Value, ...]:
+def pieces(g: DimensionBuilder, x: Operand, at: int, sizes: Sequence[int]) -> tuple[Value, ...]:
     """Cuts a dimension into pieces, one array each."""
     value = g.value(x)
     at %= len(value.dims)
@@ -252,12 +254,12 @@ def pieces(g: Builder, x: Operand, at: int, sizes: Sequence[int]) -> tuple[Value
         return (value,)
     if size(value.dims[at]) > 1:
         value = g.single(value, at)
-    whole = leaves(value.dims[at])
+    whole = resolved_atoms(value.dims[at])
     hint = whole[0].hint
     named = ((n, hint if n > 1 else "one") for n in sizes)  # equal ones share a name
-    ends = {n: (Atom(n, word, alone=True),) for n, word in named}
+    ends = {n: (AxisFactor(n, word, alone=True),) for n, word in named}
     parts = tuple(ends[n] for n in sizes)
-    rest = tuple(a for a in leaves(value.slot.atoms) if a not in whole)
+    rest = tuple(a for a in resolved_atoms(value.slot.atoms) if a not in whole)
     slots = [value.slot.on((*rest, *part)) for part in parts]
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -307,11 +309,11 @@ def _behind(cut: Term, ends: Type, split: dict[int, Array], array: Array) -> Ter
     return Then(cut, Beside(*parts))
 
 
-def split(g: Builder, x: Operand, sizes: Any, at: int = 0) -> tuple[Operand, ...]:
-    total = x.tensor.shape[at] if isinstance(x, Constant) else size(x.dims[at])
+def split(g: DimensionBuilder, x: Operand, sizes: Any, at: int = 0) -> tuple[Operand, ...]:
+    total = x.tensor.shape[at] if isinstance(x, ImportedConstant) else size(x.dims[at])
     if isinstance(sizes, int):
         sizes = [min(sizes, total - start) for start in range(0, total, sizes)]
-    if isinstance(x, Constant) and (not x.name or _in_rows(x, at)):
+    if isinstance(x, ImportedConstant) and (not x.name or _in_rows(x, at)):
         ends = list(accumulate(sizes))
         return tuple(_rows(x, at, e - n, e) for n, e in zip(sizes, ends, strict=True))
     if 0 not in sizes:
@@ -319,38 +321,38 @@ def split(g: Builder, x: Operand, sizes: Any, at: int = 0) -> tuple[Operand, ...
     shape = list(g.value(x).shape)
     shape[at] = 0
     found = iter(pieces(g, x, at, [n for n in sizes if n]))
-    return tuple(next(found) if n else Constant(torch.empty(shape)) for n in sizes)
+    return tuple(next(found) if n else ImportedConstant(torch.empty(shape)) for n in sizes)
 
 
-def _in_rows(x: Constant, at: int) -> bool:
+def _in_rows(x: ImportedConstant, at: int) -> bool:
     """Returns whether a dimension holds the rows of a parameter, in their order."""
     return not x.order and x.rows is None and at % x.tensor.dim() == 0
 
 
-def _rows(x: Constant, at: int, start: int, end: int) -> Constant:
+def _rows(x: ImportedConstant, at: int, start: int, end: int) -> ImportedConstant:
     """Returns part of a constant; part of the rows of a parameter stays a parameter."""
     part = x.tensor.narrow(at, start, end - start)
-    return Constant(part, x.name, rows=(start, end) if x.name else None)
+    return ImportedConstant(part, x.name, rows=(start, end) if x.name else None)
 
 
-def chunk(g: Builder, x: Operand, count: int, at: int = 0) -> tuple[Operand, ...]:
-    total = x.tensor.shape[at] if isinstance(x, Constant) else size(x.dims[at])
+def chunk(g: DimensionBuilder, x: Operand, count: int, at: int = 0) -> tuple[Operand, ...]:
+    total = x.tensor.shape[at] if isinstance(x, ImportedConstant) else size(x.dims[at])
     return split(g, x, -(-total // count), at)
 
 
 def part_of(
-    g: Builder, x: Operand, at: int = 0, start: Any = None, end: Any = None, step: int = 1
+    g: DimensionBuilder, x: Operand, at: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Operand:
     """Returns part of a dimension."""
-    shape = x.tensor.shape if isinstance(x, Constant) else x.shape
+    shape = x.tensor.shape if isinstance(x, ImportedConstant) else x.shape
     total = shape[at]
     first, last, _ = slice(start, end).indices(total)
     if (first, last, step) == (0, total, 1):
         return x
-    if isinstance(x, Constant) and not x.name:
+    if isinstance(x, ImportedConstant) and not x.name:
         places = torch.arange(first, last, step)
-        return Constant(x.tensor.index_select(at, places))
-    if isinstance(x, Constant) and step == 1 and _in_rows(x, at):
+        return ImportedConstant(x.tensor.index_select(at, places))
+    if isinstance(x, ImportedConstant) and step == 1 and _in_rows(x, at):
         return _rows(x, at, first, last)
     x = g.value(x)
     if last - first == 1:
@@ -364,7 +366,7 @@ def part_of(
     return found[int(first > 0)]
 
 
-def _every(g: Builder, x: Value, at: int, first: int, last: int, step: int) -> Value:
+def _every(g: DimensionBuilder, x: Value, at: int, first: int, last: int, step: int) -> Value:
     """Returns every n-th position of a dimension that is a multiple of n long."""
     total = size(x.dims[at])
     if total % step or first >= step or last < total - step + 1 + first:
@@ -389,13 +391,13 @@ SLICE_CALLS: dict[str, Handler] = {
 # --- Reads concatenations, and writes to a part of an array
 
 
-def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
+def concatenate(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> Operand:
     """Concatenates tensors along a dimension."""
     values = of_one_kind(g, [g.value(x) for x in given if not _empty(x)])
     if len(values) == 1:
         return values[0]
     at %= len(values[0].dims)
-    most = max(values, key=lambda value: len(every(value.dims)))  # has a batch of one as well
+    most = max(values, key=lambda value: len(all_atoms(value.dims)))  # has a batch of one as well
     wide = tuple(dim or most.dims[i] for i, dim in enumerate(values[0].dims))
     wide = tuple(values[0].dims[i] if i == at else dim for i, dim in enumerate(wide))
     first = g.single(Value(wide, values[0].slot), at)
@@ -403,12 +405,12 @@ def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
     for value in values[1:]:
         ready.append(_matched(g, g.single(value, at), first, at))
     total = sum(size(value.dims[at]) for value in ready)
-    hints = [leaves(value.dims[at])[0].hint for value in ready]
+    hints = [resolved_atoms(value.dims[at])[0].hint for value in ready]
     hint = next((hint for hint in hints if hint != "one"), "")
     added = len({*hints}) == 2 and "one" in hints and hint in ("", "p")  # a token beside others
-    whole = (Atom(total, "t" if added else hint),)
-    ends = [leaves(value.dims[at]) for value in ready]
-    rest = tuple(a for a in leaves(first.slot.atoms) if a not in ends[0])
+    whole = (AxisFactor(total, "t" if added else hint),)
+    ends = [resolved_atoms(value.dims[at]) for value in ready]
+    rest = tuple(a for a in resolved_atoms(first.slot.atoms) if a not in ends[0])
     slot = first.slot.on((*rest, *whole))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -418,7 +420,7 @@ def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
     return Value((*first.dims[:at], whole, *first.dims[at + 1 :]), slot)
 
 
-def _matched(g: Builder, x: Value, first: Value, at: int) -> Value:
+def _matched(g: DimensionBuilder, x: Value, first: Value, at: int) -> Value:
     """Returns the value with the other dimensions of the first one."""
     for i, dim in enumerate(first.dims):
         if i == at:
@@ -433,7 +435,7 @@ def _matched(g: Builder, x: Value, first: Value, at: int) -> Value:
 
 
 def _empty(x: Operand) -> bool:
-    return isinstance(x, Constant) and x.tensor.numel() == 0
+    return isinstance(x, ImportedConstant) and x.tensor.numel() == 0
 
 
 def _concatenated(axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whole: Dim) -> Term:
@@ -460,7 +462,7 @@ def _concatenated(axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whol
 
 
 def scattered(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     part: Operand,
     at: int = 0,
@@ -469,7 +471,7 @@ def scattered(
     step: int = 1,
 ) -> Operand:
     """Returns an array in which a slice is replaced: what is before it, the slice, and the rest."""
-    shape = x.tensor.shape if isinstance(x, Constant) else x.shape
+    shape = x.tensor.shape if isinstance(x, ImportedConstant) else x.shape
     first, last, _ = slice(start, end).indices(shape[at])
     if step != 1:
         g.refuse("a slice with steps")
@@ -481,7 +483,7 @@ def scattered(
     return concatenate(g, pieces, at)
 
 
-def stack(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
+def stack(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> Operand:
     values = [g.value(x) for x in given]
     rank = len(values[0].dims) + 1
     return concatenate(g, [unsqueeze(g, value, at) for value in values], at % rank)
@@ -501,19 +503,19 @@ class Pair:
     imaginary: Value
 
 
-def as_complex(g: Builder, x: Operand) -> Pair:
+def as_complex(g: DimensionBuilder, x: Operand) -> Pair:
     value = g.value(x)
     parts = [select(g, value, len(value.dims) - 1, i) for i in (0, 1)]
     return Pair(*map(g.value, parts))
 
 
-def as_real(g: Builder, x: Any) -> Operand:
+def as_real(g: DimensionBuilder, x: Any) -> Operand:
     if not isinstance(x, Pair):
         g.refuse("a complex number of another kind")
     return stack(g, [x.real, x.imaginary], len(x.real.dims))
 
 
-def product(g: Builder, one: Any, two: Any) -> Pair:
+def product(g: DimensionBuilder, one: Any, two: Any) -> Pair:
     """Multiplies complex tensors: (a + ib)(c + id) = (ac − bd) + i(ad + bc)."""
     (a, b), (c, d) = _complex_parts(g, one), _complex_parts(g, two)
 
@@ -524,11 +526,13 @@ def product(g: Builder, one: Any, two: Any) -> Pair:
     return Pair(real, broadcast(g, times(a, d), times(b, c), "$1 + $2"))
 
 
-def _complex_parts(g: Builder, x: Any) -> tuple[Operand, Operand]:
+def _complex_parts(g: DimensionBuilder, x: Any) -> tuple[Operand, Operand]:
     if isinstance(x, Pair):
         return x.real, x.imaginary
-    if isinstance(x, Constant) and x.tensor.is_complex():
-        return Constant(x.tensor.real.contiguous()), Constant(x.tensor.imag.contiguous())
+    if isinstance(x, ImportedConstant) and x.tensor.is_complex():
+        return ImportedConstant(x.tensor.real.contiguous()), ImportedConstant(
+            x.tensor.imag.contiguous()
+        )
     g.refuse("a complex number of another kind")
 
 

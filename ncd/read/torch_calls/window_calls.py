@@ -15,21 +15,28 @@ from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Term
 from ncd.ops import Conv, ConvTranspose, Fold, Map, MaxPool, Window
 from ncd.ops.pooling import mean_of_windows
-from ncd.ops.sliding_window import Sides, spread
-from ncd.read.torch_calls.dimension_atoms import VAGUE, Atom, fresh, leaves, make_group, size
+from ncd.ops.sliding_window import Sides, per_dimension
+from ncd.read.torch_calls.dimension_atoms import (
+    VAGUE,
+    AxisFactor,
+    make_group,
+    new_dim,
+    resolved_atoms,
+    size,
+)
 from ncd.read.torch_calls.elementwise_calls import as_real_numbers, broadcast, scaled
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
-    Constant,
+    DimensionBuilder,
     Handler,
+    ImportedConstant,
     Operand,
     Value,
     in_order,
     parameter_name,
 )
 from ncd.read.torch_calls.lookup_calls import selected
-from ncd.read.torch_calls.product_calls import einsum, einsum_of, own, reduced
+from ncd.read.torch_calls.product_calls import einsum, einsum_of, is_unshared_parameter, reduced
 from ncd.read.torch_calls.shape_calls import view_as
 
 # --- Windows as axes, for convolutions whose kernel is computed, and sums of windows
@@ -44,12 +51,12 @@ def sides(values: Any, n: int) -> tuple[int, ...]:
     return found * n if len(found) == 1 else found
 
 
-def windows(g: Builder, x: Value, at: int, k: int, step: int, pad: int, gap: int) -> Value:
+def windows(g: DimensionBuilder, x: Value, at: int, k: int, step: int, pad: int, gap: int) -> Value:
     """Returns the windows of a dimension in its place, and their places as the last dimension."""
     x = g.single(x, at)
-    old = leaves(x.dims[at])
+    old = resolved_atoms(x.dims[at])
     count = (old[0].size + 2 * pad - gap * (k - 1) - 1) // step + 1
-    new, place = (Atom(count, old[0].hint, sealed=True),), (Atom(k, "w", sealed=True),)
+    new, place = (AxisFactor(count, old[0].hint, sealed=True),), (AxisFactor(k, "w", sealed=True),)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         pattern = Signature(Type((axes(old),)), Type((axes((*new, *place)),)))
@@ -59,12 +66,12 @@ def windows(g: Builder, x: Value, at: int, k: int, step: int, pad: int, gap: int
 
 
 def summed(
-    g: Builder, x: Value, at: int, place: int, count: int, step: int, pad: int, gap: int
+    g: DimensionBuilder, x: Value, at: int, place: int, count: int, step: int, pad: int, gap: int
 ) -> Value:
     """Returns the sum of the windows of a dimension, whose places are another one."""
     x = g.single(g.single(x, at), place)
-    old, window = leaves(x.dims[at]), leaves(x.dims[place])
-    new = (Atom(count, old[0].hint, sealed=True),)
+    old, window = resolved_atoms(x.dims[at]), resolved_atoms(x.dims[place])
+    new = (AxisFactor(count, old[0].hint, sealed=True),)
     dims = [new if i == at else dim for i, dim in enumerate(x.dims) if i != place]
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -76,7 +83,7 @@ def summed(
 
 
 def computed_convolution(
-    g: Builder, x: Operand, weight: Operand, bias: Any, settings: Settings, groups: int
+    g: DimensionBuilder, x: Operand, weight: Operand, bias: Any, settings: Settings, groups: int
 ) -> Value:
     """Adds a convolution whose kernel is any array: windows, and a product with the kernel."""
     kernel = g.value(weight)
@@ -92,7 +99,7 @@ def computed_convolution(
 
 
 def computed_transpose(
-    g: Builder, x: Operand, weight: Operand, bias: Any, settings: Settings, groups: int
+    g: DimensionBuilder, x: Operand, weight: Operand, bias: Any, settings: Settings, groups: int
 ) -> Value:
     """Adds a transposed convolution of any kind: a product with the kernel, and sums of windows."""
     kernel = g.value(weight)
@@ -109,7 +116,9 @@ def computed_transpose(
     return _biased(g, found, bias, shape, n)
 
 
-def _grouped(g: Builder, x: Operand, n: int, channels: tuple[int, int]) -> tuple[Value, int]:
+def _grouped(
+    g: DimensionBuilder, x: Operand, n: int, channels: tuple[int, int]
+) -> tuple[Value, int]:
     """Returns an array with its channels in groups, and how many dimensions stand before them."""
     value = g.solid(as_real_numbers(g, x))
     lead = len(value.dims) - n - 1
@@ -122,7 +131,7 @@ def _letters(lead: int, n: int) -> tuple[str, str, str]:
     return every[:lead], every[lead : lead + n], every[lead + n : lead + 2 * n]
 
 
-def _biased(g: Builder, x: Value, bias: Any, shape: Sizes, n: int) -> Value:
+def _biased(g: DimensionBuilder, x: Value, bias: Any, shape: Sizes, n: int) -> Value:
     found = view_as(g, x, shape)
     if bias is None:
         return found
@@ -131,7 +140,7 @@ def _biased(g: Builder, x: Value, bias: Any, shape: Sizes, n: int) -> Value:
 
 
 def fold(
-    g: Builder, x: Operand, sizes: Any, kernel: Any, gaps: Any, pads: Any, steps: Any
+    g: DimensionBuilder, x: Operand, sizes: Any, kernel: Any, gaps: Any, pads: Any, steps: Any
 ) -> Value:
     """Adds windows up to a picture: torch's ``Fold``."""
     value = g.solid(as_real_numbers(g, x))
@@ -161,16 +170,16 @@ def _sides(values: Any) -> Sides:
     return numbers[0] if len(set(numbers)) == 1 else numbers
 
 
-def _half(g: Builder, kernel: Sides, gap: Sides, n: int) -> Sides:
+def _half(g: DimensionBuilder, kernel: Sides, gap: Sides, n: int) -> Sides:
     """Returns the padding with which a window keeps the size."""
-    lengths, gaps = spread(kernel, n), spread(gap, n)
+    lengths, gaps = per_dimension(kernel, n), per_dimension(gap, n)
     if any(length % 2 == 0 for length in lengths):
         g.refuse("an even kernel with the same size")
     return _sides([d * (k - 1) // 2 for k, d in zip(lengths, gaps, strict=True)])
 
 
 def convolution(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     weight: Any,
     bias: Any = None,
@@ -179,13 +188,13 @@ def convolution(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Value:
-    shape = weight.tensor.shape if isinstance(weight, Constant) else weight.shape
+    shape = weight.tensor.shape if isinstance(weight, ImportedConstant) else weight.shape
     n = len(shape) - 2
     kernel = _sides(shape[2:])
     if padding == "same":
         padding = _half(g, kernel, _sides(dilation), n)
     padding = 0 if padding == "valid" else padding
-    if not own(g, weight) or not (bias is None or own(g, bias)):
+    if not is_unshared_parameter(g, weight) or not (bias is None or is_unshared_parameter(g, bias)):
         each = (sides(value, n) for value in (stride, padding, dilation))
         return computed_convolution(g, x, weight, bias, [*zip(*each, strict=True)], groups)
     numbers = [_sides(v) for v in (stride, padding, dilation)]
@@ -200,7 +209,7 @@ def convolution(
 
 
 def transposed(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     weight: Any,
     bias: Any = None,
@@ -210,7 +219,7 @@ def transposed(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Value:
-    plain = own(g, weight) and (bias is None or own(g, bias))
+    plain = is_unshared_parameter(g, weight) and (bias is None or is_unshared_parameter(g, bias))
     if not plain or groups != 1 or _sides(dilation) != 1 or _sides(output_padding) != 0:
         n = len(g.value(weight).dims) - 2
         each = (sides(value, n) for value in (stride, padding, dilation))
@@ -228,18 +237,18 @@ def transposed(
 
 def as_signal(x: Value) -> None:
     """Suggests names for channels along one dimension of positions, if they have usual ones."""
-    channels, places = (leaves(dim)[-1:] for dim in x.dims[-2:])
+    channels, places = (resolved_atoms(dim)[-1:] for dim in x.dims[-2:])
     if channels and places and channels[0].hint == "t" and places[0].hint in VAGUE:
         channels[0].hint, places[0].hint = "c", "t"
 
 
 def windowed(
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     n: int,
     channels: int | None,
     made: Callable[[Signature], Term],
-    weights: Sequence[Constant] = (),
+    weights: Sequence[ImportedConstant] = (),
 ) -> Value:
     """Adds an op on the last ``n`` dimensions, and on the channels before them if they change."""
     value = g.solid(g.value(x))
@@ -250,17 +259,19 @@ def windowed(
     at = len(value.dims) - n - 1
     if channels is not None and not value.dims[at]:
         value = g.single(value, at)
-    old = tuple(atom for i in places for atom in leaves(value.dims[i]))
+    old = tuple(atom for i in places for atom in resolved_atoms(value.dims[i]))
     sizes = g.shape[len(g.shape) - n :]
     same = tuple(sizes) == tuple(atom.size for atom in old)
     new = old
     if not same:
-        new = tuple(Atom(k, one.hint, sealed=True) for k, one in zip(sizes, old, strict=True))
+        new = tuple(AxisFactor(k, one.hint, sealed=True) for k, one in zip(sizes, old, strict=True))
     if not same and n > 1:
         make_group(new)
-    before = leaves(value.dims[at]) if channels is not None else ()
+    before = resolved_atoms(value.dims[at]) if channels is not None else ()
     hint = g.axis_hint(weights[0], 0, "c") if weights else "c"
-    after = (Atom(channels, hint if hint == "classes" else "c"),) if channels is not None else ()
+    after = (
+        (AxisFactor(channels, hint if hint == "classes" else "c"),) if channels is not None else ()
+    )
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         one = Array((*axes(before), *axes(old)))
@@ -281,7 +292,7 @@ def _placed(array: Array, own: Array, term: Term) -> Term:
 def _pooled(
     made: Callable[[Signature, Sides, Sides, Sides], Term],
     n: int,
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     kernel: Any,
     stride: Any = None,
@@ -305,7 +316,7 @@ WINDOW_CALLS: dict[str, Handler] = {
 ENTRIES = 2**20  # of a matrix that is made by a formula
 
 
-def mixed(g: Builder, x: Value, at: int, count: int, formula: str, title: str) -> Value:
+def mixed(g: DimensionBuilder, x: Value, at: int, count: int, formula: str, title: str) -> Value:
     """Multiplies a dimension by a matrix of known numbers.
 
     Args:
@@ -316,11 +327,11 @@ def mixed(g: Builder, x: Value, at: int, count: int, formula: str, title: str) -
         title: The name of the matrix.
     """
     x = g.single(x, at)
-    old = leaves(x.dims[at])
+    old = resolved_atoms(x.dims[at])
     if count * size(old) > ENTRIES:
         g.refuse("positions that are too many for a matrix")
     hint = old[0].hint if old[0].hint != "one" else ""
-    new = (Atom(count, hint, sealed=True, alone=True),)
+    new = (AxisFactor(count, hint, sealed=True, alone=True),)
     g.meet((*old, *new))
 
     def entries(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -330,7 +341,7 @@ def mixed(g: Builder, x: Value, at: int, count: int, formula: str, title: str) -
 
     matrix = g.op(entries, (), (new, old))
     dims = (*x.dims[:at], new, *x.dims[at + 1 :])
-    atoms = tuple(a for dim in dims for a in leaves(dim))
+    atoms = tuple(a for dim in dims for a in resolved_atoms(dim))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return einsum_of(arrays, axes(atoms), axes(old))
@@ -338,7 +349,9 @@ def mixed(g: Builder, x: Value, at: int, count: int, formula: str, title: str) -
     return g.op(make, [x, matrix], dims)
 
 
-def _each(g: Builder, x: Operand, formulas: Sequence[str], sizes: Sequence[int], title: str) -> Any:
+def _each(
+    g: DimensionBuilder, x: Operand, formulas: Sequence[str], sizes: Sequence[int], title: str
+) -> Any:
     """Multiplies the last dimensions by matrices; those of the same size stay if there is none."""
     value = g.solid(as_real_numbers(g, x))
     for i, (formula, count) in enumerate(zip(formulas, sizes, strict=True)):
@@ -353,7 +366,7 @@ def _each(g: Builder, x: Operand, formulas: Sequence[str], sizes: Sequence[int],
 
 def mean_pool(
     n: int,
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     kernel: Any,
     stride: Any = None,
@@ -381,7 +394,7 @@ def mean_pool(
     return _each(g, value, formulas, g.shape[-n:], "means")
 
 
-def adaptive_mean(n: int, g: Builder, x: Operand, sizes: Any) -> Value:
+def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> Value:
     """Adds means of as many windows as are wanted, which may overlap."""
     value = g.value(x)
     shape = value.shape[-n:]
@@ -402,7 +415,7 @@ def adaptive_mean(n: int, g: Builder, x: Operand, sizes: Any) -> Value:
 # largest numbers of windows -----------------------------------------------------------------------
 
 
-def adaptive_max(n: int, g: Builder, x: Operand, sizes: Any) -> tuple[Value, None]:
+def adaptive_max(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> tuple[Value, None]:
     """Adds the largest numbers of as many windows as are wanted; their places are not read."""
     if 1 in g.used:
         g.refuse("the places of the largest numbers")
@@ -421,19 +434,21 @@ def adaptive_max(n: int, g: Builder, x: Operand, sizes: Any) -> tuple[Value, Non
     return value, None
 
 
-def most_of(g: Builder, x: Value, at: int, starts: Sequence[int], ends: Sequence[int]) -> Value:
+def most_of(
+    g: DimensionBuilder, x: Value, at: int, starts: Sequence[int], ends: Sequence[int]
+) -> Value:
     """Returns the largest number of each window of a dimension, by its places."""
     longest = max(end - start for start, end in zip(starts, ends, strict=True))
     places = [
         [min(s + j, e - 1) for j in range(longest)] for s, e in zip(starts, ends, strict=True)
     ]
-    found = selected(g, x, at, Constant(torch.tensor(places)))
+    found = selected(g, x, at, ImportedConstant(torch.tensor(places)))
     return reduced("amax", g, found, at + 1)
 
 
 def pooled_most(
     n: int,
-    g: Builder,
+    g: DimensionBuilder,
     x: Operand,
     kernel: Any,
     stride: Any = None,
@@ -454,7 +469,7 @@ def pooled_most(
         windows = [[o * s - p + j * d for j in range(k)] for o in range(count)]
         inside = [[at for at in window if 0 <= at < have] for window in windows]
         places = [[*window, *[window[0]] * (k - len(window))] for window in inside]
-        found = selected(g, value, first + i, Constant(torch.tensor(places)))
+        found = selected(g, value, first + i, ImportedConstant(torch.tensor(places)))
         value = reduced("amax", g, found, first + i + 1)
     return value
 
@@ -462,7 +477,9 @@ def pooled_most(
 # larger and smaller pictures ----------------------------------------------------------------------
 
 
-def linear_resize(n: int, g: Builder, x: Operand, sizes: Any, corners: bool, *given: Any) -> Value:
+def linear_resize(
+    n: int, g: DimensionBuilder, x: Operand, sizes: Any, corners: bool, *given: Any
+) -> Value:
     """Adds numbers between neighbours, along each of the last dimensions."""
     value = g.value(x)
     shape = value.shape[-n:]
@@ -480,7 +497,9 @@ def linear_resize(n: int, g: Builder, x: Operand, sizes: Any, corners: bool, *gi
     return _each(g, value, formulas, counts, "between")
 
 
-def nearest_resize(n: int, exact: bool, g: Builder, x: Operand, sizes: Any, *given: Any) -> Value:
+def nearest_resize(
+    n: int, exact: bool, g: DimensionBuilder, x: Operand, sizes: Any, *given: Any
+) -> Value:
     """Repeats each number, or looks up the nearest one, along each of the last dimensions."""
     value = g.value(x)
     rank = len(value.dims)
@@ -489,15 +508,15 @@ def nearest_resize(n: int, exact: bool, g: Builder, x: Operand, sizes: Any, *giv
     for at, k, scale in zip(range(rank - n, rank), g.shape[-n:], _scales(n, given), strict=True):
         have = size(value.dims[at])
         if k % have == 0 and scale in (None, k / have):
-            extra = fresh(k // have)
+            extra = new_dim(k // have)
             dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
             value = Value(dims, value.slot)
-            g.meet(leaf for dim in dims for leaf in leaves(dim))
+            g.meet(leaf for dim in dims for leaf in resolved_atoms(dim))
             value = g.single(value, at)  # one side by itself, which a skip meets
         else:
             row = torch.arange(have, dtype=torch.float64)[None, None]
             places = resize(row, [k], scale)[0, 0].long()
-            value = selected(g, value, at, Constant(places))
+            value = selected(g, value, at, ImportedConstant(places))
     return value
 
 

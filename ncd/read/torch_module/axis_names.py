@@ -15,8 +15,14 @@ from typing import Any, get_args
 from torch import Tensor, nn
 
 from ncd.language.axes import Array, Axis
-from ncd.read.torch_calls.dimension_atoms import Atom, Dim, every, group_of, leaves
-from ncd.read.torch_calls.import_recorder import Builder, ImportStep, Value
+from ncd.read.torch_calls.dimension_atoms import (
+    AxisFactor,
+    Dim,
+    all_atoms,
+    group_of,
+    resolved_atoms,
+)
+from ncd.read.torch_calls.import_recorder import DimensionBuilder, ImportStep, Value
 
 # --- Names for the axes of an imported module
 
@@ -47,13 +53,13 @@ class AxisNames:
     """
 
     def __init__(
-        self, inputs: Iterable[Dim], steps: Iterable[ImportStep], given: Mapping[Atom, str]
+        self, inputs: Iterable[Dim], steps: Iterable[ImportStep], given: Mapping[AxisFactor, str]
     ):
-        self.names: dict[Atom, str] = {}  # by the first atom of a group
+        self.names: dict[AxisFactor, str] = {}  # by the first atom of a group
         self.sizes: dict[str, tuple[int, ...]] = {}
         self.users: dict[str, list[Dim]] = {}
         for atom, name in given.items():
-            found = leaves((atom,))
+            found = resolved_atoms((atom,))
             for i, leaf in enumerate(found):
                 group = group_of(leaf) or (leaf,)
                 own = name if len(found) == 1 else f"{name}_{i + 1}"
@@ -68,7 +74,7 @@ class AxisNames:
                     self._add((slot.below,))
 
     def _add(self, atoms: Dim) -> None:
-        for atom in leaves(atoms):
+        for atom in resolved_atoms(atoms):
             group = group_of(atom) or (atom,)
             if group[0] not in self.names:
                 self._take(self._chosen(group), group)
@@ -94,14 +100,14 @@ class AxisNames:
         self.sizes[name] = tuple(atom.size for atom in group)
         self.users.setdefault(name, []).append(group)
 
-    def __call__(self, atoms: Iterable[Atom]) -> Array:
+    def __call__(self, atoms: Iterable[AxisFactor]) -> Array:
         """Returns the axes of some atoms, in order; a spatial group is one axis.
 
         Raises PartOfGroup where a group is not complete, or not in order.
         """
         self._add(tuple(atoms := tuple(atoms)))
         found: list[Axis] = []
-        waiting = list(leaves(atoms))
+        waiting = list(resolved_atoms(atoms))
         while waiting:
             group = group_of(waiting[0]) or (waiting[0],)
             if tuple(waiting[: len(group)]) != group:
@@ -194,7 +200,7 @@ def _axis(word: str) -> str:
 LAYERS = 2  # with fewer a module is a layer, whose results are no classes
 
 
-def name_results(outputs: Sequence[Value], g: Builder, inputs: Iterable[Value]) -> None:
+def name_results(outputs: Sequence[Value], g: DimensionBuilder, inputs: Iterable[Value]) -> None:
     """Suggests names for what the last layer of a module gives: words, or classes.
 
     It gives words if it has as many results as a table of the module has rows, and classes if it is
@@ -202,11 +208,11 @@ def name_results(outputs: Sequence[Value], g: Builder, inputs: Iterable[Value]) 
     all of the input but its batch.
     """
     slots = [slot for step in g.steps for slot in (*step.takes, *step.gives)]
-    words = {atom.size for slot in slots for atom in leaves(slot.atoms) if atom.hint == "v"}
+    words = {atom.size for slot in slots for atom in resolved_atoms(slot.atoms) if atom.hint == "v"}
     learned = sum(bool(step.weights) for step in g.steps)
-    sizes = {atom.size for value in inputs for atom in every(value.dims[1:])}
+    sizes = {atom.size for value in inputs for atom in all_atoms(value.dims[1:])}
     for value in outputs:
-        last = leaves(value.dims[-1]) if value.dims else ()
+        last = resolved_atoms(value.dims[-1]) if value.dims else ()
         if len(last) != 1 or last[0].hint != "out" or value.slot.kind != "real":
             continue
         alone = len(outputs) == 1 and len(value.dims) == 2 and learned >= LAYERS

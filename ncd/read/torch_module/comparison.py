@@ -14,21 +14,21 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError, NCDError
-from ncd.language.axes import LARGEST
-from ncd.language.op import Initial
+from ncd.language.axes import MAX_SIZE
+from ncd.language.op import InitialValue
 from ncd.language.terms import Term
-from ncd.read.torch_calls.import_recorder import Constant, kind_of
+from ncd.read.torch_calls.import_recorder import ImportedConstant, kind_of
 from ncd.read.torch_module.torch_export import Exported, in_place, source
 from ncd.run.limits import GIGA, Limits, operations, weight
 from ncd.run.module import CircuitModule
-from ncd.run.seeding import begin
+from ncd.run.seeding import fill_initial
 
 # --- Copies weights between a torch module and the module of its term
 
 COUNTED = "num_batches_tracked"
 
 
-def _places(module: CircuitModule) -> Iterator[tuple[nn.Module, str, Initial]]:
+def _places(module: CircuitModule) -> Iterator[tuple[nn.Module, str, InitialValue]]:
     """Yields the part, the name and the first value of all tensors, in the order of the steps."""
     seen: set[str] = set()
     for cell in module.circuit.cells:
@@ -43,7 +43,7 @@ def _places(module: CircuitModule) -> Iterator[tuple[nn.Module, str, Initial]]:
         yield from ((layer, name, initial) for name, initial in cell.initial.items())
 
 
-def _is_given(name: str, initial: Initial) -> bool:
+def _is_given(name: str, initial: InitialValue) -> bool:
     """Returns whether a tensor is a constant, or only counts batches: no weight of the module."""
     return bool(initial.numbers) or name == COUNTED
 
@@ -54,7 +54,7 @@ def _tensors(module: CircuitModule) -> Iterator[Tensor]:
     return (getattr(home, name) for home, name, first in places if not _is_given(name, first))
 
 
-def borrowing(circuit: Circuit, weights: Sequence[Constant]) -> CircuitModule:
+def borrowing(circuit: Circuit, weights: Sequence[ImportedConstant]) -> CircuitModule:
     """Returns a compiled circuit that uses the tensors of a torch module, and copies none."""
     module = CircuitModule(circuit, None)
     given = iter(weights)
@@ -62,7 +62,7 @@ def borrowing(circuit: Circuit, weights: Sequence[Constant]) -> CircuitModule:
         empty = getattr(home, name)
         if _is_given(name, initial):
             tensor = torch.empty(empty.shape, dtype=empty.dtype)
-            begin(tensor, initial, 0, name)
+            fill_initial(tensor, initial, 0, name)
         else:
             tensor = next(given).tensor.to("cpu", empty.dtype).reshape(empty.shape)
         if isinstance(empty, nn.Parameter):
@@ -71,7 +71,7 @@ def borrowing(circuit: Circuit, weights: Sequence[Constant]) -> CircuitModule:
     return module
 
 
-def filled(module: CircuitModule, weights: Sequence[Constant]) -> None:
+def copy_weights(module: CircuitModule, weights: Sequence[ImportedConstant]) -> None:
     """Copies the weights of a torch module into the module of its term."""
     with torch.no_grad():
         for mine, given in zip(_tensors(module), weights, strict=True):
@@ -79,7 +79,7 @@ def filled(module: CircuitModule, weights: Sequence[Constant]) -> None:
 
 
 def state_dict(
-    module: CircuitModule, weights: Sequence[Constant], source: nn.Module
+    module: CircuitModule, weights: Sequence[ImportedConstant], source: nn.Module
 ) -> dict[str, Tensor]:
     """Returns the tensors of a module under the names of the torch module that it comes from."""
     found = {name: x.detach().clone() for name, x in source.state_dict().items()}
@@ -152,7 +152,7 @@ def given_inputs(term: Term, inputs: Sequence[Any]) -> list[Tensor]:
 
 def compared(
     term: Term,
-    weights: Sequence[Constant],
+    weights: Sequence[ImportedConstant],
     made: Exported,
     boxes: Sequence[str],
 ) -> tuple[tuple[str, ...], str]:
@@ -188,7 +188,7 @@ def _reason(error: Exception) -> str:
 
 
 def _differences(
-    term: Term, weights: Sequence[Constant], made: Exported, random: bool
+    term: Term, weights: Sequence[ImportedConstant], made: Exported, random: bool
 ) -> tuple[str, ...]:
     """Returns how outputs differ; not what a run with more digits shows to be rounding."""
 
@@ -251,11 +251,11 @@ def _kinds(term: Term, made: Exported) -> Iterator[str]:
     for i, (array, x) in enumerate(zip(term.dom, tensors, strict=True), start=1):
         if array.below is None and not x.is_floating_point():
             which = f"Input {i}" if len(tensors) > 1 else "The input"
-            what = "below 0" if x.min() < 0 else f"of {LARGEST:,} and more"
+            what = "below 0" if x.min() < 0 else f"of {MAX_SIZE:,} and more"
             yield f"{which} holds whole numbers {what}, and the term takes real ones there."
 
 
-def _counts(weights: Sequence[Constant], module: nn.Module) -> Iterator[str]:
+def _counts(weights: Sequence[ImportedConstant], module: nn.Module) -> Iterator[str]:
     """Yields how many of the parameters are in the term, if not all are."""
     parameters = dict(module.named_parameters())
     total = sum(x.numel() for x in parameters.values())

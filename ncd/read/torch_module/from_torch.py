@@ -16,23 +16,23 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.errors import shown, unknown
+from ncd.errors import short_repr, unknown_name_error
 from ncd.language.terms import Term
-from ncd.read.torch_calls.import_recorder import Constant, ImportFailed, Refused
+from ncd.read.torch_calls.import_recorder import ImportedConstant, ImportFailed, Refused
 from ncd.read.torch_module.axis_names import annotated_axes
 from ncd.read.torch_module.comparison import (
     TorchRefuses,
     apart,
     compared,
-    filled,
+    copy_weights,
     given_inputs,
     refusals,
     state_dict,
 )
-from ncd.read.torch_module.graph_reader import walk
+from ncd.read.torch_module.graph_reader import record_module
 from ncd.read.torch_module.idioms import idioms
-from ncd.read.torch_module.term_building import built
-from ncd.read.torch_module.torch_export import Exported, exported
+from ncd.read.torch_module.term_building import build_term
+from ncd.read.torch_module.torch_export import Exported, export_module
 from ncd.run.guard import compile as compiled
 from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule
@@ -62,7 +62,7 @@ def check_input_names(axes: Iterable[str], inputs: Collection[str]) -> None:
     for name in axes:
         if name not in inputs:
             cure = nearest_name(name, inputs) if inputs else "no axes, as it takes no tensors"
-            raise ImportFailed(f"there is no input {shown(name)}", where="axes", cure=cure)
+            raise ImportFailed(f"there is no input {short_repr(name)}", where="axes", cure=cure)
 
 
 def _refuse_module(found: Any) -> None:
@@ -72,7 +72,7 @@ def _refuse_module(found: Any) -> None:
         raise ImportFailed(f"{name} is the class of a module", cure=f"a module, such as {name}(…)")
     name = getattr(found, "__name__", "") if callable(found) else ""
     cure = "a class of nn.Module that calls it in its forward" if name else "nn.Linear(8, 3)"
-    raise ImportFailed(f"{name or shown(found)} is no nn.Module", cure=cure)
+    raise ImportFailed(f"{name or short_repr(found)} is no nn.Module", cure=cure)
 
 
 def _check_axes(axes: Any) -> None:
@@ -80,17 +80,19 @@ def _check_axes(axes: Any) -> None:
     if not isinstance(axes, Mapping):
         text = axes if isinstance(axes, str) else "b t"
         raise ImportFailed(
-            f"axes is {shown(axes)}, but it is a dict by the names of inputs",
+            f"axes is {short_repr(axes)}, but it is a dict by the names of inputs",
             cure=f'axes={{"x": "{text}"}}',
         )
     for name, value in axes.items():
         if not isinstance(name, str):
-            raise ImportFailed(f"{shown(name)} is no name of an input", cure='axes={"x": "b t"}')
+            raise ImportFailed(
+                f"{short_repr(name)} is no name of an input", cure='axes={"x": "b t"}'
+            )
         if not isinstance(value, str):
             words = value if isinstance(value, list | tuple) else ()
             text = " ".join(words) if all(isinstance(word, str) for word in words) else ""
             raise ImportFailed(
-                f"the axes of the input {name} are {shown(value)}, but they are text",
+                f"the axes of the input {name} are {short_repr(value)}, but they are text",
                 cure=f'axes={{"{name}": "{text or "b t"}"}}',
             )
 
@@ -155,14 +157,14 @@ class Imported:
     boxes: tuple[Box, ...]
     failure: str
     exported: Exported
-    weights: tuple[Constant, ...]
+    weights: tuple[ImportedConstant, ...]
     notes: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
 
     def module(self) -> CircuitModule:
         """Returns the compiled term with the weights of the module, in its mode."""
         made = compiled(self.term, limits=UNLIMITED)
-        filled(made, self.weights)
+        copy_weights(made, self.weights)
         return made.train(self.exported.module.training)
 
     def state_dict(self, module: CircuitModule | None = None) -> dict[str, Tensor]:
@@ -229,15 +231,15 @@ def from_torch(
     Id('b:2 m:8') >> Linear('m:8 -> d:4', 'n0', True) >> Elementwise('relu')
     """
     check_arguments(module, (inputs, named), axes)
-    made = exported(module, inputs, named)
+    made = export_module(module, inputs, named)
     forced: dict[str, str] = {}
     names = {**annotated_axes(module, inputs, named), **(axes or {})}
     written_out = idioms(made.program)
     for _ in range(TRIES):
-        walked = walk(made, forced, names, written_out)
+        walked = record_module(made, forced, names, written_out)
         check_input_names(axes or {}, walked.inputs)
         try:
-            term, weights, nodes = built(walked)
+            term, weights, nodes = build_term(walked)
         except Refused as error:
             if dropped := error.reasons.keys() & written_out:
                 for node in dropped:
@@ -272,7 +274,9 @@ def example_tensor(text: str) -> Tensor:
     """
     found = _SHAPE.fullmatch(text.strip())
     if not found or not text.strip():
-        raise ImportFailed(f"{shown(text)} is no shape", cure="2x3x32x32, or 8#50257 for tokens")
+        raise ImportFailed(
+            f"{short_repr(text)} is no shape", cure="2x3x32x32, or 8#50257 for tokens"
+        )
     shape = [int(n) for n in found[1].split("x")] if found[1] else []
     random = torch.Generator().manual_seed(0)
     if found[2]:
@@ -314,7 +318,7 @@ def module_at(place: str) -> nn.Module:
     file, _, name = place.rpartition(":")
     path = Path(file)
     if not file or not path.is_file():
-        raise ImportFailed(f"there is no file {shown(file or place)}", cure="model.py:Net")
+        raise ImportFailed(f"there is no file {short_repr(file or place)}", cure="model.py:Net")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
@@ -326,7 +330,7 @@ def module_at(place: str) -> nn.Module:
         sys.path.remove(str(path.parent))
     if not hasattr(made, name):
         kinds = (key for key, value in vars(made).items() if _makes_module(value))
-        raise unknown("module", name, [*kinds], where=path.name)
+        raise unknown_name_error("module", name, [*kinds], where=path.name)
     return _instance(getattr(made, name), f"{path.name}:{name}")
 
 
@@ -343,7 +347,9 @@ def _instance(value: Any, place: str) -> nn.Module:
         except TypeError as error:
             raise ImportFailed(f"{place} needs arguments: {error}", cure="a function") from None
     if not isinstance(value, nn.Module):
-        raise ImportFailed(f"{place} is {shown(value)}, which is no module", cure="an nn.Module")
+        raise ImportFailed(
+            f"{place} is {short_repr(value)}, which is no module", cure="an nn.Module"
+        )
     return value
 
 

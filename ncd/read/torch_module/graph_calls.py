@@ -23,22 +23,22 @@ from ncd.read.torch_calls.call_table import CALLS
 from ncd.read.torch_calls.dimension_atoms import (
     CannotSplit,
     Dim,
-    every,
-    fresh,
+    all_atoms,
     group_of,
-    leaves,
+    new_dim,
+    resolved_atoms,
     size,
 )
 from ncd.read.torch_calls.elementwise_calls import as_whole
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
     CannotImport,
-    Constant,
+    DimensionBuilder,
+    ImportedArray,
+    ImportedConstant,
     ImportFailed,
     Path,
     Refused,
-    Slot,
     Value,
     kind_of,
     reordered,
@@ -53,7 +53,9 @@ PLACES = ("device", "dtype", "layout", "memory_format", "pin_memory")  # not of 
 VIEWS = ("aten.view.default", "aten._unsafe_view.default")  # which ask how numbers lie in memory
 
 
-def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], val: Any) -> Any:
+def add_torch_call(
+    g: DimensionBuilder, target: str, args: Sequence[Any], named: dict[str, Any], val: Any
+) -> Any:
     """Adds a box that calls a function by its name; returns its results."""
     taken: list[Value] = []
     kept = {name: x for name, x in named.items() if x is not None and name not in PLACES}
@@ -66,11 +68,11 @@ def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], v
     target = "aten.reshape" if target in VIEWS else target
     title = target.removesuffix(".default").removesuffix("_").replace("_.", ".")  # not in place
     for value in found:
-        g.meet(every(value.dims))
+        g.meet(all_atoms(value.dims))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        ins = [Array(axes(every(v.dims)), a.below) for v, a in zip(taken, arrays, strict=True)]
-        outs = [Array(axes(every(v.dims)), _bound(axes, v.slot)) for v in found]
+        ins = [Array(axes(all_atoms(v.dims)), a.below) for v, a in zip(taken, arrays, strict=True)]
+        outs = [Array(axes(all_atoms(v.dims)), _bound(axes, v.slot)) for v in found]
         text = ", ".join(words)
         for i, value in enumerate(taken):  # now that all dimensions have their parts
             text = text.replace(f"<{i}>", f"{LETTERS[i]}{_shaped(value)}")
@@ -103,19 +105,19 @@ def operator_name(target: str, val: Any) -> str:
     return f"aten.logical_{name}.default" if truths else f"aten.bitwise_{name}.{kind}"
 
 
-def _bound(axes: Axes, slot: Slot) -> Any:
+def _bound(axes: Axes, slot: ImportedArray) -> Any:
     return axes((slot.below,))[0] if slot.below is not None else None
 
 
-def _spelled(g: Builder, x: Any, taken: list[Value]) -> str:
+def _spelled(g: DimensionBuilder, x: Any, taken: list[Value]) -> str:
     """Returns an argument as text, with ``<0>`` for the first array."""
     if isinstance(x, list | tuple):
         return f"[{', '.join(_spelled(g, each, taken) for each in x)}]"
-    if isinstance(x, Value | Constant):
+    if isinstance(x, Value | ImportedConstant):
         if len(taken) == len(LETTERS):
             g.refuse(f"more than {len(LETTERS)} arrays")
         value = _in_groups(g, g.solid(g.value(x)))
-        if isinstance(x, Constant) and kind_of(x.tensor.dtype) != value.slot.kind:
+        if isinstance(x, ImportedConstant) and kind_of(x.tensor.dtype) != value.slot.kind:
             g.refuse("whole numbers below 0, or huge ones")
         taken.append(value)
         return f"<{len(taken) - 1}>"
@@ -128,9 +130,9 @@ def _infinite(x: float) -> str:
     return "1e999" if x > 0 else "-1e999"
 
 
-def _in_groups(g: Builder, x: Value) -> Value:
+def _in_groups(g: DimensionBuilder, x: Value) -> Value:
     """Returns a value whose spatial groups stand as neighbouring dimensions, or have none."""
-    atoms = every(x.dims)
+    atoms = all_atoms(x.dims)
     for i, atom in enumerate(atoms):
         group = group_of(atom)
         if group and group[0] is atom and atoms[i : i + len(group)] != group:
@@ -144,7 +146,7 @@ def _shaped(x: Value) -> str:
     """Returns the methods that give an array the dimensions of torch."""
     text = ".bool()" if x.slot.kind == "bool" else ""
     for i, dim in enumerate(x.dims):
-        count = len(leaves(dim))
+        count = len(resolved_atoms(dim))
         if count > 1:
             text += f".flatten({i}, {i + count - 1})"
         elif count == 0:
@@ -152,7 +154,7 @@ def _shaped(x: Value) -> str:
     return text
 
 
-def _result(g: Builder, val: Any, taken: Sequence[Value]) -> Value:
+def _result(g: DimensionBuilder, val: Any, taken: Sequence[Value]) -> Value:
     """Returns a result with the shape that torch gives; equal dimensions keep their atoms."""
     if not isinstance(val, torch.Tensor) or any(not isinstance(n, int) for n in val.shape):
         g.refuse("a result that is no tensor of a known shape")
@@ -163,14 +165,14 @@ def _result(g: Builder, val: Any, taken: Sequence[Value]) -> Value:
     dims: list[Dim] = []
     for i, n in enumerate(shape):
         kept = like is not None and size(like.dims[i]) == n
-        dims.append(like.dims[i] if like is not None and kept else fresh(n))
-    atoms = every(dims)
+        dims.append(like.dims[i] if like is not None and kept else new_dim(n))
+    atoms = all_atoms(dims)
     if any({*group_of(atom)} - {*atoms} for atom in atoms):
-        dims = [fresh(n) for n in shape]
+        dims = [new_dim(n) for n in shape]
     if val.dtype.is_complex:
         g.refuse("complex numbers")
     kind = kind_of(val.dtype)
-    return Value(tuple(dims), Slot(every(dims), kind, g.bound(kind)))
+    return Value(tuple(dims), ImportedArray(all_atoms(dims), kind, g.bound(kind)))
 
 
 # --- The modules around a call in torch's graph, by their names and classes
@@ -298,7 +300,7 @@ class CallReader:
 
     def __init__(
         self,
-        builder: Builder,
+        builder: DimensionBuilder,
         forced: Mapping[str, str],
         layers: Collection[str],
         prefix: str,
@@ -336,12 +338,14 @@ class CallReader:
             return None  # about a size that is not known
         if not _depends([args, named]):
             found = self._folded(node, args, named)
-            large = isinstance(found, Constant) and found.tensor.numel() > MOST
-            if not large or not any(isinstance(x, Constant) for x in tree_leaves((args, named))):
+            large = isinstance(found, ImportedConstant) and found.tensor.numel() > MOST
+            if not large or not any(
+                isinstance(x, ImportedConstant) for x in tree_leaves((args, named))
+            ):
                 return found  # else a table, which its own calls make in the term
         val = node.meta.get("val")
         if isinstance(val, Tensor) and 0 in [n for n in val.shape if isinstance(n, int)]:
-            return Constant(torch.empty(val.shape, dtype=val.dtype))
+            return ImportedConstant(torch.empty(val.shape, dtype=val.dtype))
         return self._built(node, list(args), named)
 
     def _path(self, node: fx.Node) -> Path:
@@ -384,15 +388,15 @@ class CallReader:
         def real(x: Any) -> Any:
             if isinstance(x, list):
                 return [real(each) for each in x]
-            return x.tensor if isinstance(x, Constant) else x
+            return x.tensor if isinstance(x, ImportedConstant) else x
 
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             self.builder.drawn.append(node.name)
         with torch.no_grad():
             found = node.target(*map(real, args), **{k: real(v) for k, v in named.items()})  # type: ignore[operator]
         if isinstance(found, tuple | list):
-            return [Constant(x) if isinstance(x, Tensor) else x for x in found]
-        return Constant(found) if isinstance(found, Tensor) else found
+            return [ImportedConstant(x) if isinstance(x, Tensor) else x for x in found]
+        return ImportedConstant(found) if isinstance(found, Tensor) else found
 
     def _built(self, node: fx.Node, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a call: of its op, of smaller calls, or of a box."""
@@ -418,7 +422,7 @@ class CallReader:
         self._at(node)
         g.boxes[node.name] = name.removesuffix("_"), why
         try:
-            return boxed(g, target, args, named, val)
+            return add_torch_call(g, target, args, named, val)
         except CannotImport as error:
             fault = f"{target} cannot be imported: {error}"
             raise ImportFailed(fault, where=self._where(node), cure="another way") from None
@@ -458,7 +462,9 @@ class CallReader:
         Returns None where torch has none, or one of them has no op either.
         """
         parts = decomposed(node) if len(self.outer) < DEEP else None
-        arrays = [x for x in tree_leaves((args, named)) if isinstance(x, Value | Constant | Pair)]
+        arrays = [
+            x for x in tree_leaves((args, named)) if isinstance(x, Value | ImportedConstant | Pair)
+        ]
         if parts is None or len(arrays) != len(parts.graph.find_nodes(op="placeholder")):
             return None
         if not self.outer:
@@ -482,14 +488,14 @@ class CallReader:
             elif node.op == "output":
                 return _shaped_as(self.look(node.args[0]), val)
             elif node.op == "get_attr":
-                self.env[node] = Constant(getattr(parts, str(node.target)))
+                self.env[node] = ImportedConstant(getattr(parts, str(node.target)))
             else:
                 self.read(node)
         return None
 
     def _taken(self, node: fx.Node, x: Any) -> Any:
         """Returns what a part takes; a parameter that several take is one array."""
-        learned = isinstance(x, Constant) and bool(x.name)
+        learned = isinstance(x, ImportedConstant) and bool(x.name)
         return self.builder.value(x) if learned and len(node.users) > 1 else x
 
 
@@ -502,7 +508,9 @@ def _shaped_as(found: Any, val: Any) -> Any:
     )
     for one, two in pairs:
         shape = (
-            tuple(one.tensor.shape) if isinstance(one, Constant) else getattr(one, "shape", None)
+            tuple(one.tensor.shape)
+            if isinstance(one, ImportedConstant)
+            else getattr(one, "shape", None)
         )
         if isinstance(two, Tensor) and [type(n) for n in two.shape] != [int] * two.dim():
             raise Undivided("a result whose shape depends on its numbers")
@@ -521,7 +529,7 @@ def _depends(x: Any) -> bool:
     """Returns whether any argument depends on an input or on a real parameter."""
     if isinstance(x, list | tuple | dict):
         return any(map(_depends, x.values() if isinstance(x, dict) else x))
-    if isinstance(x, Constant):
+    if isinstance(x, ImportedConstant):
         real = isinstance(x.tensor, Tensor) and x.tensor.is_floating_point()
         return bool(x.name) and real
     return isinstance(x, Value | Pair)

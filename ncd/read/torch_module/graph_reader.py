@@ -11,17 +11,17 @@ from torch import Tensor, fx
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Id, Term, Then
 from ncd.ops import Split
-from ncd.read.torch_calls.dimension_atoms import Atom, Dims, every, leaves, size
+from ncd.read.torch_calls.dimension_atoms import AxisFactor, Dims, all_atoms, resolved_atoms, size
 from ncd.read.torch_calls.import_recorder import (
     Axes,
-    Builder,
     CannotImport,
-    Constant,
+    DimensionBuilder,
+    ImportedArray,
+    ImportedConstant,
     ImportFailed,
     ImportStep,
     Kind,
     Recorder,
-    Slot,
     Value,
     are_places,
     kind_of,
@@ -70,13 +70,13 @@ def input_value(name: str, val: Tensor, example: Any, axes: Sequence[str]) -> Va
         )
     hints = usual.split() or [""] * val.dim()
     hints = [b if a == "_" else a for a, b in zip(axes or hints, hints, strict=True)]
-    dims: Dims = tuple((Atom(n, hint),) for n, hint in zip(val.shape, hints, strict=True))
-    return Value(dims, Slot(every(dims), kind, below))
+    dims: Dims = tuple((AxisFactor(n, hint),) for n, hint in zip(val.shape, hints, strict=True))
+    return Value(dims, ImportedArray(all_atoms(dims), kind, below))
 
 
 def split_input(
-    name: str, value: Value, called: Mapping[Atom, str]
-) -> tuple[ImportStep, dict[Atom, str]]:
+    name: str, value: Value, called: Mapping[AxisFactor, str]
+) -> tuple[ImportStep, dict[AxisFactor, str]]:
     """Returns a step from an input with torch's dimensions to its parts, and their names.
 
     Args:
@@ -84,8 +84,12 @@ def split_input(
         value: The input, some of whose dimensions have been split by views.
         called: The names that the caller gave, by atom.
     """
-    split = {dim: (Atom(size(dim), dim[0].hint),) for dim in value.dims if len(leaves(dim)) != 1}
-    slot = value.slot.on(every(split.get(dim, dim) for dim in value.dims))
+    split = {
+        dim: (AxisFactor(size(dim), dim[0].hint),)
+        for dim in value.dims
+        if len(resolved_atoms(dim)) != 1
+    }
+    slot = value.slot.on(all_atoms(split.get(dim, dim) for dim in value.dims))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         pairs = ((axes(new), axes(dim)) for dim, new in split.items())
@@ -96,7 +100,7 @@ def split_input(
     return ImportStep(make, (slot,), (value.slot,), name, ()), names
 
 
-def _kind(val: Tensor, example: Any) -> tuple[Kind, Atom | None]:
+def _kind(val: Tensor, example: Any) -> tuple[Kind, AxisFactor | None]:
     """Returns the kind of numbers of an input, and a bound of whole ones.
 
     The whole numbers of a term are places along an axis, so that others are real ones.
@@ -125,21 +129,21 @@ def _round(most: int) -> int:
 
 
 @dataclass(eq=False)
-class Walked:
+class RecordedModule:
     """The steps of a module, with its inputs and outputs by their names."""
 
-    builder: Builder
-    inputs: dict[str, Slot] = field(default_factory=dict)
+    builder: DimensionBuilder
+    inputs: dict[str, ImportedArray] = field(default_factory=dict)
     outputs: list[Value] = field(default_factory=list)
-    called: dict[Atom, str] = field(default_factory=dict)  # names that the caller gave
+    called: dict[AxisFactor, str] = field(default_factory=dict)  # names that the caller gave
 
 
-def walk(
+def record_module(
     made: Exported,
     forced: Mapping[str, str],
     names: Mapping[str, str],
     idioms: Mapping[str, Idiom],
-) -> Walked:
+) -> RecordedModule:
     """Returns the steps of an exported module.
 
     Args:
@@ -181,7 +185,7 @@ class _Reader(CallReader):
         for name, x in state.items():
             self.firsts.setdefault((x.data_ptr(), x.shape), name)
         self.inputs: dict[str, Value] = {}
-        builder = Builder(frozenset(self._shared()), training=made.module.training)
+        builder = DimensionBuilder(frozenset(self._shared()), training=made.module.training)
         words = {axis_name(word): word for text in names.values() for word in text.split()}
         builder.layer_axes = {
             weight: tuple(words.get(axis, axis) for axis in axes)
@@ -191,7 +195,7 @@ class _Reader(CallReader):
         self.unpacked = input_axes(made.module)
         layers = single_layers(made.program, idioms, made.prefix)
         super().__init__(builder, forced, layers, made.prefix, idioms)
-        self.found = Walked(builder)
+        self.found = RecordedModule(builder)
 
     def _shared(self) -> list[str]:
         """Returns the parameters that several nodes use, or that have several names."""
@@ -205,7 +209,7 @@ class _Reader(CallReader):
         shared = [name for name, x in state.items() if users.get(x.data_ptr(), 0) > 1]
         return [name.removeprefix(self.prefix) for name in shared]
 
-    def done(self) -> Walked:
+    def done(self) -> RecordedModule:
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
                 self.env[node] = self._placeholder(node)
@@ -223,7 +227,7 @@ class _Reader(CallReader):
         """Gives inputs the dimensions of torch's, where views have split these since."""
         g, called = self.found.builder, self.found.called
         for name, value in self.inputs.items():
-            if any(len(leaves(dim)) != 1 for dim in value.dims):
+            if any(len(resolved_atoms(dim)) != 1 for dim in value.dims):
                 step, names = split_input(name, value, called)
                 called |= names
                 self.found.inputs[name] = step.takes[0]
@@ -235,11 +239,11 @@ class _Reader(CallReader):
         if name is not None:
             tensor = self.tensors[name]
             if name not in self.program.state_dict:
-                return Constant(tensor.detach())
+                return ImportedConstant(tensor.detach())
             first = self.firsts[tensor.data_ptr(), tensor.shape].removeprefix(self.prefix)
             if name in self.parameters:
-                return Constant(tensor.detach(), first)
-            return Constant(tensor.detach(), buffer=first)
+                return ImportedConstant(tensor.detach(), first)
+            return ImportedConstant(tensor.detach(), buffer=first)
         val, example = node.meta.get("val"), next(self.examples, None)
         if not isinstance(val, Tensor):
             return val
@@ -266,10 +270,10 @@ class _Reader(CallReader):
         for each, spec in zip(given, self.program.graph_signature.output_specs, strict=True):
             if isinstance(each, fx.Node) and not spec.target:  # else of an input that is changed
                 found = self.env[each]
-                if isinstance(found, Value | Constant):
+                if isinstance(found, Value | ImportedConstant):
                     self.found.outputs.append(self._output(each.name, found))
 
-    def _output(self, name: str, found: Value | Constant) -> Value:
+    def _output(self, name: str, found: Value | ImportedConstant) -> Value:
         g = self.found.builder
         try:
             return g.as_shaped(g.value(found))

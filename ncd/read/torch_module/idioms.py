@@ -21,7 +21,7 @@ from torch.export import ExportedProgram
 from torch.nn import functional as F
 
 from ncd.read.torch_calls.elementwise_calls import gelu, unary_named
-from ncd.read.torch_calls.import_recorder import Builder, Constant, Value
+from ncd.read.torch_calls.import_recorder import DimensionBuilder, ImportedConstant, Value
 from ncd.read.torch_calls.norm_calls import layer_norm, rms_norm
 from ncd.read.torch_calls.product_calls import softmax
 from ncd.read.torch_module.torch_export import in_place, source
@@ -646,7 +646,7 @@ def torch_result(idiom: Idiom, x: Tensor, learned: Mapping[str, Tensor]) -> Tens
 Norm = Callable[..., Value]
 
 
-def read_idiom(g: Builder, idiom: Idiom, env: Mapping[fx.Node, Any]) -> Value:
+def read_idiom(g: DimensionBuilder, idiom: Idiom, env: Mapping[fx.Node, Any]) -> Value:
     """Adds the op of a function that a graph writes out; raises CannotImport if it has none.
 
     Args:
@@ -667,7 +667,9 @@ def read_idiom(g: Builder, idiom: Idiom, env: Mapping[fx.Node, Any]) -> Value:
     return unary_named(g, x, idiom.name)
 
 
-def _norm(g: Builder, norm: Norm, idiom: Idiom, x: Value, env: Mapping[fx.Node, Any]) -> Value:
+def _norm(
+    g: DimensionBuilder, norm: Norm, idiom: Idiom, x: Value, env: Mapping[fx.Node, Any]
+) -> Value:
     """Adds a norm along any dimensions; torch's own are along the last."""
     others = [i for i in range(len(x.dims)) if i not in idiom.dims]
     order = [*others, *idiom.dims]
@@ -679,8 +681,8 @@ def _norm(g: Builder, norm: Norm, idiom: Idiom, x: Value, env: Mapping[fx.Node, 
     return Value(tuple(found.dims[i] for i in back), found.slot)
 
 
-def _row(row: Constant, shape: list[int]) -> Constant:
+def _row(row: ImportedConstant, shape: list[int]) -> ImportedConstant:
     """Returns a parameter without its dimensions of size 1."""
     if [*row.tensor.shape] == shape:
         return row
-    return Constant(row.tensor.reshape(shape), row.name, rows=row.rows)
+    return ImportedConstant(row.tensor.reshape(shape), row.name, rows=row.rows)

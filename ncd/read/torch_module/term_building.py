@@ -10,38 +10,44 @@ from ncd.language.axes import Array, Type
 from ncd.language.blocks import Block
 from ncd.language.loops import Repeat
 from ncd.language.op import Op
-from ncd.language.step_wires import Step, alive, wired
+from ncd.language.step_wires import AppliedTerm, drop_dead_steps, wire_together
 from ncd.language.terms import Id, Term, Then
 from ncd.ops import Add
-from ncd.read.torch_calls.dimension_atoms import Atom, Dim, every, group_of, leaves
+from ncd.read.torch_calls.dimension_atoms import (
+    AxisFactor,
+    Dim,
+    all_atoms,
+    group_of,
+    resolved_atoms,
+)
 from ncd.read.torch_calls.import_recorder import (
-    Constant,
+    ImportedArray,
+    ImportedConstant,
     ImportStep,
     Path,
     Refused,
-    Slot,
     identifier,
     reordered,
 )
 from ncd.read.torch_module.axis_names import AxisNames, PartOfGroup
 from ncd.read.torch_module.graph_calls import fact
-from ncd.read.torch_module.graph_reader import Walked
+from ncd.read.torch_module.graph_reader import RecordedModule
 
 # --- Joins the recorded steps to a term: wires between ops, and a block for each module
 
 ALTERNATE = 4  # layers in a group that is repeated
-Arrays = Mapping[Slot, Array]
-Slots = tuple[Slot, ...]
+Arrays = Mapping[ImportedArray, Array]
+Slots = tuple[ImportedArray, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Item(Step):
+class ModuleStep(AppliedTerm):
     """A step, the modules around it, and its weights."""
 
     path: Path = ()
     name: str = ""  # of the module that it is, such as ``layers.0``
     node: str = ""  # of torch's graph
-    weights: tuple[Constant, ...] = ()
+    weights: tuple[ImportedConstant, ...] = ()
 
     @property
     def unordered(self) -> bool:
@@ -54,12 +60,17 @@ class Item(Step):
         return bool(self.weights)
 
 
-def assembled(items: Sequence[Item], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
+def assembled(items: Sequence[ModuleStep], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
     """Returns the term of all steps, in blocks for the modules."""
-    return wired(_blocks(late(alive(items, outputs)), "", outputs, arrays), inputs, outputs, arrays)
+    return wire_together(
+        _blocks(delay_constants(drop_dead_steps(items, outputs)), "", outputs, arrays),
+        inputs,
+        outputs,
+        arrays,
+    )
 
 
-def origins(items: Sequence[Item], term: Term) -> tuple[str, ...]:
+def origins(items: Sequence[ModuleStep], term: Term) -> tuple[str, ...]:
     """Returns the node of torch's graph for each op of a term, in order; empty for its wires."""
     waiting = [(op, item.node) for item in items for op in ops(item.term)]
     found = []
@@ -79,7 +90,7 @@ def ops(term: Term) -> Iterator[Op]:
         yield from ops(part)
 
 
-def late(items: Sequence[Item]) -> list[Item]:
+def delay_constants(items: Sequence[ModuleStep]) -> list[ModuleStep]:
     """Returns the items with each input-free item moved just before the first that needs it.
 
     One that is taken in several modules stands before the first of them, in the module around.
@@ -111,7 +122,7 @@ def _common(paths: Sequence[Path]) -> Path:
 # modules ------------------------------------------------------------------------------------------
 
 
-def _child(item: Item, base: str) -> tuple[str, str]:
+def _child(item: ModuleStep, base: str) -> tuple[str, str]:
     """Returns path and class of the module directly inside ``base`` that contains an item."""
     for path, kind in item.path:
         if not base or path.startswith(f"{base}."):
@@ -119,9 +130,11 @@ def _child(item: Item, base: str) -> tuple[str, str]:
     return "", ""
 
 
-def _blocks(items: Sequence[Item], base: str, outputs: Slots, arrays: Arrays) -> list[Item]:
+def _blocks(
+    items: Sequence[ModuleStep], base: str, outputs: Slots, arrays: Arrays
+) -> list[ModuleStep]:
     """Returns the items of a module, with a block for each module inside it."""
-    found: list[Item] = []
+    found: list[ModuleStep] = []
     at = 0
     while at < len(items):
         path, kind = _child(items[at], base)
@@ -142,14 +155,14 @@ def _blocks(items: Sequence[Item], base: str, outputs: Slots, arrays: Arrays) ->
 
 
 def _block(
-    items: Sequence[Item],
+    items: Sequence[ModuleStep],
     path: str,
     kind: str,
     base: str,
     before: Slots,
-    needed: set[Slot],
+    needed: set[ImportedArray],
     arrays: Arrays,
-) -> Item:
+) -> ModuleStep:
     """Returns the block of a module; the output of the previous step comes first in its inputs."""
     made = {slot for item in items for slot in item.gives}
     taken = dict.fromkeys(s for item in items for s in item.takes if s not in made)
@@ -157,9 +170,9 @@ def _block(
     takes = (*carried, *(s for s in taken if s not in carried))
     gives = tuple(slot for item in items for slot in item.gives if slot in needed)
     name = (path.removeprefix(f"{base}.") if base else path).partition("@")[0]
-    body = wired(_blocks(items, path, gives, arrays), takes, gives, arrays)
+    body = wire_together(_blocks(items, path, gives, arrays), takes, gives, arrays)
     block = Block(body, kind, role_of(kind), identifier(name))
-    return Item(block, takes, gives, name=name)
+    return ModuleStep(block, takes, gives, name=name)
 
 
 def role_of(kind: str) -> str:
@@ -177,7 +190,7 @@ def role_of(kind: str) -> str:
     return next((role for word, role in words.items() if word in kind.lower()), "neutral")
 
 
-def _unique(items: Sequence[Item]) -> list[Item]:
+def _unique(items: Sequence[ModuleStep]) -> list[ModuleStep]:
     """Returns the items with new names for modules that are called more than once."""
     seen: dict[str, int] = {}
     found = []
@@ -195,12 +208,12 @@ def _unique(items: Sequence[Item]) -> list[Item]:
 # repetitions --------------------------------------------------------------------------------------
 
 
-def _repeated(items: Sequence[Item], outputs: Slots, arrays: Arrays) -> list[Item]:
+def _repeated(items: Sequence[ModuleStep], outputs: Slots, arrays: Arrays) -> list[ModuleStep]:
     """Returns the items with equal neighbours, such as the layers of a model, as repetitions.
 
     Layers that alternate, such as those of Gemma 2, are repeated in groups.
     """
-    found: list[Item] = []
+    found: list[ModuleStep] = []
     at = 0
     while at < len(items):
         sizes = (n for n in range(1, ALTERNATE + 1) if _run(items, at, n) >= 2 * n)
@@ -216,7 +229,7 @@ def _repeated(items: Sequence[Item], outputs: Slots, arrays: Arrays) -> list[Ite
     return found
 
 
-def _run(items: Sequence[Item], at: int, n: int) -> int:
+def _run(items: Sequence[ModuleStep], at: int, n: int) -> int:
     """Returns how many items repeat the first ``n`` of them, in whole groups."""
     end, more = at + 1, items[at].takes[len(items[at].gives) :]
     while end < len(items):
@@ -227,18 +240,18 @@ def _run(items: Sequence[Item], at: int, n: int) -> int:
     return (end - at) // n * n
 
 
-def _joined(items: Sequence[Item], arrays: Arrays) -> Item:
+def _joined(items: Sequence[ModuleStep], arrays: Arrays) -> ModuleStep:
     """Returns a group of layers as one block."""
     if len(items) == 1:
         return items[0]
     first, last = items[0], items[-1]
     layers = [replace(item, term=_body(item, f"layer_{i}")) for i, item in enumerate(items)]
-    body = wired(layers, first.takes, last.gives, arrays)
+    body = wire_together(layers, first.takes, last.gives, arrays)
     block = Block(body, f"{len(items)} layers", "neutral", "")
-    return Item(block, first.takes, last.gives, name=first.name)
+    return ModuleStep(block, first.takes, last.gives, name=first.name)
 
 
-def _continues(first: Item, last: Item, item: Item) -> bool:
+def _continues(first: ModuleStep, last: ModuleStep, item: ModuleStep) -> bool:
     """Returns whether an item is the next layer: equal to the first, on the previous output."""
     n = len(last.gives)
     numbered = (
@@ -254,12 +267,12 @@ def _continues(first: Item, last: Item, item: Item) -> bool:
     )
 
 
-def _body(item: Item, name: str = "") -> Term:
+def _body(item: ModuleStep, name: str = "") -> Term:
     assert isinstance(item.term, Block)
     return replace(item.term, name=name)
 
 
-def _repetition(items: Sequence[Item]) -> Item:
+def _repetition(items: Sequence[ModuleStep]) -> ModuleStep:
     first, last = items[0], items[-1]
     name = identifier(first.name.rpartition(".")[0].rpartition(".")[2] or "layers")
     memory = len(first.takes) - len(first.gives)
@@ -267,42 +280,46 @@ def _repetition(items: Sequence[Item]) -> Item:
         term = Repeat((_body(first),) * len(items), name, False, memory)
     except NCDError as error:
         raise error.at(where=name) from None
-    return Item(term, first.takes, last.gives, name=name)
+    return ModuleStep(term, first.takes, last.gives, name=name)
 
 
 # --- Builds the term of a module from its steps, once every axis has a name
 
 
-def built(walked: Walked) -> tuple[Term, tuple[Constant, ...], tuple[str, ...]]:
+def build_term(
+    walked: RecordedModule,
+) -> tuple[Term, tuple[ImportedConstant, ...], tuple[str, ...]]:
     """Returns the term of the steps, its weights, and the node of torch's graph of each op.
 
     Raises Refused for steps that do not fit.
     """
     steps = walked.builder.steps
     axes = AxisNames([slot.atoms for slot in walked.inputs.values()], steps, walked.called)
-    arrays: dict[Slot, Array] = {}
+    arrays: dict[ImportedArray, Array] = {}
     for slot in walked.inputs.values():
         bound = axes((slot.below,))[0] if slot.below is not None else None
         arrays[slot] = Array(axes(slot.atoms), bound)
     items = _items(steps, axes, arrays)
     outputs = []
     for value in walked.outputs:
-        slot, more = _in_order(value.slot, every(value.dims), axes, arrays)
+        slot, more = _in_order(value.slot, all_atoms(value.dims), axes, arrays)
         outputs.append(slot)
         items += more
-    ready = late(alive(items, tuple(outputs)))
+    ready = delay_constants(drop_dead_steps(items, tuple(outputs)))
     weights = tuple(weight for item in ready for weight in item.weights)
     inputs = tuple(walked.inputs.values())
     term = assembled(ready, inputs, tuple(outputs), arrays)
     return term, weights, origins(ready, term)
 
 
-def _items(steps: Iterable[ImportStep], axes: AxisNames, arrays: dict[Slot, Array]) -> list[Item]:
+def _items(
+    steps: Iterable[ImportStep], axes: AxisNames, arrays: dict[ImportedArray, Array]
+) -> list[ModuleStep]:
     """Returns the ops of all steps.
 
     Raises Refused for all that do not fit, but for none that takes what another of them gives.
     """
-    found: list[Item] = []
+    found: list[ModuleStep] = []
     reasons: dict[str, str] = {}
     for step in steps:
         if any(slot not in arrays for slot in step.takes):
@@ -316,7 +333,7 @@ def _items(steps: Iterable[ImportStep], axes: AxisNames, arrays: dict[Slot, Arra
     return found
 
 
-def _item(step: ImportStep, axes: AxisNames, arrays: dict[Slot, Array]) -> Item:
+def _item(step: ImportStep, axes: AxisNames, arrays: dict[ImportedArray, Array]) -> ModuleStep:
     """Returns the op of a step, and records the arrays that it gives; raises Refused."""
     given = [arrays[slot] for slot in step.takes]
     try:
@@ -332,17 +349,17 @@ def _item(step: ImportStep, axes: AxisNames, arrays: dict[Slot, Array]) -> Item:
         raise Refused({step.node: str(error)}) from None
     except Exception as error:  # whatever an op raises for what nobody has thought of
         raise Refused({step.node: f"it has no op here ({fact(error)})"}) from None
-    return Item(term, step.takes, step.gives, step.path, weights=step.weights, node=step.node)
+    return ModuleStep(term, step.takes, step.gives, step.path, weights=step.weights, node=step.node)
 
 
-def _together(atoms: Iterable[Atom]) -> Dim:
+def _together(atoms: Iterable[AxisFactor]) -> Dim:
     """Returns atoms with those of a spatial group next to each other."""
-    return tuple(dict.fromkeys(one for a in leaves(atoms) for one in group_of(a) or (a,)))
+    return tuple(dict.fromkeys(one for a in resolved_atoms(atoms) for one in group_of(a) or (a,)))
 
 
 def _in_order(
-    slot: Slot, dim: Dim, axes: AxisNames, arrays: dict[Slot, Array]
-) -> tuple[Slot, list[Item]]:
+    slot: ImportedArray, dim: Dim, axes: AxisNames, arrays: dict[ImportedArray, Array]
+) -> tuple[ImportedArray, list[ModuleStep]]:
     """Returns an output with its axes in torch's order, and the op that puts them so."""
     array = arrays[slot]
     try:
@@ -353,4 +370,4 @@ def _in_order(
         return slot, []
     ordered = slot.on(slot.atoms)
     arrays[ordered] = wanted
-    return ordered, [Item(reordered(array, wanted), (slot,), (ordered,))]
+    return ordered, [ModuleStep(reordered(array, wanted), (slot,), (ordered,))]

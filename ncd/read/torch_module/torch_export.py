@@ -116,7 +116,7 @@ LOOKED_UP = "batched_mm"  # looks up the weights of each token's experts
 
 
 @contextmanager
-def looked_up(module: nn.Module) -> Iterator[None]:
+def experts_as_lookup(module: nn.Module) -> Iterator[None]:
     """Replaces, inside ``with``, each expert layer by a lookup of the chosen experts' weights.
 
     By default the library sorts the tokens by their experts first, which is faster for many of
@@ -182,11 +182,11 @@ class Exported:
         return tuple(x for x in tree_leaves(found) if isinstance(x, Tensor))
 
 
-def exported(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> Exported:
+def export_module(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> Exported:
     """Returns the functional graph of a module; raises ImportFailed if it cannot be exported."""
     inputs = tuple(tree_leaves((args, dict(named))))
     traced, failure = module, ""
-    with looked_up(module), _in_place(module):
+    with experts_as_lookup(module), _in_place(module):
         try:
             program = _graph(module, args, named)
         except Exception as error:

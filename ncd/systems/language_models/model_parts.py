@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ncd.formulas.formula import Apply, Number
+from ncd.formulas.formula import Application, Number
 from ncd.language.blocks import Block
 from ncd.language.terms import Id, Term, Then
 from ncd.language.wire import Wire
@@ -64,10 +64,10 @@ def window_size(op: Term) -> int:
     >>> window_size(sliding_window(5)), window_size(cap(5))
     (5, 0)
     """
-    if not isinstance(op, Map) or op.title != WINDOW or not isinstance(op.function, Apply):
+    if not isinstance(op, Map) or op.title != WINDOW or not isinstance(op.function, Application):
         return 0
     nearer = op.function.parts[0]
-    size = nearer.parts[1] if isinstance(nearer, Apply) else None
+    size = nearer.parts[1] if isinstance(nearer, Application) else None
     return int(size.value) if isinstance(size, Number) else 0
 
 

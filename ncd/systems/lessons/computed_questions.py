@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 
-from ncd.circuit.circuit import Cell, Circuit, called
+from ncd.circuit.circuit import Cell, Circuit, array_names
 from ncd.circuit.costs import cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
@@ -116,7 +116,7 @@ def _shape(circuit: Circuit, id: str) -> Question:
 
 def _numbers(circuit: Circuit, id: str) -> Question:
     array, cell = _made(circuit, id)
-    name = called(circuit).get(id) or f"what leaves {cell.op.label}"
+    name = array_names(circuit).get(id) or f"what leaves {cell.op.label}"
     sizes = [axis.numel for axis in array]
     products = " × ".join(f"{size:,}" for size in sizes)
     others = sorted({other.numel for other in _like(array, cell)}, reverse=True)

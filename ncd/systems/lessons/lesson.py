@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 from ncd.circuit.circuit import Cell, Circuit, Fence, Value
 from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
-from ncd.errors import LimitError, NCDError, ParseError, shown
+from ncd.errors import LimitError, NCDError, ParseError, short_repr
 from ncd.installation import bundled
 from ncd.language.arguments import check_text
 from ncd.language.axes import Axis
@@ -44,7 +44,7 @@ SHAPE = '{"views": [{"page": "unet", "query": "c=8", "says": "Twice the channels
 
 
 @dataclass(frozen=True)
-class View:
+class LessonStep:
     """A page at a query such as ``h=8&panel=Cost``, and the line that is said with it."""
 
     page: str
@@ -60,14 +60,14 @@ class View:
 class Lesson:
     """Some views in order.
 
-    >>> lesson = Lesson((View("unet", "c=16", "Twice."), View("unet")))
+    >>> lesson = Lesson((LessonStep("unet", "c=16", "Twice."), LessonStep("unet")))
     >>> str(lesson), Lesson.of_link(str(lesson), {"unet"}) == lesson
     ('unet?c=16#Twice.;unet', True)
     >>> Lesson.of_json(lesson.json(), {"unet"}) == lesson
     True
     """
 
-    views: tuple[View, ...]
+    views: tuple[LessonStep, ...]
 
     def __str__(self) -> str:
         return ";".join(map(str, self.views))
@@ -89,7 +89,7 @@ class Lesson:
             assert match is not None
             page, query, says = match.groups()
             if page in pages:
-                views.append(View(page, query, unquote(says)[:LINE]))
+                views.append(LessonStep(page, query, unquote(says)[:LINE]))
         return cls(tuple(views[:MOST]))
 
     def json(self) -> str:
@@ -130,25 +130,25 @@ def _read(text: str) -> Any:
         raise ParseError("the file has a number that no lesson has", cure=SHAPE) from None
 
 
-def _view(said: Any, n: int, pages: Collection[str]) -> View:
+def _view(said: Any, n: int, pages: Collection[str]) -> LessonStep:
     """Returns a view of a file, checked field by field."""
     where = f"view {n}"
     if not isinstance(said, Mapping):
         cure = f"an object with {', '.join(FIELDS)}"
-        raise ParseError(f"{shown(said)} is not a view", where=where, cure=cure)
+        raise ParseError(f"{short_repr(said)} is not a view", where=where, cure=cure)
     for name, value in said.items():
         if name not in FIELDS:
             cure = nearest_name(name, FIELDS)
-            raise ParseError(f"there is no field {shown(name)}", where=where, cure=cure)
+            raise ParseError(f"there is no field {short_repr(name)}", where=where, cure=cure)
         if not isinstance(value, str):
-            raise ParseError(f"{name} is {shown(value)}, but it is a text", where=where)
+            raise ParseError(f"{name} is {short_repr(value)}, but it is a text", where=where)
         check_text(value, name, where)
-    view = View(**said) if "page" in said else View("")
+    view = LessonStep(**said) if "page" in said else LessonStep("")
     if view.page not in pages:
         cure = nearest_name(view.page, pages)
-        raise ParseError(f"there is no page {shown(view.page)}", where=where, cure=cure)
+        raise ParseError(f"there is no page {short_repr(view.page)}", where=where, cure=cure)
     if not QUERY.fullmatch(view.query):
-        fact = f"query is {shown(view.query)}, but it is the part of an address after its “?”"
+        fact = f"query is {short_repr(view.query)}, but it is the part of an address after its “?”"
         raise ParseError(fact, where=where, cure='"h=8&panel=Cost"')
     if len(view.says) > LINE:
         fact = f"says has {len(view.says):,} letters, at most {LINE} are shown"
@@ -163,7 +163,7 @@ COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 PASSING = ("copy", "reshape", "neutral")  # roles of ops that only pass arrays on
 
 
-def default_lesson(entry: Entry) -> tuple[View, ...]:
+def default_lesson(entry: Entry) -> tuple[LessonStep, ...]:
     """Returns views of a system: the whole, its blocks, its main ops, and what it costs.
 
     The first has no line, as the page's own first sentence stands there.
@@ -172,7 +172,7 @@ def default_lesson(entry: Entry) -> tuple[View, ...]:
     >>> default_lesson(ncd.catalogue["grouped-queries"])[1].says
     'Grouped-Query Attention takes three arrays t̄ m, and gives t̄ m.'
     """
-    whole = View(entry.name)
+    whole = LessonStep(entry.name)
     try:
         circuit = elaborate(entry.build())
         cost = cost_of(circuit)
@@ -185,7 +185,7 @@ def default_lesson(entry: Entry) -> tuple[View, ...]:
         *_growth(entry),
         ("panel=Cost&with=panel", _total(cost)),
     ]
-    views = (View(entry.name, query, says[:LINE]) for query, says in found)
+    views = (LessonStep(entry.name, query, says[:LINE]) for query, says in found)
     return (whole, *views)
 
 

@@ -25,18 +25,18 @@ REST = "..."
 _GROUP = re.compile(r"\((?P<several>[^()]*)\)|(?P<one>[^\s()]+)")
 
 
-class Part(NamedTuple):
+class PatternWord(NamedTuple):
     """A word of a pattern; ``at`` distinguishes numbers, and the axes of an ellipsis."""
 
     text: str
     at: int = 0
 
 
-Parts = tuple[Part, ...]  # of one axis; none for an axis of length 1
+Parts = tuple[PatternWord, ...]  # of one axis; none for an axis of length 1
 
 
 @dataclass(frozen=True)
-class Call:
+class EinopsCall:
     """One call: "rearrange", "repeat" or a reduction, its pattern, and lengths by name."""
 
     how: str
@@ -46,7 +46,7 @@ class Call:
     def sides(self, axes: int) -> tuple[tuple[Parts, ...], tuple[Parts, ...]]:
         """Returns the parts of each axis on both sides, for an array with this many axes.
 
-        >>> left, right = Call("rearrange", "(h h1) ... -> h ... 1").sides(2)
+        >>> left, right = EinopsCall("rearrange", "(h h1) ... -> h ... 1").sides(2)
         >>> [[part.text for part in axis] for axis in (*left, *right)]
         [['h', 'h1'], ['...'], ['h'], ['...'], []]
         """
@@ -58,23 +58,23 @@ class Call:
     def places(self, axes: int) -> tuple[tuple[int, int], ...]:
         """Returns the start and end of each left axis in the pattern.
 
-        >>> Call("rearrange", "(h h1) ... -> h ... 1").places(3)
+        >>> EinopsCall("rearrange", "(h h1) ... -> h ... 1").places(3)
         ((0, 6), (7, 10), (7, 10))
         """
         found = list(_GROUP.finditer(self.pattern.split("->")[0]))
         rest = axes - len(found) + 1
         return tuple(at.span() for at in found for _ in range(rest if at[0] == REST else 1))
 
-    def sizes(self, shape: Sequence[int]) -> dict[Part, int]:
+    def sizes(self, shape: Sequence[int]) -> dict[PatternWord, int]:
         """Returns the length of every part, for an array of this shape.
 
-        >>> call = Call("max", "(h h1) c -> h c", (("h1", 2),))
+        >>> call = EinopsCall("max", "(h h1) c -> h c", (("h1", 2),))
         >>> {part.text: size for part, size in call.sizes((6, 3)).items()}
         {'h': 3, 'h1': 2, 'c': 3}
         """
         left, right = self.sides(len(shape))
         given = dict(self.lengths)
-        found: dict[Part, int] = {}
+        found: dict[PatternWord, int] = {}
         for parts, size in zip(left, shape, strict=True):
             known = [_given(part, given) for part in parts]
             rest = size // prod(n or 1 for n in known)
@@ -84,38 +84,38 @@ class Call:
         }
 
 
-def _given(part: Part, lengths: dict[str, int]) -> int | None:
+def _given(part: PatternWord, lengths: dict[str, int]) -> int | None:
     """Returns the length of a part: its number as written, or that of its name; else None."""
     return int(part.text) if part.text.isdecimal() else lengths.get(part.text)
 
 
 def _read(side: str, rest: int, numbers: count[int]) -> tuple[Parts, ...]:
     """Returns the axes of one side; an ellipsis stands for ``rest`` axes."""
-    dots = tuple(Part(REST, i) for i in range(rest))
+    dots = tuple(PatternWord(REST, i) for i in range(rest))
     axes: list[Parts] = []
     for found in _GROUP.finditer(side):
         if found["one"] == REST:
             axes += [(dot,) for dot in dots]
             continue
-        parts: list[Part] = []
+        parts: list[PatternWord] = []
         for word in (found["one"] or found["several"]).split():
             number = word.isdecimal()
             if word == REST:
                 parts += dots
             elif not number or int(word) != 1:
-                parts.append(Part(word, next(numbers) if number else 0))
+                parts.append(PatternWord(word, next(numbers) if number else 0))
         axes.append(tuple(parts))
     return tuple(axes)
 
 
-def rearranged(shape: Sequence[int], calls: Sequence[Call], names: str = "") -> Term:
+def rearranged(shape: Sequence[int], calls: Sequence[EinopsCall], names: str = "") -> Term:
     """Returns a term that applies the calls in order to an array of these sizes.
 
     The array has the names that the first pattern gives it, or ``names`` if it begins with the
     first of several: of ``"b h w c"`` the place 0 of b is taken. The patterns are valid ones:
     einops takes them.
 
-    >>> call = Call("max", "(h h1) (w w1) c -> c h w", (("h1", 2), ("w1", 2)))
+    >>> call = EinopsCall("max", "(h h1) (w w1) c -> c h w", (("h1", 2), ("w1", 2)))
     >>> rearranged((4, 6, 3), [call]).cod.spec
     'c:3 h:2 w:3'
     """
@@ -155,7 +155,7 @@ class _Names:
         shown = "·".join(axis.label or axis.name for axis in several)
         return self.fresh(said[:40], size, shown[:40])
 
-    def first(self, parts: Parts, size: int, sizes: dict[Part, int]) -> Axis:
+    def first(self, parts: Parts, size: int, sizes: dict[PatternWord, int]) -> Axis:
         """Returns an axis of the input array, as the first pattern describes it."""
         if not parts:
             return self.fresh("one", size, "1")
@@ -167,9 +167,9 @@ class _Names:
 class _Stage:
     """One call on the array that a term returns; ``own`` are the axes of its parts."""
 
-    call: Call
+    call: EinopsCall
     names: _Names
-    own: dict[Part, Axis] = field(default_factory=dict)
+    own: dict[PatternWord, Axis] = field(default_factory=dict)
 
     def after(self, term: Term) -> Term:
         array = term.cod[0]
@@ -188,7 +188,7 @@ class _Stage:
             term = term >> step
         return self._given(term, right, sizes)
 
-    def _taken(self, parts: Parts, axis: Axis, sizes: dict[Part, int]) -> list[Term]:
+    def _taken(self, parts: Parts, axis: Axis, sizes: dict[PatternWord, int]) -> list[Term]:
         """Returns the steps that rename, split or reduce an axis."""
         if not parts:
             return [Index(_pattern([Array((axis,))], [Array()]), {axis.name: 0})]
@@ -200,11 +200,11 @@ class _Stage:
         pattern = _pattern([Array((axis,))], [Array(self.own[part] for part in parts)])
         return [Rename(pattern) if len(parts) == 1 else Split(pattern)]
 
-    def _part(self, part: Part, size: int) -> Axis:
+    def _part(self, part: PatternWord, size: int) -> Axis:
         name = f"n{part.text}" if part.text.isdecimal() else part.text
         return self.names.fresh(name, size, part.text)
 
-    def _given(self, term: Term, right: tuple[Parts, ...], sizes: dict[Part, int]) -> Term:
+    def _given(self, term: Term, right: tuple[Parts, ...], sizes: dict[PatternWord, int]) -> Term:
         """Returns the steps that add axes, order all axes as on the right, and merge them."""
         new: list[Axis] = []
         order: list[Axis] = []
@@ -260,7 +260,7 @@ class CallError(ParseError):
 
 
 @dataclass(frozen=True)
-class Written:
+class EinopsLine:
     """Calls in running order, on the whole input or on its first image, ``ims[0]``.
 
     ``spans`` and ``patterns`` are the places of each call and of its pattern in the text.
@@ -268,12 +268,12 @@ class Written:
 
     given: str
     first: bool
-    calls: tuple[Call, ...]
+    calls: tuple[EinopsCall, ...]
     spans: tuple[Span, ...]
     patterns: tuple[Span, ...]
 
 
-def read(text: str, inputs: Collection[str]) -> Written:
+def read(text: str, inputs: Collection[str]) -> EinopsLine:
     """Parses a line such as ``y = reduce(ims, "b h w c -> h w c", "mean")``.
 
     >>> found = read('rearrange(ims[0], "h w c -> w h c").shape', ["ims"])
@@ -297,9 +297,9 @@ class _Reader:
     text: str
     inputs: tuple[str, ...]
 
-    def read(self) -> Written:
+    def read(self) -> EinopsLine:
         node = self._parsed()
-        found: list[tuple[Call, Span, Span]] = []
+        found: list[tuple[EinopsCall, Span, Span]] = []
         while isinstance(node, ast.Call):
             call, pattern = self._call(node)
             found.insert(0, (call, self._span(node.func), pattern))
@@ -311,7 +311,7 @@ class _Reader:
             cure = f'rearrange({self.text}, "b h w c -> b c h w")'
             raise self._wrong(node, "nothing is done with it", cure)
         calls, spans, patterns = zip(*found, strict=True)
-        return Written(given, first, calls, spans, patterns)
+        return EinopsLine(given, first, calls, spans, patterns)
 
     def _parsed(self) -> ast.expr:
         """Returns the syntax tree of the line, without an assignment and ``.shape``."""
@@ -357,7 +357,7 @@ class _Reader:
                 raise self._wrong(node, f"of all parts there is only {self.inputs[0]}[0]", known)
         return name.id, first
 
-    def _call(self, node: ast.Call) -> tuple[Call, Span]:
+    def _call(self, node: ast.Call) -> tuple[EinopsCall, Span]:
         """Parses a call; returns it with the position of its pattern."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if isinstance(node.func, ast.Attribute):
@@ -380,7 +380,7 @@ class _Reader:
         if wanted == 3:
             how = self._reduction(node.args[2])
         lengths = tuple(self._length(keyword) for keyword in node.keywords)
-        return Call(how, pattern.value, lengths), self._inside(pattern, pattern.value)
+        return EinopsCall(how, pattern.value, lengths), self._inside(pattern, pattern.value)
 
     def _reduction(self, node: ast.expr) -> str:
         known = ", ".join(f'"{name}"' for name in REDUCTIONS)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ncd.circuit.circuit import Cell
-from ncd.run.head_switches import Head, capturing, switched_off
+from ncd.run.head_switches import Head, capture_maps, disable_heads
 from ncd.run.module import CircuitModule
 from ncd.systems.training.sequence_data import CELLS, SEQUENCES, Cells, Sequences, share
 from ncd.systems.training.tasks import Task
@@ -57,7 +57,7 @@ def run(
 ) -> Tensor:
     """Returns the scores for sequences (…, t) with some heads off; fills ``maps`` by head."""
     found: dict[str, Tensor] = {}
-    capture, silent = capturing(module.circuit, found), switched_off(module.circuit, off)
+    capture, silent = capture_maps(module.circuit, found), disable_heads(module.circuit, off)
 
     def watch(
         cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]
@@ -75,7 +75,7 @@ def run(
 
 
 @dataclass(frozen=True)
-class Skill:
+class HeadReport:
     """The behaviour of heads on unseen sequences.
 
     ``looks`` are each head's shares, ``even`` those of uniform attention. ``right`` is the score
@@ -100,23 +100,23 @@ class Skill:
 
 def skill(
     module: CircuitModule, task: Task, tokens: Tensor, answers: Tensor, each: bool = True
-) -> Skill:
+) -> HeadReport:
     """Tests a module on sequences (n, t) of its task; ``each`` also without each single head."""
     looks, even = attention_shares(module, task, tokens)
     right = score(module, task, tokens, answers)
     alone = looks if each else ()
     without = {head: score(module, task, tokens, answers, (head,)) for head in alone}
-    return Skill(len(tokens), looks, even, right, right, without)
+    return HeadReport(len(tokens), looks, even, right, right, without)
 
 
 def with_heads_off(
-    own: Skill,
+    own: HeadReport,
     module: CircuitModule,
     task: Task,
     tokens: Tensor,
     answers: Tensor,
     off: Collection[Head],
-) -> Skill:
+) -> HeadReport:
     """Returns the skill of a module while some heads are off."""
     looks, even = attention_shares(module, task, tokens, off)
     now = score(module, task, tokens, answers, off)

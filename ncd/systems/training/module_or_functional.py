@@ -15,7 +15,7 @@ from torch.func import functional_call, grad_and_value
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import SizeError
 from ncd.language.terms import Term
-from ncd.run.guard import check, compile
+from ncd.run.guard import check_run, compile
 from ncd.run.module import CircuitModule
 from ncd.run.seeding import generator
 from ncd.systems.networks.perceptrons import MODULE_OR_FUNCTION
@@ -144,7 +144,7 @@ OPTIMISERS = {"Adam": (torch.optim.Adam, adam), "SGD": (torch.optim.SGD, sgd)}
 
 
 @dataclass
-class Way(TrainingLoop):
+class TwoWayTraining(TrainingLoop):
     """``module-or-function`` at its knobs, to be trained on all examples at every step.
 
     ``way`` is "module" or "function", ``optimiser`` "Adam" or "SGD", and ``start`` the initial
@@ -153,7 +153,8 @@ class Way(TrainingLoop):
     bit on one machine's CPU.
 
     >>> def losses(way):
-    ...     return [now.loss for now in Way("module-or-function", {"h": 8}, steps=5, way=way)]
+    ...     run = TwoWayTraining("module-or-function", {"h": 8}, steps=5, way=way)
+    ...     return [now.loss for now in run]
     >>> losses("module") == losses("function")
     True
 
@@ -167,7 +168,7 @@ class Way(TrainingLoop):
     def __post_init__(self) -> None:
         self.knobs = MODULE_OR_FUNCTION.settings(self.knobs)
         self.data = houses(self.knobs["i"], self.seed)
-        check(elaborate(network(self.knobs, len(self.data.inputs))))  # as in one step
+        check_run(elaborate(network(self.knobs, len(self.data.inputs))))  # as in one step
         self.module = compile(network(self.knobs, 1), self.seed, self.device)
         if self.start == "He":
             begin_as_he(self.module, self.seed)

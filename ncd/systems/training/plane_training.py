@@ -120,12 +120,12 @@ WIDEST = 256  # hidden units
 
 
 @dataclass
-class Plane(TrainingLoop):
+class PlaneTraining(TrainingLoop):
     """``mlp-geometry`` at its knobs, to be trained on the points that a text names.
 
     Iterating takes the steps; the first progress is step 0, before training.
 
-    >>> *_, last = Plane("mlp-geometry", {"p1": 2}, seed=0, steps=600, points="XOR")
+    >>> *_, last = PlaneTraining("mlp-geometry", {"p1": 2}, seed=0, steps=600, points="XOR")
     >>> last.step, last.score
     (600, 1.0)
 

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ncd.errors import SizeError, unknown
-from ncd.language.cached_property import once
+from ncd.errors import SizeError, unknown_name_error
+from ncd.language.cached_property import lazy_property
 from ncd.run.seeding import generator
 from ncd.systems.training.labelled_images import KINDS, available, digits, shapes
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES, Sequences
@@ -36,24 +36,24 @@ def made_noisy(pictures: Tensor, knobs: Knobs, random: torch.Generator) -> Given
     """
     at = torch.randint(knobs["T"], (len(pictures),), generator=random)
     noise = torch.randn(pictures.shape, generator=random)
-    left = kept(knobs["T"])[at][:, None, None, None]
+    left = signal_fraction(knobs["T"])[at][:, None, None, None]
     return (left.sqrt() * pictures + (1 - left).sqrt() * noise, at), noise
 
 
-def kept(steps: int) -> Tensor:
+def signal_fraction(steps: int) -> Tensor:
     """Returns the share of a picture's variance that is left after each step, (steps,).
 
     A step adds noise of a variance that grows evenly; with fewer steps than a thousand each adds
     more. Source: Ho et al. 2020, section 4; Nichol and Dhariwal 2021, "Improved Denoising
     Diffusion Probabilistic Models", whose published code scales the variances so.
 
-    >>> kept(1000)[[0, -1]].tolist() == [0.9998999834060669, 4.035830352222547e-05]
+    >>> signal_fraction(1000)[[0, -1]].tolist() == [0.9998999834060669, 4.035830352222547e-05]
     True
     """
-    return (1 - added(steps)).cumprod(0)
+    return (1 - noise_fraction(steps)).cumprod(0)
 
 
-def added(steps: int) -> Tensor:
+def noise_fraction(steps: int) -> Tensor:
     """Returns the variance of the noise that each step adds, (steps,)."""
     scale = NOISE_STEPS / steps
     return torch.linspace(scale * FIRST, scale * LAST, steps).clamp_max(0.999)
@@ -111,7 +111,7 @@ class Data:
     answers: Tensor
     source: str
 
-    @once
+    @lazy_property
     def _train(self) -> tuple[Tensor, Tensor]:
         return self.train()
 
@@ -238,7 +238,7 @@ class Task:
     ``data`` is generated from the knobs and a seed, at most ``examples`` of them. ``score`` of
     outputs and answers is called ``measure``; higher is better. Training takes ``steps`` of
     ``batch`` examples with Adam at ``rate``. ``deep`` systems without norms start with larger
-    weights: :func:`ncd.systems.training.training_loop.enlarge`. ``apart`` is the weight of
+    weights: :func:`ncd.systems.training.training_loop.he_init`. ``apart`` is the weight of
     :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
     ``sizes`` are the knobs that the data depends on. ``noise`` makes what the system is given out
     of examples, with chance in it. ``together`` is the knob of how many examples a run takes, for
@@ -435,7 +435,7 @@ TASKS: Mapping[str, Task] = {
 def task(name: str) -> Task:
     """Returns the task of a system; raises UnknownNameError for a system without one."""
     if name not in TASKS:
-        raise unknown("task", name, TASKS)
+        raise unknown_name_error("task", name, TASKS)
     return TASKS[name]
 
 

@@ -15,9 +15,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Size, Tensor, nn
 
-from ncd.errors import LimitError, MismatchError, ParseError, readable, shown
+from ncd.errors import LimitError, MismatchError, ParseError, printable_line, short_repr
 from ncd.installation import bundled
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.run.guard import compile
 from ncd.run.seeding import generator
 from ncd.systems.catalogue import CATALOGUE
@@ -73,7 +73,7 @@ def noted(data: bytes) -> Mapping[str, str]:
 
 
 def _no_file(error: object) -> ParseError:
-    reason = readable(str(error).partition("\n")[0], 100)
+    reason = printable_line(str(error).partition("\n")[0], 100)
     return ParseError(f"this is no safetensors file: {reason}", cure="a file kept here")
 
 
@@ -137,11 +137,11 @@ def _check_numbers(name: str, own: Tensor, found: Tensor, finite: bool) -> None:
     kind = str(found.dtype).removeprefix("torch.")
     if found.dtype != own.dtype and not (own.is_floating_point() and found.is_floating_point()):
         raise ParseError(
-            f"{shown(name)} holds numbers of type {kind}",
+            f"{short_repr(name)} holds numbers of type {kind}",
             cure=f"numbers of type {str(own.dtype).removeprefix('torch.')}",
         )
     if finite and not found.to(own.dtype).isfinite().all():
-        fact = f"{shown(name)} holds numbers that are infinite or not a number"
+        fact = f"{short_repr(name)} holds numbers that are infinite or not a number"
         raise ParseError(fact, cure="weights of a training that did not diverge")
 
 
@@ -243,7 +243,7 @@ def _numbers() -> Mapping[str, Tensor]:
 
 
 @dataclass(frozen=True)
-class Learned:
+class TrainedWeights:
     """Trained weights that replace those drawn from the seed; ``said`` describes their training.
 
     ``ships`` is true for weights that are part of the package.
@@ -253,13 +253,13 @@ class Learned:
     said: str
     ships: bool = False
 
-    @once
+    @lazy_property
     def key(self) -> str:
         """A hash of the weights."""
         return sha256(self.weights).hexdigest()
 
 
-def shipped_weights(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
+def shipped_weights(entry: Entry, settings: Mapping[str, int]) -> TrainedWeights | None:
     """Returns the weights shipped for a system at these settings, if there are any.
 
     >>> import ncd
@@ -267,14 +267,14 @@ def shipped_weights(entry: Entry, settings: Mapping[str, int]) -> Learned | None
     'trained for 300 steps from seed 0'
     """
     data = shipped(entry, settings)
-    return Learned(data, _trained(data), True) if data is not None else None
+    return TrainedWeights(data, _trained(data), True) if data is not None else None
 
 
-def proofreading(h: int, seed: int) -> Learned:
+def proofreading(h: int, seed: int) -> TrainedWeights:
     """Returns the proofreader's heads, as weights of multi-head attention with h heads."""
     data, own = attention_weights(h, seed), OWN["h"]
     more = f"; head {own} and later ones are random, from seed {seed}" if h > own else ""
-    return Learned(data, f"{_trained(data)} to correct sentences{more}", True)
+    return TrainedWeights(data, f"{_trained(data)} to correct sentences{more}", True)
 
 
 def _trained(data: bytes) -> str:

@@ -17,7 +17,7 @@ from ncd.circuit.costs import cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError
 from ncd.run.guard import compile, peak, peak_bound
-from ncd.run.head_switches import capturing
+from ncd.run.head_switches import capture_maps
 from ncd.run.limits import Limits, weight
 from ncd.run.module import CircuitModule
 from ncd.run.seeding import generator
@@ -79,10 +79,10 @@ class TrainingLoop(ABC):
 
 
 @dataclass
-class Fit(TrainingLoop):
+class TaskTraining(TrainingLoop):
     """A system at its knobs, to be trained on batches from the seed.
 
-    >>> last = [*Fit("image-recogniser", {"x": 8, "n": 8}, seed=0, steps=2)][-1]
+    >>> last = [*TaskTraining("image-recogniser", {"x": 8, "n": 8}, seed=0, steps=2)][-1]
     >>> last.step, last.steps, last.score is not None
     (2, 2, True)
     """
@@ -97,7 +97,7 @@ class Fit(TrainingLoop):
         self.data = data(self.task, self.knobs, self.seed)
         self.module = compile(term, self.seed, self.device)
         if self.task.deep:
-            enlarge(self.module)
+            he_init(self.module)
 
     def losses(self) -> Iterator[Tensor]:
         optimiser = torch.optim.AdamW(
@@ -130,7 +130,7 @@ class Fit(TrainingLoop):
         if not self.task.apart:
             return self.task.loss(self.module(*inputs), targets)
         maps: dict[str, Tensor] = {}
-        (outputs,) = self.module.execute(inputs, watch=capturing(self.module.circuit, maps))
+        (outputs,) = self.module.execute(inputs, watch=capture_maps(self.module.circuit, maps))
         alike = torch.stack([overlap(found) for found in maps.values()]).mean()
         return self.task.loss(outputs, targets) + self.task.apart * alike
 
@@ -200,14 +200,14 @@ def check_room(task: Task, knobs: Mapping[str, int], circuit: Circuit) -> None:
 
 
 @torch.no_grad()
-def enlarge(module: nn.Module) -> None:
+def he_init(module: nn.Module) -> None:
     """Initialises weights so that their products keep their variance through a relu; biases are 0.
 
     Torch's default weights are √6 times smaller: after ten layers without a norm little of the
     input is left. Source: He et al. 2015, "Delving Deep into Rectifiers", equation 10.
 
     >>> layer = nn.Linear(100, 100)
-    >>> enlarge(layer)
+    >>> he_init(layer)
     >>> 1.3 < float(layer.weight.detach().std()) * 10 < 1.5
     True
     """

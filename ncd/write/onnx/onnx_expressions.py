@@ -15,12 +15,12 @@ import torch
 from ncd.errors import MismatchError
 from ncd.formulas.elementwise_functions import ELEMENTWISE
 from ncd.formulas.formula import SIGNS
-from ncd.formulas.traced_sizes import traced
+from ncd.formulas.traced_sizes import is_symbolic
 from ncd.language import torch_code as ex
 from ncd.run.evaluate import MODULES, equation
 from ncd.write.onnx.onnx_nodes import (
+    ConstantValue,
     Kind,
-    Known,
     Nodes,
     Settings,
     Shape,
@@ -30,15 +30,15 @@ from ncd.write.onnx.onnx_nodes import (
     pad,
     plain,
     settings,
-    slid,
     transposed,
     unfold,
+    window_count,
     windowed,
 )
 
 # --- The functions and methods of torch that ops call, as ONNX nodes: a line of a table for each
 
-Given = Tensor | Known
+Given = Tensor | ConstantValue
 Function = Callable[..., Any]
 
 
@@ -81,7 +81,9 @@ def _extreme(op: str) -> Function:
     return lambda nodes, a, b: nodes.elementwise(op, _common(a, b), plain(a), plain(b))
 
 
-def _clamp(nodes: Nodes, x: Given, min: Known | None = None, max: Known | None = None) -> Any:
+def _clamp(
+    nodes: Nodes, x: Given, min: ConstantValue | None = None, max: ConstantValue | None = None
+) -> Any:
     for op, limit in (("Max", min), ("Min", max)):
         if limit is not None:
             x = _extreme(op)(nodes, x, limit)
@@ -98,29 +100,29 @@ def _where(nodes: Nodes, test: Tensor, yes: Given, no: Given) -> Tensor:
     return nodes.add("Where", [test, *parts], kind, shape)
 
 
-def _div(nodes: Nodes, a: Given, b: Given, rounding_mode: Known) -> Tensor:
+def _div(nodes: Nodes, a: Given, b: Given, rounding_mode: ConstantValue) -> Tensor:
     assert rounding_mode.value == "floor"
     return nodes.real("Floor", nodes.real("Div", plain(a), plain(b)))
 
 
 def _reduce(op: str) -> Function:
-    def reduced(nodes: Nodes, x: Tensor, dim: Known) -> Tensor:
+    def reduced(nodes: Nodes, x: Tensor, dim: ConstantValue) -> Tensor:
         dims = dim.value if isinstance(dim.value, tuple) else (dim.value,)
         return nodes.reduced(op, x, dims)
 
     return reduced
 
 
-def _softmax(nodes: Nodes, x: Tensor, dim: Known) -> Tensor:
+def _softmax(nodes: Nodes, x: Tensor, dim: ConstantValue) -> Tensor:
     return nodes.add("Softmax", [x], "real", x.shape, axis=dim.value % x.rank)
 
 
-def _cumsum(nodes: Nodes, x: Tensor, dim: Known) -> Tensor:
+def _cumsum(nodes: Nodes, x: Tensor, dim: ConstantValue) -> Tensor:
     axis = nodes.constant(dim.value % x.rank, "whole")
     return nodes.add("CumSum", [x, axis], x.kind, x.shape)
 
 
-def _cumprod(nodes: Nodes, x: Tensor, dim: Known) -> Tensor:
+def _cumprod(nodes: Nodes, x: Tensor, dim: ConstantValue) -> Tensor:
     """Multiplies each number with all before it, which stand in a triangle of a square of them."""
     axis = dim.value % x.rank
     size = x.shape[axis]
@@ -133,13 +135,13 @@ def _cumprod(nodes: Nodes, x: Tensor, dim: Known) -> Tensor:
         "LessOrEqual", "whole", nodes.reshape(place, (1, size)), nodes.reshape(place, (size, 1)),
         to="truth",
     )  # fmt: skip
-    kept = _where(nodes, before, square, Known(1.0 if x.kind == "real" else 1))
+    kept = _where(nodes, before, square, ConstantValue(1.0 if x.kind == "real" else 1))
     found = nodes.reduced("ReduceProd", kept, [-1])
     back = sorted(range(x.rank), key=lambda i: [*order, axis][i])
     return nodes.transpose(found, back)
 
 
-def _cat(nodes: Nodes, parts: Sequence[Tensor], dim: Known) -> Tensor:
+def _cat(nodes: Nodes, parts: Sequence[Tensor], dim: ConstantValue) -> Tensor:
     kind, axis = _common(*parts), dim.value % parts[0].rank
     total = sum(x.shape[axis] for x in parts)
     shape = (*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :])
@@ -147,20 +149,20 @@ def _cat(nodes: Nodes, parts: Sequence[Tensor], dim: Known) -> Tensor:
     return nodes.add("Concat", given, kind, shape, axis=axis)
 
 
-def _split(nodes: Nodes, x: Tensor, sizes: Known, dim: Known) -> list[Tensor]:
+def _split(nodes: Nodes, x: Tensor, sizes: ConstantValue, dim: ConstantValue) -> list[Tensor]:
     axis = dim.value % x.rank
     shapes = [(x.kind, (*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes.value]
     return nodes.several("Split", [x, nodes.vector(sizes.value)], shapes, axis=axis)
 
 
-def _topk(nodes: Nodes, x: Tensor, count: Known, dim: Known) -> list[Tensor]:
+def _topk(nodes: Nodes, x: Tensor, count: ConstantValue, dim: ConstantValue) -> list[Tensor]:
     axis = dim.value % x.rank
     shape = (*x.shape[:axis], count.value, *x.shape[axis + 1 :])
     outputs: list[tuple[Kind, Shape]] = [(x.kind, shape), ("whole", shape)]
     return nodes.several("TopK", [x, nodes.vector((count.value,))], outputs, axis=axis)
 
 
-def _roll(nodes: Nodes, x: Tensor, shifts: Known, dims: Known) -> Tensor:
+def _roll(nodes: Nodes, x: Tensor, shifts: ConstantValue, dims: ConstantValue) -> Tensor:
     pairs = [(shifts.value, dims.value)]
     if isinstance(dims.value, tuple):
         pairs = list(zip(shifts.value, dims.value, strict=True))
@@ -173,7 +175,7 @@ def _roll(nodes: Nodes, x: Tensor, shifts: Known, dims: Known) -> Tensor:
     return x
 
 
-def _index_select(nodes: Nodes, x: Tensor, dim: Known, index: Tensor) -> Tensor:
+def _index_select(nodes: Nodes, x: Tensor, dim: ConstantValue, index: Tensor) -> Tensor:
     axis = dim.value % x.rank
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     return nodes.add("Gather", [x, index], x.kind, shape, axis=axis)
@@ -251,10 +253,10 @@ def _in_batch(writer: LayerWriter) -> LayerWriter:
 
 def _convolution(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     spans, steps, pads, apart = layer.kernel_size, layer.stride, layer.padding, layer.dilation
-    if any(map(traced, (layer.groups, *spans, *steps, *pads, *apart))):
+    if any(map(is_symbolic, (layer.groups, *spans, *steps, *pads, *apart))):
         return windowed(nodes, layer, weights["weight"], weights.get("bias"), x)
     ends = [
-        slid(size, far * (span - 1) + 1, step, pad)
+        window_count(size, far * (span - 1) + 1, step, pad)
         for size, far, span, step, pad in zip(x.shape[2:], apart, spans, steps, pads, strict=True)
     ]
     attributes = {"kernel_shape": spans, "strides": steps, "pads": pads * 2, "dilations": apart}
@@ -346,7 +348,7 @@ _COMPARED = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrE
 _ARITHMETIC = {"+": "Add", "-": "Sub", "*": "Mul"}
 
 
-class Writer:
+class NodeWriter:
     """Writes the expressions of one op.
 
     Args:
@@ -367,18 +369,18 @@ class Writer:
     ) -> None:
         self.nodes, self.args, self.sizes = nodes, args, sizes
         self.own, self.weights = own, weights
-        self.done: dict[tuple[ex.Expr, str], Result] = {}
+        self.done: dict[tuple[ex.TorchExpr, str], Result] = {}
 
-    def tensor(self, expr: ex.Expr) -> Tensor:
+    def tensor(self, expr: ex.TorchExpr) -> Tensor:
         """Returns an expression as a tensor."""
         found = self.read(expr)
-        if isinstance(found, Known):
+        if isinstance(found, ConstantValue):
             whole = isinstance(found.value, int)
             found = self.nodes.constant(found.value, "whole" if whole else "real")
         assert isinstance(found, Tensor), expr
         return found
 
-    def read(self, expr: ex.Expr) -> Result:
+    def read(self, expr: ex.TorchExpr) -> Result:
         """Returns an expression as a tensor, a plain number or a list; each is written once."""
         key = expr, repr(expr)  # as 2 and 2.0 are equal
         if key not in self.done:
@@ -397,46 +399,46 @@ class Writer:
     def _arg(self, expr: ex.Arg) -> Tensor:
         return self.args[expr.index]
 
-    def _const(self, expr: ex.Const) -> Known:
-        return Known(expr.value)
+    def _const(self, expr: ex.Const) -> ConstantValue:
+        return ConstantValue(expr.value)
 
-    def _size(self, expr: ex.Size) -> Known:
-        return Known(math.prod(self.size(dim) for axis in expr.axes for dim in axis.dims))
+    def _size(self, expr: ex.Size) -> ConstantValue:
+        return ConstantValue(math.prod(self.size(dim) for axis in expr.axes for dim in axis.dims))
 
     def _call(self, expr: ex.Call) -> Result:
         args = [self.read(part) for part in expr.args]
         named = {name: self.read(part) for name, part in expr.kwargs}
         if expr.function.startswith("math.") and all(map(_plain_number, args)):
             function = getattr(MODULES["math"], expr.function.removeprefix("math."))
-            return Known(function(*(x.value for x in args)))
+            return ConstantValue(function(*(x.value for x in args)))
         if expr.function not in FUNCTIONS:
-            raise unwritten(expr.function)
+            raise untranslatable(expr.function)
         return FUNCTIONS[expr.function](self.nodes, *args, **named)
 
     def _method(self, expr: ex.Method) -> Result:
         if expr.name not in METHODS:
-            raise unwritten(f"Tensor.{expr.name}")
+            raise untranslatable(f"Tensor.{expr.name}")
         args = [self.read(part) for part in (expr.on, *expr.args)]
         return METHODS[expr.name](self.nodes, *args)
 
     def _infix(self, expr: ex.Infix) -> Result:
         a, b = self.read(expr.left), self.read(expr.right)
-        both = isinstance(a, Known) and isinstance(b, Known)
+        both = isinstance(a, ConstantValue) and isinstance(b, ConstantValue)
         if both and (expr.sign in _WHOLE or (_plain_number(a) and _plain_number(b))):
-            return Known(_PLAIN[expr.sign](a.value, b.value))
+            return ConstantValue(_PLAIN[expr.sign](a.value, b.value))
         return infix(self.nodes, expr.sign, a, b)
 
     def _prefix(self, expr: ex.Prefix) -> Result:
         x = self.read(expr.on)
-        if isinstance(x, Known):
-            return Known(-x.value if expr.sign == "-" else not x.value)
+        if isinstance(x, ConstantValue):
+            return ConstantValue(-x.value if expr.sign == "-" else not x.value)
         op = "Neg" if expr.sign == "-" else "Not"
         return self.nodes.elementwise(op, x.kind, x)
 
     def _tuple(self, expr: ex.Tuple) -> Result:
         items = [self.read(item) for item in expr.items]
-        if all(isinstance(item, Known) for item in items):
-            return Known(tuple(item.value for item in items))
+        if all(isinstance(item, ConstantValue) for item in items):
+            return ConstantValue(tuple(item.value for item in items))
         return items
 
     def _item(self, expr: ex.Item) -> Result:
@@ -453,7 +455,7 @@ class Writer:
         assert self.own is not None
         name = self.own.function.removeprefix("nn.")
         if name not in LAYERS:
-            raise unwritten(f"nn.{name}")
+            raise untranslatable(f"nn.{name}")
         (x,) = (self.tensor(part) for part in expr.args)
         return LAYERS[name](self.nodes, settings(self.own), self.weights, x)
 
@@ -523,21 +525,21 @@ class Writer:
 
 def _plain_number(x: Result) -> bool:
     """Returns whether a value is known and does not follow a size."""
-    return isinstance(x, Known) and not traced(x.value)
+    return isinstance(x, ConstantValue) and not is_symbolic(x.value)
 
 
-def unwritten(what: str) -> MismatchError:
+def untranslatable(what: str) -> MismatchError:
     """Returns the error for a function of torch that has no translation."""
     cure = "ncd.source, which writes it in PyTorch"
     return MismatchError(f"{what} has no translation to ONNX", cure=cure)
 
 
-def infix(nodes: Nodes, sign: str, a: Tensor | Known, b: Tensor | Known) -> Tensor:
+def infix(nodes: Nodes, sign: str, a: Tensor | ConstantValue, b: Tensor | ConstantValue) -> Tensor:
     """Returns a binary operation, in numbers of the kind that torch would choose."""
     real = any(
         x.kind == "real" if isinstance(x, Tensor) else isinstance(x.value, float) for x in (a, b)
     )
-    given = [x.value if isinstance(x, Known) else x for x in (a, b)]
+    given = [x.value if isinstance(x, ConstantValue) else x for x in (a, b)]
     if sign in "&|":
         return nodes.elementwise("And" if sign == "&" else "Or", "truth", *given)
     kind: Kind = "real" if real or sign == "/" else "whole"
@@ -547,7 +549,7 @@ def infix(nodes: Nodes, sign: str, a: Tensor | Known, b: Tensor | Known) -> Tens
         same = nodes.elementwise("Equal", kind, *given, to="truth")
         return same if sign == "==" else nodes.elementwise("Not", "truth", same)
     if sign == "**":
-        negative = isinstance(b, Known) and b.value < 0
+        negative = isinstance(b, ConstantValue) and b.value < 0
         return nodes.elementwise("Pow", "real" if real or negative else "whole", *given)
     if sign == "/":
         return nodes.real("Div", *given)

@@ -18,20 +18,20 @@ from torch import Tensor as Numbers
 
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value
 from ncd.circuit.elaborate import elaborate
-from ncd.circuit.sized_system import SizedSystem, of_term, traced_circuit
-from ncd.errors import LimitError, MismatchError, NCDError, shown
-from ncd.formulas.traced_sizes import Fact, Trace, traced
+from ncd.circuit.sized_system import ParametricTerm, parametric_term, traced_circuit
+from ncd.errors import LimitError, MismatchError, NCDError, short_repr
+from ncd.formulas.traced_sizes import Fact, Trace, is_symbolic
 from ncd.language.arguments import check_seed, check_term
 from ncd.language.axes import Array, Axis, Dim
 from ncd.language.blocks import Block
-from ncd.language.op import Initial, Op, Site
-from ncd.language.terms import Term, rewrite
-from ncd.language.torch_code import Expr
+from ncd.language.op import InitialValue, Op, Site
+from ncd.language.terms import Term, rewrite_axes
+from ncd.language.torch_code import TorchExpr
 from ncd.run.guard import compile
 from ncd.run.module import CircuitModule
 from ncd.run.program import units
 from ncd.version import VERSION
-from ncd.write.onnx.onnx_expressions import Writer, unwritten
+from ncd.write.onnx.onnx_expressions import NodeWriter, untranslatable
 from ncd.write.onnx.onnx_nodes import TYPES, Kind, Nodes, Shape, Tensor, shapes, size_of
 
 # --- Free axes: the input axes whose sizes an ONNX model with weights inside may leave open
@@ -40,7 +40,7 @@ Symbols = tuple[str | None, ...]  # of each dimension of an array; None where it
 
 
 @dataclass(frozen=True)
-class FreeAxes:
+class DynamicAxes:
     """The symbols of every array's dimensions, and why other axes of the inputs are fixed."""
 
     symbols: dict[str, Symbols]
@@ -53,7 +53,7 @@ class FreeAxes:
         return tuple(dict.fromkeys(every))
 
 
-def free_axes(circuit: Circuit) -> FreeAxes:
+def free_axes(circuit: Circuit) -> DynamicAxes:
     """Returns which sizes of a term's inputs a model may leave open."""
     fixed: dict[str, str] = {}
     while True:
@@ -62,7 +62,7 @@ def free_axes(circuit: Circuit) -> FreeAxes:
         found.enter(circuit.inputs)
         found.walk(circuit)
         if len(fixed) == begun:
-            return FreeAxes(found.symbols, fixed)
+            return DynamicAxes(found.symbols, fixed)
 
 
 def dims_read(cell: Cell) -> list[Dim]:
@@ -174,9 +174,9 @@ def _same_at(cell: Cell, keys: set[tuple[str, int]], change: Any) -> bool:
         return replace(axis, size=shape if axis.spatial else shape[0], label="")
 
     try:
-        op: Op = rewrite(cell.op, resized)
-        site = op.site(rewrite(cell.site.ins, resized))
-        if rewrite(cell.site.outs, resized) != site.outs:
+        op: Op = rewrite_axes(cell.op, resized)
+        site = op.site(rewrite_axes(cell.site.ins, resized))
+        if rewrite_axes(cell.site.outs, resized) != site.outs:
             return False
         pairs = zip(_answers(cell.op, cell.site), _answers(op, site), strict=True)
         return all(_same(a, b, keys) for a, b in pairs)
@@ -202,7 +202,7 @@ def _same(a: Any, b: Any, keys: set[tuple[str, int]]) -> bool:
         return bool(a == b)
     if isinstance(a, tuple | list):
         return len(a) == len(b) and all(_same(x, y, keys) for x, y in zip(a, b, strict=True))
-    if isinstance(a, Expr) and is_dataclass(a):
+    if isinstance(a, TorchExpr) and is_dataclass(a):
         return all(_same(getattr(a, f.name), getattr(b, f.name), keys) for f in fields(a))
     return bool(a == b)
 
@@ -228,12 +228,12 @@ class ModelGraph:
     circuit: Circuit
     trace: Trace
     numbers: Mapping[str, Numbers] | None
-    axes: FreeAxes | None = None
+    axes: DynamicAxes | None = None
     known: frozenset[Fact] = frozenset()  # what the circuit itself depends on
     nodes: Nodes = field(default_factory=Nodes)
     values: dict[str, Tensor] = field(default_factory=dict)
     weights: dict[str, Tensor] = field(default_factory=dict)
-    initial: dict[str, Initial] = field(default_factory=dict)
+    initial: dict[str, InitialValue] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()  # those that go in as numbers, as no shape tells them
     stored: list[TensorProto] = field(default_factory=list)
     fixed: dict[str, str] = field(default_factory=dict)  # sizes, with the op that fixes each
@@ -319,7 +319,7 @@ class ModelGraph:
 
     def _cell(self, cell: Cell, nodes: Nodes) -> None:
         if cell.op.calls:
-            raise unwritten(f"torch.ops.{cell.op.calls}")
+            raise untranslatable(f"torch.ops.{cell.op.calls}")
         args = [self.values[value.id] for value in cell.inputs]
         sizes: dict[tuple[str, int], int] = {}
         for array, tensor in zip(cell.site.ins, args, strict=True):
@@ -328,10 +328,10 @@ class ModelGraph:
         for dim in dims_read(cell) if self.axes else ():
             if self.axes and symbol(dim) in self.axes.free:
                 sizes[dim.key] = self.trace.size(symbol(dim), dim.size)
-        writer = Writer(nodes, args, sizes, cell.layer, self._own(cell))
+        writer = NodeWriter(nodes, args, sizes, cell.layer, self._own(cell))
         code = cell.torch
         found = [writer.read(e) for e in code] if isinstance(code, tuple) else writer.read(code)
-        if isinstance(code, Expr) and len(cell.outputs) == 1:
+        if isinstance(code, TorchExpr) and len(cell.outputs) == 1:
             found = [found]
         for value, tensor in zip(cell.outputs, found, strict=True):
             self.values[value.id] = nodes.renamed(tensor, value.id)
@@ -348,7 +348,7 @@ class ModelGraph:
             if name in known
         }
 
-    def _weight(self, name: str, shape: Shape, initial: Initial) -> Tensor:
+    def _weight(self, name: str, shape: Shape, initial: InitialValue) -> Tensor:
         if name not in self.weights:
             real = initial.array.below is None
             self.weights[name] = Tensor(name, "real" if real else "whole", shape)
@@ -447,7 +447,7 @@ def symbol_of(size: Any) -> str | None:
     >>> symbol_of(h), symbol_of(2 * h), symbol_of(4)
     ('h', None, None)
     """
-    if not traced(size) or len(size.total) != 1:
+    if not is_symbolic(size) or len(size.total) != 1:
         return None
     ((atoms, count),) = size.total
     return atoms[0] if count == len(atoms) == 1 and isinstance(atoms[0], str) else None
@@ -458,7 +458,7 @@ def _info(tensor: Tensor, value: Value | None = None) -> ValueInfoProto:
 
     The axes of ``value``, its array in the diagram, are written beside it.
     """
-    shape = [symbol_of(size) if traced(size) else size for size in tensor.shape]
+    shape = [symbol_of(size) if is_symbolic(size) else size for size in tensor.shape]
     axes = str(value.array) if value else ""
     return helper.make_tensor_value_info(tensor.name, TYPES[tensor.kind], shape, axes)
 
@@ -466,7 +466,7 @@ def _info(tensor: Tensor, value: Value | None = None) -> ValueInfoProto:
 # --- A model whose weights are inputs and whose sizes stay open, as far as its ops allow
 
 
-def open_graph(system: SizedSystem) -> ModelGraph:
+def open_graph(system: ParametricTerm) -> ModelGraph:
     """Returns the graph of a system at traced sizes, to be written by its ``whole``.
 
     Its trace then has the conditions under which the model is that of other sizes: those of the
@@ -475,7 +475,7 @@ def open_graph(system: SizedSystem) -> ModelGraph:
     >>> import ncd
     >>> from ncd.circuit.sized_system import of_term
     >>> term = ncd.catalogue["multi-head-attention"].build()
-    >>> graph = open_graph(of_term(term, ncd.elaborate(term)))
+    >>> graph = open_graph(parametric_term(term, ncd.elaborate(term)))
     >>> graph.whole().doc_string, graph.sizes
     ('Free sizes: y, m, x, k, h.', ('k', 'h'))
     """
@@ -534,7 +534,7 @@ def onnx(
     check_seed(seed, "onnx")
     circuit = elaborate(term)
     if weights == "inputs":
-        return open_graph(of_term(term, circuit)).whole()
+        return open_graph(parametric_term(term, circuit)).whole()
     if weights is None:
         numbers: Mapping[str, Numbers] = compile(term, seed).state_dict()
     else:
@@ -546,7 +546,7 @@ def _fitting(given: Any, wanted: Mapping[str, Numbers]) -> Mapping[str, Numbers]
     """Returns the weights that a module has; raises MismatchError for missing or wrong ones."""
     if not isinstance(given, Mapping):
         cure = 'module.state_dict(), or "inputs"'
-        raise MismatchError(f"{shown(given)} is no state dict", where="onnx", cure=cure)
+        raise MismatchError(f"{short_repr(given)} is no state dict", where="onnx", cure=cure)
     for name, tensor in wanted.items():
         shape = getattr(given.get(name), "shape", None)
         if shape != tensor.shape:

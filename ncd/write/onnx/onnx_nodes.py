@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from ncd.formulas.traced_sizes import Atom, Product, Sum, traced
+from ncd.formulas.traced_sizes import Atom, Product, Sum, is_symbolic
 from ncd.language.torch_code import Call
-from ncd.run.evaluate import function, known
+from ncd.run.evaluate import function, static_value
 
 # --- The nodes of an ONNX graph, each tensor with its kind of numbers and its shape
 
@@ -46,7 +46,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Known:
+class ConstantValue:
     """A plain value that needs no tensor."""
 
     value: Any
@@ -54,16 +54,16 @@ class Known:
 
 def plain(x: Any) -> Any:
     """Returns the value of what is known, and a tensor as it is."""
-    return x.value if isinstance(x, Known) else x
+    return x.value if isinstance(x, ConstantValue) else x
 
 
-def alike(one: Shape, two: Shape) -> bool:
+def same_shape(one: Shape, two: Shape) -> bool:
     """Returns whether two shapes are the same at all sizes."""
     return [*map(_total, one)] == [*map(_total, two)]
 
 
 def _total(size: int) -> int | Sum:
-    return size.total if traced(size) else size
+    return size.total if is_symbolic(size) else size
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -71,13 +71,13 @@ def broadcast(*shapes: Shape) -> Shape:
     rank = max(map(len, shapes))
     wide = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     return tuple(
-        next((size for size in sizes if traced(size) or size != 1), 1)
+        next((size for size in sizes if is_symbolic(size) or size != 1), 1)
         for sizes in zip(*wide, strict=True)
     )
 
 
 @dataclass
-class Shared:
+class GraphConstants:
     """The constants of a graph and of the graphs inside it, and a count for names.
 
     ``sizes`` are the open sizes that are computed with.
@@ -92,7 +92,7 @@ class Shared:
 class Nodes:
     """The nodes of one graph, in order."""
 
-    shared: Shared = field(default_factory=Shared)
+    shared: GraphConstants = field(default_factory=GraphConstants)
     nodes: list[NodeProto] = field(default_factory=list)
     known: dict[Any, str] = field(default_factory=dict)  # vectors of sizes, computed once
 
@@ -129,7 +129,7 @@ class Nodes:
 
     def constant(self, value: Any, kind: Kind) -> Tensor:
         """Returns a tensor of known numbers, or of one size; equal ones are one."""
-        if traced(value):
+        if is_symbolic(value):
             return self.cast(self.number(value), kind)
         array: Any = np.asarray(value, NUMPY[kind])
         key = kind, array.shape, array.tobytes()
@@ -142,7 +142,7 @@ class Nodes:
 
     def vector(self, sizes: Shape) -> str:
         """Returns the name of a vector of sizes."""
-        if not any(map(traced, sizes)):
+        if not any(map(is_symbolic, sizes)):
             return self.constant(sizes, "whole").name
         if sizes not in self.known:
             parts = [self._length(size) for size in sizes]
@@ -152,7 +152,7 @@ class Nodes:
 
     def _length(self, size: int) -> str:
         """Returns the name of a vector of one size."""
-        return self._sum(size.total) if traced(size) else self.constant([size], "whole").name
+        return self._sum(size.total) if is_symbolic(size) else self.constant([size], "whole").name
 
     def _sum(self, total: Sum) -> str:
         if total not in self.known:
@@ -184,9 +184,9 @@ class Nodes:
 
     def reshape(self, x: Tensor, shape: Shape) -> Tensor:
         """Returns the tensor in another shape; one unknown size is left to the runtime."""
-        if alike(x.shape, shape):
+        if same_shape(x.shape, shape):
             return x
-        unknown = [i for i, size in enumerate(shape) if traced(size)]
+        unknown = [i for i, size in enumerate(shape) if is_symbolic(size)]
         if len(unknown) == 1:
             target = self.constant(
                 [-1 if i in unknown else size for i, size in enumerate(shape)], "whole"
@@ -204,7 +204,7 @@ class Nodes:
 
     def expand(self, x: Tensor, shape: Shape) -> Tensor:
         """Returns the tensor broadcast to a shape."""
-        if alike(x.shape, shape):
+        if same_shape(x.shape, shape):
             return x
         return self.add("Expand", [x, self.vector(shape)], x.kind, shape)
 
@@ -214,7 +214,7 @@ class Nodes:
 
     def places(self, size: Any) -> Tensor:
         """Returns the whole numbers from 0 up to a size."""
-        known = not traced(size)
+        known = not is_symbolic(size)
         if known:
             return self.constant(range(size), "whole")
         ends = self.constant(0, "whole"), self.number(size), self.constant(1, "whole")
@@ -303,7 +303,7 @@ def shapes(call: Call) -> Mapping[str, Shape]:
 
 
 def _value(expr: Any) -> Any:
-    found = known(expr)
+    found = static_value(expr)
     assert found is not None, expr
     return found.value
 
@@ -335,7 +335,9 @@ _SHAPES: Mapping[str, Callable[[Settings], Mapping[str, Shape]]] = {
 # --- Padding, windows and convolutions as ONNX nodes
 
 
-def pad(nodes: Nodes, x: Tensor, sides: Known, value: Known | None = None) -> Tensor:
+def pad(
+    nodes: Nodes, x: Tensor, sides: ConstantValue, value: ConstantValue | None = None
+) -> Tensor:
     """Pads the last dimensions; torch names the sides of the last one first."""
     pairs = list(zip(sides.value[::2], sides.value[1::2], strict=True))[::-1]
     pairs = [(0, 0)] * (x.rank - len(pairs)) + pairs
@@ -346,10 +348,17 @@ def pad(nodes: Nodes, x: Tensor, sides: Known, value: Known | None = None) -> Te
     )
 
 
-def unfold(nodes: Nodes, x: Tensor, dim: Known, size: Known, step: Known, apart: int = 1) -> Tensor:
+def unfold(
+    nodes: Nodes,
+    x: Tensor,
+    dim: ConstantValue,
+    size: ConstantValue,
+    step: ConstantValue,
+    apart: int = 1,
+) -> Tensor:
     """Gathers each window of a dimension as a new last dimension."""
     axis, width = dim.value % x.rank, size.value
-    count = slid(x.shape[axis], apart * (width - 1) + 1, step.value, 0)
+    count = window_count(x.shape[axis], apart * (width - 1) + 1, step.value, 0)
     first = nodes.elementwise("Mul", "whole", nodes.places(count), step.value)
     first = nodes.reshape(first, (count, 1))
     offsets = nodes.elementwise("Mul", "whole", nodes.places(width), apart)
@@ -366,7 +375,7 @@ def sides(value: Any, count: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,) * count
 
 
-def slid(size: int, span: int, step: int, pad: int) -> int:
+def window_count(size: int, span: int, step: int, pad: int) -> int:
     """Returns the number of places of a window."""
     return (size + 2 * pad - span) // step + 1
 
@@ -380,10 +389,10 @@ def windowed(
     """
     n, groups = x.rank - 2, layer.groups
     around = tuple(side for each in reversed(layer.padding) for side in (each, each))
-    x = pad(nodes, x, Known(around)) if around != (0,) * len(around) else x
+    x = pad(nodes, x, ConstantValue(around)) if around != (0,) * len(around) else x
     windows = zip(layer.kernel_size, layer.stride, layer.dilation, strict=True)
     for dim, (span, step, apart) in enumerate(windows, 2):
-        x = unfold(nodes, x, Known(dim), Known(span), Known(step), apart)
+        x = unfold(nodes, x, ConstantValue(dim), ConstantValue(span), ConstantValue(step), apart)
     batch, channels, *rest = x.shape
     parts = nodes.reshape(x, (batch, groups, channels // groups, *rest))
     made, *inner = weight.shape
@@ -401,13 +410,15 @@ def windowed(
 def max_pool(n: int) -> Callable[..., Tensor]:
     """Returns max pooling over the last ``n`` dimensions."""
 
-    def pooled(nodes: Nodes, x: Tensor, kernel: Known, stride: Known, padding: Any = 0) -> Tensor:
+    def pooled(
+        nodes: Nodes, x: Tensor, kernel: ConstantValue, stride: ConstantValue, padding: Any = 0
+    ) -> Tensor:
         if x.rank == n + 1:
             found = pooled(nodes, nodes.reshape(x, (1, *x.shape)), kernel, stride, padding)
             return nodes.reshape(found, found.shape[1:])
         spans, steps, pads = sides(kernel, n), sides(stride, n), sides(padding, n)
         ends = [
-            slid(size, span, step, pad)
+            window_count(size, span, step, pad)
             for size, span, step, pad in zip(x.shape[2:], spans, steps, pads, strict=True)
         ]
         attributes = {"kernel_shape": spans, "strides": steps, "pads": pads * 2}

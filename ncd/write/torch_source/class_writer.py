@@ -10,40 +10,40 @@ from typing import Protocol
 
 from ncd.circuit.circuit import Cell, Value
 from ncd.language.axes import Array, Axis, Type
-from ncd.language.op import MODULE, Initial
-from ncd.language.torch_code import Call, Const, Expr, Infix, Position, Size, Tuple
-from ncd.ops.formula_lowering import Part, constant, filled, lowered
+from ncd.language.op import MODULE, InitialValue
+from ncd.language.torch_code import Call, Const, Infix, Position, Size, TorchExpr, Tuple
+from ncd.ops.formula_lowering import LoweredFormula, broadcast_to, constant, lower
 from ncd.write.torch_source.expression_writer import Writer
 from ncd.write.torch_source.identifiers import (
     AMBIGUOUS,
     EINOPS,
     TAKEN,
-    Allotted,
+    UniqueNames,
     assigned,
     attribute,
     comment,
     unique,
 )
-from ncd.write.torch_source.line_breaking import WIDTH, Code, called, laid_out
-from ncd.write.torch_source.method_body import Forward, Statement
-from ncd.write.torch_source.scopes import Body, Outline, Scope, SourcePart, Steps
+from ncd.write.torch_source.line_breaking import WIDTH, Code, break_lines, called
+from ncd.write.torch_source.method_body import MethodWriter, Statement
+from ncd.write.torch_source.scopes import CellCode, MethodBody, ModuleTree, SourcePart, Submodule
 
 # --- The names of attributes and methods of a submodule's class
 
 
-class Attributes:
+class AttributeNames:
     """Chooses names for layers and methods, including those without a name of their own.
 
     ``layers`` are by the ids of their cells, ``methods`` by the identity of their bodies;
     ``bodies`` are those that have a method each, ``keys`` say what their code depends on.
     """
 
-    def __init__(self, scope: Scope, batched: Callable[[Value], bool]) -> None:
+    def __init__(self, scope: Submodule, batched: Callable[[Value], bool]) -> None:
         cells = [u for body in scope.bodies for u in body.units if isinstance(u, Cell)]
         self.taken = {*scope.children, *(cell.name for cell in cells)}
         self.layers = {cell.id: self._layer(cell) for cell in cells}
         self.methods: dict[int, str] = {}
-        self.bodies: list[Body] = []
+        self.bodies: list[MethodBody] = []
         self.keys: dict[object, str] = {}
         for body in scope.bodies:
             key = _key(body, batched)
@@ -59,7 +59,7 @@ class Attributes:
         self.taken.add(name)
         return name
 
-    def _method(self, body: Body) -> str:
+    def _method(self, body: MethodBody) -> str:
         if not body.step and "forward" not in self.keys.values():
             return "forward"
         name = unique("step" if body.step else "forward", self.taken | MODULE)
@@ -67,7 +67,7 @@ class Attributes:
         return name
 
 
-def _key(body: Body, batched: Callable[[Value], bool]) -> object:
+def _key(body: MethodBody, batched: Callable[[Value], bool]) -> object:
     """Returns a key; bodies with equal keys have equal code."""
     arrays = Type(value.array for value in body.inputs)
     layers = tuple(cell.name for cell in body.cells)
@@ -103,11 +103,11 @@ def listed(made: Sequence[Instance], size: Callable[[Axis], Code]) -> Code:
 # --- Writes the initial values of parameters, in torch
 
 
-def beginning(initial: Initial) -> Expr:
+def initial_tensor(initial: InitialValue) -> TorchExpr:
     """Returns a tensor of the parameter's shape, by its formula.
 
     >>> from ncd.formulas.formula import parse
-    >>> beginning(Initial(Array.parse("v:3"), parse("normal"))).function
+    >>> initial_tensor(InitialValue(Array.parse("v:3"), parse("normal"))).function
     'torch.randn'
     """
     if initial.numbers:
@@ -119,38 +119,38 @@ def beginning(initial: Initial) -> Expr:
         names[f"n_{axis.identifier}"] = constant(axis.numel, Size((axis,)))
     every = frozenset(dim.key for dim in initial.array.dims)
     sizes = _sizes(initial.array)
-    names["normal"] = Part(Call("torch.randn", sizes), "real", every)
+    names["normal"] = LoweredFormula(Call("torch.randn", sizes), "real", every)
     twice = Infix("*", Const(2), Call("torch.rand", sizes))
-    names["uniform"] = Part(Infix("-", twice, Const(1)), "real", every)
-    part = lowered(initial.formula, (), names)
+    names["uniform"] = LoweredFormula(Infix("-", twice, Const(1)), "real", every)
+    part = lower(initial.formula, (), names)
     if part.value == 1 and sizes != (Tuple(()),):
         return Call("torch.ones", sizes)
-    return filled(part, initial.array.dims, None)
+    return broadcast_to(part, initial.array.dims, None)
 
 
-def _sizes(array: Array) -> tuple[Expr, ...]:
+def _sizes(array: Array) -> tuple[TorchExpr, ...]:
     """Returns the sizes of a tensor's dimensions as code."""
-    sizes: list[Expr] = []
+    sizes: list[TorchExpr] = []
     for axis in array:
         sides = map(Const, axis.shape)
         sizes += sides if axis.spatial else [Size((axis,))]
     return tuple(sizes) or (Tuple(()),)
 
 
-def _position(axis: Axis, array: Array) -> Part:
+def _position(axis: Axis, array: Array) -> LoweredFormula:
     """Returns the position along an axis; in a group positions are counted row by row."""
-    found: Expr | None = None
+    found: TorchExpr | None = None
     for dim in axis.dims:
         place = Position(dim, array.dims)
         found = place if found is None else Infix("+", Infix("*", found, Const(dim.size)), place)
     assert found is not None
-    return Part(found, "whole", frozenset(dim.key for dim in axis.dims))
+    return LoweredFormula(found, "whole", frozenset(dim.key for dim in axis.dims))
 
 
-def _written(initial: Initial) -> Expr:
+def _written(initial: InitialValue) -> TorchExpr:
     """Returns a tensor of numbers that are written out, row by row."""
     whole = initial.array.below is not None
-    rows: list[Expr] = [Const(int(n) if whole else n) for n in initial.numbers]
+    rows: list[TorchExpr] = [Const(int(n) if whole else n) for n in initial.numbers]
     for size in reversed(initial.array.shape):
         rows = [Tuple(tuple(rows[i : i + size])) for i in range(0, len(rows), size)]
     return Call("torch.tensor", tuple(rows))
@@ -161,20 +161,20 @@ def _written(initial: Initial) -> Expr:
 Line = tuple[str, tuple[str, ...]]  # its text, and the ids of the ops whose code it is
 
 
-class File(Protocol):
+class FileContext(Protocol):
     """The parts of the file that a class refers to."""
 
-    outline: Outline
+    outline: ModuleTree
     einops: bool
     imports: set[str]
     instances: dict[tuple[str, ...], Instance]
 
-    def steps(self, cell: Cell) -> Steps: ...
+    def steps(self, cell: Cell) -> CellCode: ...
     def batched(self, value: Value) -> bool: ...
 
 
 @dataclass(frozen=True)
-class _Made:
+class _InitStatement:
     """A statement of ``__init__``."""
 
     code: Code
@@ -183,7 +183,7 @@ class _Made:
 
     def lines(self) -> list[Line]:
         """Returns its lines; in a list with a line for each item, each line has its own ops."""
-        texts = laid_out(self.code, 8)
+        texts = break_lines(self.code, 8)
         if len(texts) != len(self.each) + 4:  # two before the items, two behind
             return [(text, self.nodes) for text in texts]
         nodes = (self.nodes, self.nodes, *self.each, self.nodes, self.nodes)
@@ -196,15 +196,15 @@ class ClassWriter:
     Two scopes whose anonymous classes have equal text share a class.
     """
 
-    def __init__(self, file: File, scope: Scope, anonymous: bool = False) -> None:
+    def __init__(self, file: FileContext, scope: Submodule, anonymous: bool = False) -> None:
         self.file, self.scope, self.outline = file, scope, file.outline
         self.einops, self.imports = file.einops, file.imports
         self.anonymous = anonymous
-        self.attributes = Attributes(scope, file.batched)
-        self.dims = Allotted(EINOPS, anonymous)
-        self.sizes = Allotted(MODULE | AMBIGUOUS | self.attributes.taken, anonymous)
+        self.attributes = AttributeNames(scope, file.batched)
+        self.dims = UniqueNames(EINOPS, anonymous)
+        self.sizes = UniqueNames(MODULE | AMBIGUOUS | self.attributes.taken, anonymous)
         self.stored: dict[str, None] = {}
-        self.made: dict[str, _Made] = {}
+        self.made: dict[str, _InitStatement] = {}
         self.imports.add("from torch import nn")
         for body in self.attributes.bodies:
             for unit in body.units:
@@ -212,7 +212,7 @@ class ClassWriter:
         for child in scope.children.values():  # beside a list of modules that has a body as well
             if child.name.isdecimal():
                 self._keep(child.name, self._instance(child, ()), "module", ())
-        self.forwards = [Forward(self, body) for body in self.attributes.bodies]
+        self.forwards = [MethodWriter(self, body) for body in self.attributes.bodies]
 
     # what methods ask -----------------------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class ClassWriter:
         self.stored[name] = None
         return Code(f"self.{name}")
 
-    def steps(self, cell: Cell) -> Steps:
+    def steps(self, cell: Cell) -> CellCode:
         return self.file.steps(cell)
 
     def batched(self, value: Value) -> bool:
@@ -237,7 +237,7 @@ class ClassWriter:
         name = self.attributes.layers[cell.id]
         return attribute("self", name) if name else ""
 
-    def method_of(self, body: Body) -> str:
+    def method_of(self, body: MethodBody) -> str:
         if body.scope is self.scope:
             return self.attributes.methods[id(body)]
         return self.file.instances[body.scope.path].methods[id(body)]
@@ -261,7 +261,7 @@ class ClassWriter:
             self.attributes.taken.add(name)
             self.imports.add("import torch")
             text = f'self.register_buffer("{name}", torch.empty(0), persistent=False)'
-            self.made[""] = _Made(Code(text), ())
+            self.made[""] = _InitStatement(Code(text), ())
             self._like = f"self.{name}"
         return self._like
 
@@ -272,7 +272,7 @@ class ClassWriter:
             lambda axis: self.size(axis, fences, stored=False), self.dims, self.imports, self.einops
         )
 
-    def _make_cell(self, cell: Cell, body: Body) -> None:
+    def _make_cell(self, cell: Cell, body: MethodBody) -> None:
         name = self.attributes.layers[cell.id]
         if not name:
             return
@@ -282,7 +282,7 @@ class ClassWriter:
             self._keep(name, writer.write(layer), "module", (cell.id,))
             return
         for initial in cell.initial.values():
-            value = writer.write(beginning(initial))
+            value = writer.write(initial_tensor(initial))
             if initial.learned:
                 value = called("nn.Parameter(", (value,))
             self._keep(name, value, "parameter" if initial.learned else "buffer", (cell.id,))
@@ -297,9 +297,9 @@ class ClassWriter:
     ) -> None:
         if name not in self.made:
             before, after = assigned(name, kind)
-            self.made[name] = _Made(value.before(before).after(after), nodes, each)
+            self.made[name] = _InitStatement(value.before(before).after(after), nodes, each)
 
-    def _make(self, part: SourcePart, body: Body) -> None:
+    def _make(self, part: SourcePart, body: MethodBody) -> None:
         """Writes the submodule, or the list of submodules, that a part runs."""
         loop, scope = part.loop, part.bodies[0].scope
         if scope is self.scope:
@@ -318,7 +318,7 @@ class ClassWriter:
         else:
             self._keep(home.name, self._instance(home, fences), "module", nodes)
 
-    def _instance(self, scope: Scope, fences: Sequence[str]) -> Code:
+    def _instance(self, scope: Submodule, fences: Sequence[str]) -> Code:
         found = self.file.instances[scope.path]
         args = (self.size(axis, fences, stored=False) for axis in found.sizes)
         return found.call(list(args))
@@ -335,7 +335,7 @@ class ClassWriter:
             found += [("", ())] * (i > 0) + self._method(forward)
         return found
 
-    def _docstring(self, body: Body) -> list[Line]:
+    def _docstring(self, body: MethodBody) -> list[Line]:
         if self.anonymous:
             return []
         ins, outs = (Type(v.array for v in vs) for vs in (body.inputs, body.outputs))
@@ -349,7 +349,7 @@ class ClassWriter:
         sizes = self.sizes.names.items()
         takes = [Code(f"{n}: int = {key[1]}" if defaults else f"{n}: int") for key, n in sizes]
         head = called("def __init__(", (Code("self"), *takes), "):")
-        found: list[Line] = [(line, ()) for line in laid_out(head, 4)]
+        found: list[Line] = [(line, ()) for line in break_lines(head, 4)]
         found.append(("        super().__init__()", ()))
         stored = [name for name in self.sizes.names.values() if name in self.stored]
         both = f"{', '.join(f'self.{n}' for n in stored)} = {', '.join(stored)}"
@@ -359,7 +359,7 @@ class ClassWriter:
             found += made.lines()
         return found
 
-    def _method(self, forward: Forward) -> list[Line]:
+    def _method(self, forward: MethodWriter) -> list[Line]:
         count = len(forward.body.outputs)
         kinds = ", ".join(["Tensor"] * count) if count < 4 else "Tensor, ..."
         kind = "Tensor" if count == 1 else f"tuple[{kinds or '()'}]"
@@ -368,7 +368,7 @@ class ClassWriter:
         takes = (Code(f"{name}: Tensor") for name in forward.arguments)
         name = self.attributes.methods[id(forward.body)]
         head = called(f"def {name}(", (Code("self"), *takes), f") -> {kind}:")
-        found: list[Line] = [(line, ()) for line in laid_out(head, 4)]
+        found: list[Line] = [(line, ()) for line in break_lines(head, 4)]
         for i, statement in enumerate(forward.statements):
             found += self._statement(statement, first=i == 0)
         return found
@@ -377,4 +377,4 @@ class ClassWriter:
         found: list[Line] = [("", ())] if statement.titles and not first else []
         found += [(f"        # {comment(title)}", statement.nodes) for title in statement.titles]
         indent = 8 + 4 * statement.indent
-        return found + [(line, statement.nodes) for line in laid_out(statement.whole, indent)]
+        return found + [(line, statement.nodes) for line in break_lines(statement.whole, indent)]

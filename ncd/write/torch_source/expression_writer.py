@@ -11,7 +11,7 @@ from typing import Any
 from ncd.language import torch_code as ex
 from ncd.language.axes import Axis, Dim
 from ncd.language.torch_code import Group, Lookup, Scattered
-from ncd.write.torch_source.identifiers import Allotted, quoted
+from ncd.write.torch_source.identifiers import UniqueNames, quoted
 from ncd.write.torch_source.line_breaking import (
     SIGN,
     Code,
@@ -144,7 +144,7 @@ def _moved(on: Code, order: list[int]) -> Code:
 # --- Writes lookups in a table, and sums into the places of one
 
 
-def looked_up(
+def lookup_code(
     expr: Lookup, index: Code, table: Code, ranks: tuple[int, int], batched: tuple[bool, bool]
 ) -> Code:
     """Returns the shortest form of a lookup in torch.
@@ -232,7 +232,7 @@ class Writer:
     """
 
     size: Callable[[Axis], Code]
-    dims: Allotted
+    dims: UniqueNames
     imports: set[str]
     einops: bool = True
     args: tuple[str, ...] = ()
@@ -241,19 +241,19 @@ class Writer:
     own: str = ""
     like: str = ""
     near: str = ""
-    bound: dict[ex.Expr, str] = field(default_factory=dict)
+    bound: dict[ex.TorchExpr, str] = field(default_factory=dict)
 
-    def write(self, expr: ex.Expr) -> Code:
+    def write(self, expr: ex.TorchExpr) -> Code:
         """Returns the expression as code."""
         if self.bound and expr in self.bound:
             return Code(self.bound[expr])
         return _WRITERS[type(expr)](self, expr)
 
-    def has_batch(self, expr: ex.Expr) -> bool:
+    def has_batch(self, expr: ex.TorchExpr) -> bool:
         """Returns whether a tensor may have batch axes in front."""
         return any(isinstance(part, ex.Arg) and self.batched[part.index] for part in expr.walk())
 
-    def rank(self, expr: ex.Expr) -> int:
+    def rank(self, expr: ex.TorchExpr) -> int:
         """Returns the number of dimensions of a tensor without a batch, as far as known."""
         if isinstance(expr, ex.Arg):
             return self.ranks[expr.index]
@@ -325,7 +325,7 @@ def _infix(writer: Writer, expr: ex.Infix) -> Code:
     return infix(expr.sign, writer.write(expr.left), writer.write(expr.right))
 
 
-def _plain(expr: ex.Expr) -> bool:
+def _plain(expr: ex.TorchExpr) -> bool:
     """Returns whether an expression is a number, not a tensor."""
     ends = (part for part in expr.walk() if not isinstance(part, ex.Infix | ex.Prefix))
     return all(
@@ -355,7 +355,7 @@ def _lookup(writer: Writer, expr: ex.Lookup) -> Code:
     index, table = expr.index, expr.table
     ranks = writer.rank(index), writer.rank(table)
     batched = writer.has_batch(index), writer.has_batch(table)
-    found = looked_up(expr, writer.write(index), writer.write(table), ranks, batched)
+    found = lookup_code(expr, writer.write(index), writer.write(table), ranks, batched)
     first = found.text.partition(".")[0]
     writer.imports.update([IMPORTS[first]] if first in IMPORTS else [])
     return found
@@ -414,7 +414,7 @@ def _filled(writer: Writer, expr: ex.Filled) -> Code:
     return _new(writer, expr, None)
 
 
-def _new(writer: Writer, filled: ex.Filled, value: ex.Expr | None) -> Code:
+def _new(writer: Writer, filled: ex.Filled, value: ex.TorchExpr | None) -> Code:
     """Returns a new tensor of zeros, or of one number."""
     sizes = [writer.dim_size(dim) for dim in filled.dims]
     shape = tuple_of(sizes) if sizes else Code("()")
@@ -429,7 +429,7 @@ def _new(writer: Writer, filled: ex.Filled, value: ex.Expr | None) -> Code:
     return called(f"{writer.function(f'torch.{what}')}(", (*parts, *place))
 
 
-def _real(writer: Writer, value: ex.Expr) -> Code:
+def _real(writer: Writer, value: ex.TorchExpr) -> Code:
     """Returns a number in a form that torch takes for a real one."""
     if isinstance(value, ex.Const) and isinstance(value.value, int | float):
         return _const(writer, ex.Const(float(value.value)))
@@ -445,7 +445,7 @@ def _cast(writer: Writer, expr: ex.Cast) -> Code:
     return method(on, "to", (Code(f"{writer.like}.dtype"),))
 
 
-_WRITERS: Mapping[type[ex.Expr], Callable[[Writer, Any], Code]] = {
+_WRITERS: Mapping[type[ex.TorchExpr], Callable[[Writer, Any], Code]] = {
     ex.Arg: lambda writer, expr: Code(writer.args[expr.index]),
     ex.Const: _const,
     ex.Size: _size,

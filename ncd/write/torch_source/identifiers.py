@@ -13,7 +13,7 @@ from typing import Protocol
 from ncd.circuit.circuit import Cell, Value
 from ncd.language.axes import Axis, Dim
 from ncd.write.torch_source.line_breaking import WIDTH
-from ncd.write.torch_source.scopes import Body, SourcePart, Steps
+from ncd.write.torch_source.scopes import CellCode, MethodBody, SourcePart
 
 # --- Identifiers that Python and einops accept, hide nothing, and are unique
 
@@ -78,7 +78,7 @@ def unique(name: str, taken: Container[str], join: str = "_") -> str:
     return f"{base}{join}{count}"
 
 
-class Allotted:
+class UniqueNames:
     """Unique names for sizes or dimensions; anonymous ones are numbered."""
 
     def __init__(self, taken: Container[str] = (), anonymous: bool = False) -> None:
@@ -139,18 +139,18 @@ def comment(title: str) -> str:
 GENERIC = ("", "x")
 
 
-class Known(Protocol):
+class NamingFacts(Protocol):
     """Facts about cells and axes that names are chosen by."""
 
-    dims: Allotted
+    dims: UniqueNames
 
-    def steps(self, cell: Cell) -> Steps: ...
+    def steps(self, cell: Cell) -> CellCode: ...
 
 
-class Naming:
+class VariableNames:
     """The variables of one method: the name of each array by id, and how long it is in use."""
 
-    def __init__(self, known: Known, body: Body) -> None:
+    def __init__(self, known: NamingFacts, body: MethodBody) -> None:
         self.known, self.body = known, body
         self.names: dict[str, str] = {}  # of values, by their ids
         self.busy: dict[str, int] = {}  # names, and when what they hold is last needed

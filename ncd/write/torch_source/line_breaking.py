@@ -116,10 +116,10 @@ def receiver(on: Code) -> Code:
     return Code(f"({on.text})") if on.text[:1].isdigit() else on.bound(ATOM)
 
 
-def laid_out(code: Code, indent: int, after: str = "") -> list[str]:
+def break_lines(code: Code, indent: int, after: str = "") -> list[str]:
     """Returns code on as many lines as needed, broken at its last bracket.
 
-    >>> laid_out(called("x = f(", (Code("a"), Code("b"))), 4)
+    >>> break_lines(called("x = f(", (Code("a"), Code("b"))), 4)
     ['    x = f(a, b)']
     """
     space = " " * indent
@@ -127,7 +127,7 @@ def laid_out(code: Code, indent: int, after: str = "") -> list[str]:
         return [space + code.text + after]
     if code.operands and indent + len(code.bracket.head if code.bracket else code.text) > WIDTH:
         left, right = code.operands
-        return [*laid_out(left, indent), *laid_out(right, indent, after)]
+        return [*break_lines(left, indent), *break_lines(right, indent, after)]
     if code.bracket is None:
         return [space + code.text + after]
     links = code.chain
@@ -139,5 +139,5 @@ def laid_out(code: Code, indent: int, after: str = "") -> list[str]:
     if indent + 4 + len(inside) <= WIDTH and not display:  # a list has one item a line
         return [space + head, f"{space}    {inside}", space + tail + after]
     comma = "," if len(parts) > 1 else ""
-    body = [line for part in parts for line in laid_out(part, indent + 4, comma)]
+    body = [line for part in parts for line in break_lines(part, indent + 4, comma)]
     return [space + head, *body, space + tail + after]

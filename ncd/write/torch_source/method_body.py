@@ -6,18 +6,24 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ncd.circuit.circuit import Cell, State, Value
+from ncd.circuit.circuit import Boundary, Cell, Value
 from ncd.language.axes import Axis
-from ncd.language.torch_code import Arg, Expr, Infix, Position, Weight
+from ncd.language.torch_code import Arg, Infix, Position, TorchExpr, Weight
 from ncd.write.torch_source.expression_writer import Writer
-from ncd.write.torch_source.identifiers import Allotted, Naming, attribute, plain, variable
+from ncd.write.torch_source.identifiers import (
+    UniqueNames,
+    VariableNames,
+    attribute,
+    plain,
+    variable,
+)
 from ncd.write.torch_source.line_breaking import LEVELS, SUM, WIDTH, Code, called, method
 from ncd.write.torch_source.scopes import (
-    Body,
-    Outline,
-    Scope,
+    CellCode,
+    MethodBody,
+    ModuleTree,
     SourcePart,
-    Steps,
+    Submodule,
     common,
     heavy_parts,
     used,
@@ -43,19 +49,19 @@ class Statement:
         return self.code.before(f"{self.target} = ")
 
 
-class Owner(Protocol):
+class ClassContext(Protocol):
     """The interface of the class that a method belongs to."""
 
-    outline: Outline
-    scope: Scope
+    outline: ModuleTree
+    scope: Submodule
     einops: bool
-    dims: Allotted
+    dims: UniqueNames
     imports: set[str]
 
     def size(self, axis: Axis, fences: Sequence[str], *, stored: bool) -> Code: ...
-    def steps(self, cell: Cell) -> Steps: ...
+    def steps(self, cell: Cell) -> CellCode: ...
     def layer(self, cell: Cell) -> str: ...
-    def method_of(self, body: Body) -> str: ...
+    def method_of(self, body: MethodBody) -> str: ...
     def weight(self) -> str: ...
     def like(self) -> str: ...
     def batched(self, value: Value) -> bool: ...
@@ -66,10 +72,10 @@ class Owner(Protocol):
 Ids = tuple[str, ...]
 
 
-class Parts:
+class BlockStatements:
     """Writes the parts of one method, one at a time."""
 
-    def __init__(self, owner: Owner, naming: Naming) -> None:
+    def __init__(self, owner: ClassContext, naming: VariableNames) -> None:
         self.owner, self.naming = owner, naming
 
     def statements(self, part: SourcePart, time: int) -> list[Statement]:
@@ -81,7 +87,7 @@ class Parts:
     def _say(self, target: str, code: Code, nodes: Ids, indent: int = 0) -> None:
         self.found.append(Statement(target, code, nodes, (), indent))
 
-    def _held(self, values: State) -> list[str]:
+    def _held(self, values: Boundary) -> list[str]:
         return [self.naming.names[value.id] for value in values]
 
     # one call -------------------------------------------------------------------------------------
@@ -90,7 +96,9 @@ class Parts:
         (body,) = part.bodies
         self._single(body, part.inputs, part.outputs, time)
 
-    def _single(self, body: Body, inputs: State, outputs: State, time: int, more: str = "") -> None:
+    def _single(
+        self, body: MethodBody, inputs: Boundary, outputs: Boundary, time: int, more: str = ""
+    ) -> None:
         """Returns one call of a body; ``more`` is the variable for its additional output."""
         ins, outs = self._held(inputs), list[str]()
         name = next((n for n in reversed(body.scope.path) if not n.isdecimal()), "out")
@@ -104,7 +112,7 @@ class Parts:
             self.naming.hold(value, target)
         self._say(", ".join(outs), _call(self._called(body), ins), _ids(body))
 
-    def _called(self, body: Body, on: str = "") -> str:
+    def _called(self, body: MethodBody, on: str = "") -> str:
         """Returns the code that is called to run a body: a submodule, or a method of one."""
         name = self.owner.method_of(body)
         on = on or access(self.owner.outline, self.owner.scope, body.scope)
@@ -149,7 +157,7 @@ class Parts:
         for value, name in zip(part.outputs, targets, strict=True):
             self.naming.hold(value, name)
 
-    def _states(self, inputs: State, others: Sequence[str], nodes: Ids, time: int) -> list[str]:
+    def _states(self, inputs: Boundary, others: Sequence[str], nodes: Ids, time: int) -> list[str]:
         """Variables that a loop may change: the old ones, or new ones where those are needed."""
         ins, targets = self._held(inputs), list[str]()
         for name in ins:
@@ -220,7 +228,7 @@ class Parts:
             self._say(target, code, nodes)
 
 
-def access(outline: Outline, here: Scope, scope: Scope, up: int = 0) -> str:
+def access(outline: ModuleTree, here: Submodule, scope: Submodule, up: int = 0) -> str:
     """Returns code that reads a submodule from here, or the one ``up`` levels around it."""
     path = scope.path[: len(scope.path) - up]
     on, home = "self", here
@@ -234,17 +242,17 @@ def _call(head: str, inputs: Sequence[str]) -> Code:
     return called(f"{head}(", map(Code, inputs))
 
 
-def _ids(*bodies: Body) -> Ids:
+def _ids(*bodies: MethodBody) -> Ids:
     return tuple(id for body in bodies for id in body.nodes)
 
 
 # --- Writes the statements of single ops
 
 
-class Cells:
+class OpStatements:
     """Writes the cells of one method, one at a time."""
 
-    def __init__(self, owner: Owner, naming: Naming, skip: int) -> None:
+    def __init__(self, owner: ClassContext, naming: VariableNames, skip: int) -> None:
         self.owner, self.naming, self.skip = owner, naming, skip
 
     def statements(self, cell: Cell, time: int) -> list[Statement]:
@@ -289,7 +297,7 @@ class Cells:
             near,
         )
 
-    def _together(self, cell: Cell, expr: Expr, writer: Writer, time: int) -> None:
+    def _together(self, cell: Cell, expr: TorchExpr, writer: Writer, time: int) -> None:
         """Writes an assignment of all outputs at once, as a tuple."""
         names: list[str] = []
         code = self._short(expr, writer, cell, time, [])
@@ -298,7 +306,7 @@ class Cells:
             self.naming.hold(value, names[-1])
         self.found.append(Statement(", ".join(names), code, (cell.id,)))
 
-    def _each(self, cell: Cell, steps: Steps, writer: Writer, time: int) -> None:
+    def _each(self, cell: Cell, steps: CellCode, writer: Writer, time: int) -> None:
         waiting = [(i, e) for i, e in enumerate(steps.exprs) if not isinstance(e, Arg | Weight)]
         every = [expr for _, expr in waiting]
         for expr in steps.repeated:
@@ -314,7 +322,7 @@ class Cells:
             self.naming.hold(value, name)
             self.found.append(Statement(name, code, (cell.id,)))
 
-    def _needed(self, writer: Writer, later: Sequence[Expr], steps: Steps) -> set[str]:
+    def _needed(self, writer: Writer, later: Sequence[TorchExpr], steps: CellCode) -> set[str]:
         """Returns the names that later expressions and outputs still need."""
         names = {writer.args[e.index] for e in steps.exprs if isinstance(e, Arg)}
         bound = writer.bound
@@ -326,7 +334,7 @@ class Cells:
         return names
 
     def _hoist(
-        self, expr: Expr, writer: Writer, cell: Cell, time: int, every: Sequence[Expr]
+        self, expr: TorchExpr, writer: Writer, cell: Cell, time: int, every: Sequence[TorchExpr]
     ) -> None:
         """Gives a part of an expression a line and a variable of its own."""
         code = self._short(expr, writer, cell, time, every)
@@ -348,7 +356,7 @@ class Cells:
         self.found.append(Statement(name, code, (cell.id,)))
 
     def _short(
-        self, expr: Expr, writer: Writer, cell: Cell, time: int, later: Sequence[Expr]
+        self, expr: TorchExpr, writer: Writer, cell: Cell, time: int, later: Sequence[TorchExpr]
     ) -> Code:
         """Returns the code; if it is too long, parts of it get lines of their own."""
         while True:
@@ -362,7 +370,7 @@ class Cells:
             self._hoist(long, writer, cell, time, (expr, *later))
 
 
-def _longest(expr: Expr, writer: Writer) -> Expr | None:
+def _longest(expr: TorchExpr, writer: Writer) -> TorchExpr | None:
     """Returns the part of a long expression that should get a line of its own."""
     for parts in heavy_parts(expr, writer.bound):
         sizes = {p: len(writer.write(p).text) for p in parts}
@@ -374,18 +382,21 @@ def _longest(expr: Expr, writer: Writer) -> Expr | None:
 # --- The statements of one method, in order, under the titles of their blocks
 
 
-class Forward:
+class MethodWriter:
     """A method: its arguments, and its statements."""
 
-    def __init__(self, owner: Owner, body: Body) -> None:
+    def __init__(self, owner: ClassContext, body: MethodBody) -> None:
         self.owner, self.body = owner, body
-        self.naming = Naming(owner, body)
+        self.naming = VariableNames(owner, body)
         names = self.naming.names
         self.arguments = tuple(names[value.id] for value in body.inputs)
         self.statements: list[Statement] = []
         stated = [unit for unit in body.units if self.naming.stated(unit)]
         self.opened = set(common(unit.fences[body.skip :] for unit in stated))
-        cells, parts = Cells(owner, self.naming, body.skip), Parts(owner, self.naming)
+        cells, parts = (
+            OpStatements(owner, self.naming, body.skip),
+            BlockStatements(owner, self.naming),
+        )
         for unit, time in zip(body.units, self.naming.times, strict=True):
             if isinstance(unit, Cell):
                 found = cells.statements(unit, time)

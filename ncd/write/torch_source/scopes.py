@@ -11,23 +11,23 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ncd.circuit.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value
 from ncd.language import torch_code as ex
 from ncd.language.axes import Axis, Type
 from ncd.language.blocks import Block
-from ncd.language.cached_property import once
+from ncd.language.cached_property import lazy_property
 from ncd.language.terms import Term
 
 # --- Scopes and bodies: the parts of a circuit that become classes and methods
 
 
 @dataclass(eq=False)
-class Scope:
+class Submodule:
     """A submodule: its path, its parent, and its bodies."""
 
     path: tuple[str, ...]
-    bodies: list[Body] = field(default_factory=list)
-    children: dict[str, Scope] = field(default_factory=dict)
+    bodies: list[MethodBody] = field(default_factory=list)
+    children: dict[str, Submodule] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ class Scope:
         """Whether it is a list of modules."""
         return not self.bodies
 
-    @once
+    @lazy_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells of all bodies, including those within parts."""
         return tuple(cell for body in self.bodies for cell in body.cells)
@@ -50,20 +50,20 @@ class Scope:
 
 
 @dataclass(eq=False)
-class Body:
+class MethodBody:
     """The computation of one method; ``skip`` counts the fences around it, ``title`` names it."""
 
-    scope: Scope
+    scope: Submodule
     term: Term
     units: list[Cell | SourcePart]
-    inputs: State
-    outputs: State
+    inputs: Boundary
+    outputs: Boundary
     skip: int = 0
     title: str = ""
     step: bool = False  # of a scan without a name
     circuit: Circuit | None = None  # if it is that of a loop's body
 
-    @once
+    @lazy_property
     def cells(self) -> tuple[Cell, ...]:
         return tuple(cells(self.units))
 
@@ -79,9 +79,9 @@ class SourcePart:
 
     kind: Literal["block", "repeat", "scan"]
     id: str  # of its fence
-    bodies: tuple[Body, ...]
-    inputs: State
-    outputs: State
+    bodies: tuple[MethodBody, ...]
+    inputs: Boundary
+    outputs: Boundary
     fences: tuple[str, ...]
     loop: Loop | None = None
 
@@ -97,21 +97,21 @@ def cells(units: Iterable[Cell | SourcePart]) -> Iterator[Cell]:
             waiting += [u for body in unit.bodies[::-1] for u in body.units[::-1]]
 
 
-class Outline:
+class ModuleTree:
     """The scopes of a circuit, the outermost first."""
 
     def __init__(self, circuit: Circuit) -> None:
         self.fences = {fence.id: fence for fence in circuit.fences}
-        self.root = Scope(())
-        self.scopes: dict[tuple[str, ...], Scope] = {(): self.root}
-        self._waiting: list[tuple[Body, Sequence[Cell | Loop]]] = []
+        self.root = Submodule(())
+        self.scopes: dict[tuple[str, ...], Submodule] = {(): self.root}
+        self._waiting: list[tuple[MethodBody, Sequence[Cell | Loop]]] = []
         self._body(self.root, circuit.term, circuit.units, circuit.inputs, circuit.outputs)
         while self._waiting:
             body, units = self._waiting.pop()
             body.units += self._grouped(units, body)
         self.local = {id: names for id, f in self.fences.items() if (names := _names(f))}
 
-    def after_children(self) -> Iterator[Scope]:
+    def after_children(self) -> Iterator[Submodule]:
         """Yields every scope after the scopes within it."""
         waiting = [(self.root, False)]
         while waiting:
@@ -129,28 +129,28 @@ class Outline:
             axis = found if found.size == axis.size else axis
         return axis
 
-    def _scope(self, path: tuple[str, ...]) -> Scope:
+    def _scope(self, path: tuple[str, ...]) -> Submodule:
         if path not in self.scopes:
             parent = self._scope(path[:-1])
-            self.scopes[path] = parent.children[path[-1]] = Scope(path)
+            self.scopes[path] = parent.children[path[-1]] = Submodule(path)
         return self.scopes[path]
 
     def _body(
         self,
-        scope: Scope,
+        scope: Submodule,
         term: Term,
         units: Sequence[Cell | Loop],
-        inputs: State,
-        outputs: State,
+        inputs: Boundary,
+        outputs: Boundary,
         skip: int = 0,
         title: str = "",
-    ) -> Body:
-        body = Body(scope, term, [], inputs, outputs, skip, title)
+    ) -> MethodBody:
+        body = MethodBody(scope, term, [], inputs, outputs, skip, title)
         scope.bodies.append(body)
         self._waiting.append((body, units))
         return body
 
-    def _grouped(self, units: Sequence[Cell | Loop], body: Body) -> list[Cell | SourcePart]:
+    def _grouped(self, units: Sequence[Cell | Loop], body: MethodBody) -> list[Cell | SourcePart]:
         """Returns the units in written order, those of a named block together."""
         groups: dict[str, list[Cell | Loop]] = {}
         for unit in units:
@@ -184,7 +184,7 @@ class Outline:
         body = self._body(scope, fence.term, units, *ends, skip + 1, title)
         return SourcePart("block", fence.id, (body,), inputs, outputs, units[0].fences[:skip])
 
-    def _loop(self, loop: Loop, around: Body) -> SourcePart:
+    def _loop(self, loop: Loop, around: MethodBody) -> SourcePart:
         bodies = []
         for index, circuit in enumerate(loop.bodies):
             scope, title = around.scope, ""
@@ -234,7 +234,7 @@ def _within(loop: Loop) -> tuple[Cell, ...]:
     return tuple(cell for body in loop.bodies for cell in body.cells)
 
 
-def _inside(term: Block, inputs: State, given: State) -> State:
+def _inside(term: Block, inputs: Boundary, given: Boundary) -> Boundary:
     """Returns the inputs with the block's local axis names."""
     if not term.local:
         return inputs
@@ -243,7 +243,7 @@ def _inside(term: Block, inputs: State, given: State) -> State:
     return tuple(Value(value.id, known[value.id]) for value in inputs)
 
 
-def _made(units: Sequence[Cell | Loop], outputs: State) -> State:
+def _made(units: Sequence[Cell | Loop], outputs: Boundary) -> Boundary:
     """Returns the outputs with the names they have where they are made."""
     known = {value.id: value for unit in units for value in unit.outputs}
     return tuple(known.get(value.id, value) for value in outputs)
@@ -276,36 +276,36 @@ HEAVY = (ex.Call, ex.Contract, ex.Layer, ex.Method, ex.Rearrange)
 
 
 @dataclass(frozen=True)
-class Steps:
+class CellCode:
     """The computation of a cell: an expression for each output, or one for all (``together``)."""
 
-    exprs: tuple[ex.Expr, ...] = ()
-    together: ex.Expr | None = None
+    exprs: tuple[ex.TorchExpr, ...] = ()
+    together: ex.TorchExpr | None = None
 
     @staticmethod
-    def of(cell: Cell) -> Steps:
+    def of(cell: Cell) -> CellCode:
         """Returns the op's expressions; those that unpack one tuple become that tuple."""
         found = cell.torch
-        if isinstance(found, ex.Expr):
+        if isinstance(found, ex.TorchExpr):
             count = len(cell.outputs)
-            return Steps((found,)) if count == 1 else Steps(together=found)
+            return CellCode((found,)) if count == 1 else CellCode(together=found)
         first = found[0] if found else None
         if isinstance(first, ex.Item) and len(found) > 1:
             whole = tuple(ex.Item(first.on, i) for i in range(len(found)))
             if found == whole:
-                return Steps(together=first.on)
-        return Steps(found)
+                return CellCode(together=first.on)
+        return CellCode(found)
 
     @property
-    def every(self) -> tuple[ex.Expr, ...]:
+    def every(self) -> tuple[ex.TorchExpr, ...]:
         return self.exprs if self.together is None else (self.together,)
 
-    @once
+    @lazy_property
     def coded(self) -> bool:
         """Whether it needs code; a copy does not."""
         return any(not isinstance(expr, ex.Arg) for expr in self.every)
 
-    @once
+    @lazy_property
     def stated(self) -> bool:
         """Whether it needs a statement; a parameter is read where it is used."""
         return any(not isinstance(expr, ex.Arg | ex.Weight) for expr in self.every)
@@ -315,25 +315,25 @@ class Steps:
         """Whether it only splits, merges or permutes dimensions."""
         return all(isinstance(e, ex.Rearrange) and isinstance(e.on, ex.Arg) for e in self.every)
 
-    @once
+    @lazy_property
     def new(self) -> bool:
         """Whether it creates a tensor that must be on the device of another."""
         return self.real or any(isinstance(part, ex.Position) for part in self._parts())
 
-    @once
+    @lazy_property
     def real(self) -> bool:
         """Whether it creates numbers that must have the dtype of others."""
         parts = (p for p in self._parts() if isinstance(p, ex.Filled | ex.Cast))
         return any(isinstance(part, ex.Filled) or part.to == "real" for part in parts)
 
-    def _parts(self) -> Iterator[ex.Expr]:
+    def _parts(self) -> Iterator[ex.TorchExpr]:
         return (part for expr in self.every for part in expr.walk())
 
-    @once
-    def repeated(self) -> tuple[ex.Expr, ...]:
+    @lazy_property
+    def repeated(self) -> tuple[ex.TorchExpr, ...]:
         """Parts that occur more than once, inner ones first."""
-        seen: set[ex.Expr] = set()
-        found: dict[ex.Expr, None] = {}
+        seen: set[ex.TorchExpr] = set()
+        found: dict[ex.TorchExpr, None] = {}
         waiting = list(reversed(self.exprs))
         while waiting:
             part = waiting.pop()
@@ -353,12 +353,14 @@ class Steps:
                 yield value, cell.inputs[expr.index]
 
 
-def _cheap(expr: ex.Expr) -> bool:
+def _cheap(expr: ex.TorchExpr) -> bool:
     """Returns whether an expression is a plain number."""
     return not any(isinstance(p, ex.Arg | ex.Layer | ex.Position | ex.Filled) for p in expr.walk())
 
 
-def heavy_parts(expr: ex.Expr, bound: Container[ex.Expr] = ()) -> Iterator[list[ex.Expr]]:
+def heavy_parts(
+    expr: ex.TorchExpr, bound: Container[ex.TorchExpr] = ()
+) -> Iterator[list[ex.TorchExpr]]:
     """Yields the parts of an expression that could get a line of their own, the best first.
 
     Those in ``bound`` have a variable already. Positions come first, then the outermost calls, then
@@ -369,8 +371,8 @@ def heavy_parts(expr: ex.Expr, bound: Container[ex.Expr] = ()) -> Iterator[list[
 
 
 def _outermost(
-    expr: ex.Expr, kinds: tuple[type[ex.Expr], ...], bound: Container[ex.Expr]
-) -> Iterator[ex.Expr]:
+    expr: ex.TorchExpr, kinds: tuple[type[ex.TorchExpr], ...], bound: Container[ex.TorchExpr]
+) -> Iterator[ex.TorchExpr]:
     for part in expr.parts():
         if part in bound:
             continue
@@ -380,9 +382,11 @@ def _outermost(
             yield from _outermost(part, kinds, bound)
 
 
-def used(expr: ex.Expr, bound: Container[ex.Expr]) -> tuple[list[int], list[ex.Expr]]:
+def used(
+    expr: ex.TorchExpr, bound: Container[ex.TorchExpr]
+) -> tuple[list[int], list[ex.TorchExpr]]:
     """Returns the arguments that an expression reads, and its parts that have a variable."""
-    args, parts = list[int](), list[ex.Expr]()
+    args, parts = list[int](), list[ex.TorchExpr]()
     waiting = [expr]
     while waiting:
         part = waiting.pop()

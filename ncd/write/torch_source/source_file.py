@@ -17,9 +17,9 @@ from ncd.language.arguments import check_term, check_text
 from ncd.language.axes import Axis
 from ncd.language.terms import Term
 from ncd.language.torch_code import Arg
-from ncd.write.torch_source.class_writer import Attributes, ClassWriter, Instance, Line
+from ncd.write.torch_source.class_writer import AttributeNames, ClassWriter, Instance, Line
 from ncd.write.torch_source.identifiers import TAKEN, class_name, unique
-from ncd.write.torch_source.scopes import Body, Outline, Scope, Steps, common
+from ncd.write.torch_source.scopes import CellCode, MethodBody, ModuleTree, Submodule, common
 
 # --- A term as the lines of a file: its classes, each after those that it needs
 
@@ -61,21 +61,21 @@ class File:
 
     def __init__(self, circuit: Circuit, einops: bool) -> None:
         self.circuit, self.einops = circuit, einops
-        self.outline = Outline(circuit)
+        self.outline = ModuleTree(circuit)
         self.imports: set[str] = set()
         self.instances: dict[tuple[str, ...], Instance] = {}
         self.classes: list[_Class] = []
-        self._steps: dict[tuple[int, int], Steps] = {}
+        self._steps: dict[tuple[int, int], CellCode] = {}
         self._batched: set[str] = set()
         self._follow(circuit, {value.id for value in circuit.inputs})
         self._by_term: dict[object, tuple[_Class, tuple[Axis, ...]]] = {}
         self._by_text: dict[tuple[str, ...], _Class] = {}
 
-    def steps(self, cell: Cell) -> Steps:
+    def steps(self, cell: Cell) -> CellCode:
         """Returns the computation of a cell, shared by equal cells."""
         key = (id(cell.op), id(cell.site))
         if key not in self._steps:
-            self._steps[key] = Steps.of(cell)
+            self._steps[key] = CellCode.of(cell)
         return self._steps[key]
 
     def batched(self, value: Value) -> bool:
@@ -127,9 +127,9 @@ class File:
     def _says(self, id: str) -> bool:
         return self.steps(self.circuit.cell(id)).coded
 
-    def _class(self, scope: Scope, alone: bool) -> None:
+    def _class(self, scope: Submodule, alone: bool) -> None:
         """Adds the class of a submodule, or reuses an equal one."""
-        attributes = Attributes(scope, self.batched)
+        attributes = AttributeNames(scope, self.batched)
         key = (*attributes.keys.items(), *_numbered(scope))
         if key not in self._by_term:
             self._by_term[key] = self._served(scope, alone)
@@ -137,7 +137,7 @@ class File:
         known.members.append([cell.id for cell in scope.cells if self.steps(cell).coded])
         self.instances[scope.path] = Instance(known.name, sizes, attributes.methods)
 
-    def _served(self, scope: Scope, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
+    def _served(self, scope: Submodule, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
         """Returns the class for a scope, and the axes whose sizes it gets."""
         if alone or _numbered(scope):
             made = self._new(scope)
@@ -148,7 +148,7 @@ class File:
             self._by_text[text] = self._new(scope)
         return self._by_text[text], _sizes(writer)
 
-    def _new(self, scope: Scope) -> _Class:
+    def _new(self, scope: Submodule) -> _Class:
         writer = ClassWriter(self, scope)
         wanted = [name for name in self._titles(scope) if name] or ["Part"]
         free = (name for name in wanted if name not in self.taken)
@@ -158,7 +158,7 @@ class File:
         self.classes.append(made)
         return made
 
-    def _titles(self, scope: Scope) -> Iterator[str]:
+    def _titles(self, scope: Submodule) -> Iterator[str]:
         """Yields names for a submodule's class, the best first: its title, its own name, both."""
         title = class_name(scope.bodies[0].title)
         yield title
@@ -168,7 +168,7 @@ class File:
             around = self.outline.scopes[around.path[:-1]]
         yield class_name(around.bodies[0].title) + title
 
-    def _title(self, body: Body) -> str:
+    def _title(self, body: MethodBody) -> str:
         """Returns a name for the whole: its outermost block's, or its only op's."""
         coded = [cell for cell in body.cells if self.steps(cell).coded]
         blocks = (self.outline.fences[id] for id in common([cell.fences for cell in coded]))
@@ -177,12 +177,12 @@ class File:
         return next(filter(None, titles), "") or (ops[0] if len(ops) == 1 else "Net")
 
 
-def _likeness(scope: Scope) -> object:
+def _likeness(scope: Submodule) -> object:
     """Returns a key; scopes with different keys share no class."""
     return tuple(tuple(type(cell.op) for cell in body.cells) for body in scope.bodies)
 
 
-def _numbered(scope: Scope) -> tuple[tuple[str, ...], ...]:
+def _numbered(scope: Submodule) -> tuple[tuple[str, ...], ...]:
     """Returns the paths of modules in a list that is itself a module; these share no class."""
     return tuple(child.path for child in scope.children.values() if child.name.isdecimal())
 

@@ -22,9 +22,9 @@ from ncd.app.figure.arithmetic_html import (
     summed,
 )
 from ncd.app.scene.scene import Scene
-from ncd.explain.cell_arithmetic import Each
+from ncd.explain.cell_arithmetic import FormulaArithmetic
 from ncd.language.axes import Dim
-from ncd.language.torch_code import Arg, Const, Expr, Infix, Method, Position, call
+from ncd.language.torch_code import Arg, Const, Infix, Method, Position, TorchExpr, call
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import Feed
 from tests.app.page.test_pages import attention, fine
@@ -135,9 +135,9 @@ def test_few_numbers_are_all_shown_and_masked_ones_come_last() -> None:
     ],
 )
 def test_a_formula_is_written_with_its_numbers(
-    expr: Expr, numbers: tuple[float, ...], said: str, ruled: str
+    expr: TorchExpr, numbers: tuple[float, ...], said: str, ruled: str
 ) -> None:
-    how = Each(expr, numbers, {("x", 0): 4}, (), 0.0)
+    how = FormulaArithmetic(expr, numbers, {("x", 0): 4}, (), 0.0)
     assert (spelled(how), rule(how)) == (said, ruled)
 
 

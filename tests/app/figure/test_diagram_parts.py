@@ -33,7 +33,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.hide_sizes import Veil
 from ncd.circuit.circuit import Circuit
-from ncd.drawing.elements.style import fill
+from ncd.drawing.elements.style import role_colour
 from ncd.errors import LimitError, MismatchError
 from ncd.language.axes import Axis
 from ncd.language.number_formats import Formats
@@ -312,11 +312,11 @@ def test_each_line_has_its_ops_and_the_colour_of_its_block() -> None:
     assert "... " not in html
     plain = code_listing._listing(here.term, here.circuit, False, told=False)
     assert "# Transpose" not in text(plain)
-    assert code_listing._colour(first, here.circuit, False) == fill("softmax", False)
-    assert code_listing._colour(last, here.circuit, False) == fill(last.op.role, False)
+    assert code_listing._colour(first, here.circuit, False) == role_colour("softmax", False)
+    assert code_listing._colour(last, here.circuit, False) == role_colour(last.op.role, False)
     assert code_listing.product(last) is None
     bare = own(ncd.Einsum("y:2 k:3 -> k y"))
-    assert code_listing._colour(bare.circuit.cells[0], bare.circuit, False) == fill(
+    assert code_listing._colour(bare.circuit.cells[0], bare.circuit, False) == role_colour(
         bare.circuit.cells[0].op.role, False
     )
 

@@ -13,7 +13,7 @@ import ncd
 from ncd.app.figure.legend_page import all_signs, drawer
 from ncd.app.page import gallery
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.legend.legend import COLOURS, SIGNS, key
+from ncd.drawing.legend.legend import COLOURS, SIGNS, legend_entries
 from ncd.site.page_tables import picture
 from tests.app.page.test_pages import opened
 from tests.figures import vision
@@ -38,7 +38,7 @@ def test_what_a_row_lights_is_in_the_drawing(make: Callable[[], Drawing]) -> Non
     drawing = make()
     svg, html = drawing.svg(fonts=False), drawer(drawing, drawing.dark)
     rows = re.findall(r'<li class="entry"([^>]*)>', html)
-    assert len(rows) == len(key(drawing))
+    assert len(rows) == len(legend_entries(drawing))
     for kind, ids in DATA.findall(html):
         for id in ids.split():
             assert (f'class="{id}"' if kind == "part" else f'data-{kind}="{id}"') in svg

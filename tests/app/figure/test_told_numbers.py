@@ -36,10 +36,18 @@ from ncd.app.figure.arithmetic_html import (
 from ncd.app.parts import heatmap
 from ncd.app.parts.heatmap import Pooled
 from ncd.explain.attention_row import row
-from ncd.explain.cell_arithmetic import Chosen, Each, Made, Normed, Numbers, Products, Span
-from ncd.explain.cell_arithmetic import made as how_made
+from ncd.explain.cell_arithmetic import (
+    FormulaArithmetic,
+    NormArithmetic,
+    NumberOrigin,
+    Numbers,
+    Products,
+    ReductionArithmetic,
+    Span,
+)
+from ncd.explain.cell_arithmetic import number_origin as how_made
 from ncd.language.axes import Dim
-from ncd.language.torch_code import Arg, Cast, Const, Expr, Filled, Infix, Prefix, call
+from ncd.language.torch_code import Arg, Cast, Const, Filled, Infix, Prefix, TorchExpr, call
 from tests.app.panels.views import inside, scene, tags, text
 
 LINEAR = ncd.elaborate(ncd.Id("y:2 m:3") >> ncd.Linear("m -> k:2", "Q")).cells[0]
@@ -165,7 +173,7 @@ def test_a_maximum_or_a_mean_is_of_its_numbers(
     how: str, value: float, end: str, here: int | None, rest: bool
 ) -> None:
     own = numbers(-5, 9, *[2] * 8)
-    chosen = Chosen((Span(Dim("k", 0, 10), 10),), own, how)
+    chosen = ReductionArithmetic((Span(Dim("k", 0, 10), 10),), own, how)
     html = _chosen(LAYER, chosen)
     assert f">{end}</th>" in html and f'class="total">{number_text(value)}<' in html
     assert html.count('class="here"') == (0 if here is None else 2)
@@ -185,7 +193,7 @@ def test_a_maximum_or_a_mean_is_of_its_numbers(
 )
 def test_a_norm_is_told_step_by_step(more: dict[str, Any], steps: str, known: str) -> None:
     usual = {"numbers": numbers(-1, 3, 1), "spans": SPANS, "at": 1, "mean": 1.0, "variance": 4.0}
-    found = Normed(**{**usual, "eps": 0.5, "weight": None, "bias": None, **more})
+    found = NormArithmetic(**{**usual, "eps": 0.5, "weight": None, "bias": None, **more})
     html = _normed(LAYER, found)
     assert steps in text(html) and known in text(html)
     assert html.count('class="here"') == 2
@@ -214,8 +222,8 @@ def test_a_norm_is_told_step_by_step(more: dict[str, Any], steps: str, known: st
         (call("torch.maximum", Arg(1), Arg(0)), "max(2, −0.5)", "max(…, …)"),
     ],
 )
-def test_a_formula_is_written_in_usual_notation(expr: Expr, told: str, rule: str) -> None:
-    how = Each(expr, (-0.5, 2.0), {}, (), 1.0)
+def test_a_formula_is_written_in_usual_notation(expr: TorchExpr, told: str, rule: str) -> None:
+    how = FormulaArithmetic(expr, (-0.5, 2.0), {}, (), 1.0)
     assert arithmetic_html.spelled(how) == told
     assert arithmetic_html.rule(how) == rule
 
@@ -362,7 +370,7 @@ def test_a_pooled_cell_says_what_it_stands_for(
 
 
 def test_ops_that_hand_a_number_on_are_named() -> None:
-    made = Made(LAYER.outputs[0].id, (0,), 1.0, LAYER)
+    made = NumberOrigin(LAYER.outputs[0].id, (0,), 1.0, LAYER)
     assert picked_cell._through(made) == ""
     assert text(picked_cell._through(replace(made, through=(LAYER,)))).endswith("only hands it on.")
     two = (LAYER, ATTENTION.circuit.cells[-1])

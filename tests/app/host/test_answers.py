@@ -23,7 +23,7 @@ from ncd.errors import LimitError, ParseError
 from ncd.site.document import Slide
 from ncd.systems.catalogue_entry import Knob
 from ncd.systems.lessons.lesson import FILE as LONGEST
-from ncd.systems.lessons.lesson import Lesson, View
+from ncd.systems.lessons.lesson import Lesson, LessonStep
 
 OWN = 'Id("~y:5 m:8") >> Linear("m -> k:2", "W")'
 
@@ -247,7 +247,7 @@ def test_a_code_is_of_a_short_address(address: str, is_code: bool) -> None:
 
 
 def slide(query: str, page: str, text: str = "") -> Slide:
-    (found,) = slides(Lesson((View(page, query, "Said."),)), text)
+    (found,) = slides(Lesson((LessonStep(page, query, "Said."),)), text)
     return found
 
 

@@ -10,7 +10,7 @@ import segno
 from ncd.app.host.presenter_endpoints import ADDRESS, checked, lesson, svg
 from ncd.app.state.link_text import packed
 from ncd.errors import NCDError
-from ncd.systems.lessons.lesson import Lesson, View
+from ncd.systems.lessons.lesson import Lesson, LessonStep
 
 VIEW = "http://192.168.0.7:8501/multi-head-attention?ask=shape:v7&h=8"
 STROKE = re.compile(r"([Mmh])(-?[\d.]+)(?: (-?[\d.]+))?")
@@ -63,7 +63,7 @@ def test_ones_own_text_has_a_lesson() -> None:
     views = Lesson.of_link(
         lesson("yours", packed('Id("~t m:8") >> Linear("m -> k:3", "W")')), {"yours"}
     )
-    assert len(views.views) > 3 and views.views[0] == View("yours")
+    assert len(views.views) > 3 and views.views[0] == LessonStep("yours")
     assert "Linear W takes t̄ m." in [view.says for view in views.views]
 
 

@@ -21,7 +21,7 @@ from ncd.app.page.page import cost_line
 from ncd.app.panels.walk import cost_table, shapes
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.language.terms import Term, rewrite
+from ncd.language.terms import Term, rewrite_axes
 from ncd.site import markup, source_listing
 from ncd.systems.catalogue_entry import Entry, Knob
 from ncd.systems.inputs.run_inputs import Feed
@@ -101,7 +101,7 @@ def check(found: Mapping[str, Any], here: Scene, there: Scene, panel: str) -> bo
 
 def plain(term: Term) -> Term:
     """A term without its sizes: a knob that changes this makes another diagram."""
-    return rewrite(term, lambda axis: replace(axis, size=None, label=""))
+    return rewrite_axes(term, lambda axis: replace(axis, size=None, label=""))
 
 
 @pytest.mark.few(12)

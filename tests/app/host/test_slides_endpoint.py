@@ -13,7 +13,7 @@ from ncd.app.host.presenter_endpoints import HEADS, NONE, _drawn, answer_slides,
 from ncd.errors import SizeError
 from ncd.site import markup
 from ncd.site.document import Slide
-from ncd.systems.lessons.lesson import LETTERS, Lesson, View
+from ncd.systems.lessons.lesson import LETTERS, Lesson, LessonStep
 
 
 def test_an_address_that_is_too_long_makes_no_file() -> None:
@@ -88,5 +88,5 @@ def test_a_size_that_does_not_fit_is_told_on_its_slide() -> None:
 
 
 def slide(query: str, page: str = "multi-head-attention") -> Slide:
-    (found,) = slides(Lesson((View(page, query, "Said."),)), "")
+    (found,) = slides(Lesson((LessonStep(page, query, "Said."),)), "")
     return found

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.app.state import knobs
 from ncd.circuit.elaborate import elaborate
-from ncd.run.guard import check
+from ncd.run.guard import check_run
 from ncd.systems.catalogue_entry import Entry
 from tests.app.page.test_pages import attention, fine, page
 from tests.support.sampling import sample
@@ -248,9 +248,9 @@ def test_the_largest_size_that_fits_is_near(monkeypatch: pytest.MonkeyPatch, lim
     entry = ncd.catalogue["scaled-dot-product-attention"]
     app = page(entry.name, panel="Shapes", y="1000000")
     size = int(fits(app)["fit y"].removeprefix("y = ").replace(",", ""))
-    check(elaborate(entry.build(y=size)), watched=True)
+    check_run(elaborate(entry.build(y=size)), watched=True)
     with pytest.raises(ncd.LimitError):
-        check(elaborate(entry.build(y=size + max(1, size // 5))), watched=True)
+        check_run(elaborate(entry.build(y=size + max(1, size // 5))), watched=True)
 
 
 # --- sentences ------------------------------------------------------------------------------------

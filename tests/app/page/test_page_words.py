@@ -28,7 +28,7 @@ from ncd.language.number_formats import Formats
 from ncd.systems.catalogue_entry import Knob
 from ncd.systems.inputs.run_inputs import Feed
 from ncd.systems.inputs.text_inputs import doubt
-from ncd.systems.training.trained_weights import Learned
+from ncd.systems.training.trained_weights import TrainedWeights
 from ncd.write.term_json import svg_with_term
 from tests.app.panels.views import scene, tags, text
 
@@ -246,7 +246,7 @@ def files(here: Scene) -> list[str]:
 
 def test_the_files_of_a_page(session: dict[str, Any]) -> None:
     usual = ["svg", "png", "pdf", "tex", "html", "py", "safetensors", "onnx", "json"]
-    own = replace(ATTENTION, learned=Learned(b"w", "trained"))
+    own = replace(ATTENTION, learned=TrainedWeights(b"w", "trained"))
     name = ATTENTION.entry.name
     python = {"multi_head_attention.py", "multi_head_attention_torch.py"}
     plain = files(ATTENTION)
@@ -255,7 +255,9 @@ def test_the_files_of_a_page(session: dict[str, Any]) -> None:
         *({"onnx"} if export_menu.find_spec("onnx") else set()),
     }
     assert f"{name}.safetensors" in files(own)
-    assert f"{name}.safetensors" not in files(replace(own, learned=Learned(b"w", "", ships=True)))
+    assert f"{name}.safetensors" not in files(
+        replace(own, learned=TrainedWeights(b"w", "", ships=True))
+    )
     assert python & set(plain)
     whole = "einops" in ncd.source(ATTENTION.term)
     assert (python <= set(plain)) == whole
@@ -298,7 +300,7 @@ def test_the_header_of_a_source_file() -> None:
     said = provenance.python(ATTENTION, facts, einops=False)
     assert said.startswith(f"# {facts['title']} ({facts['source']}): {facts['link']}\n# h=4, k=16")
     assert "# It needs torch alone.\n" in said and "Where ncd is installed, this line" in said
-    own = replace(ATTENTION, learned=Learned(b"w", "trained"))
+    own = replace(ATTENTION, learned=TrainedWeights(b"w", "trained"))
     line = provenance.reproducing_line(own)
     assert 'open("multi-head-attention.safetensors", "rb")' in line
     assert "and multi-head-attention.safetensors is the file" in provenance.python(
@@ -306,7 +308,7 @@ def test_the_header_of_a_source_file() -> None:
     )
     with patch.object(Scene, "runs", False):
         assert "Where ncd is installed" not in provenance.python(ATTENTION, facts, False)
-    ships = replace(ATTENTION, learned=Learned(b"w", "", ships=True))
+    ships = replace(ATTENTION, learned=TrainedWeights(b"w", "", ships=True))
     assert "ncd.systems.training.trained_weights.shipped(" in provenance.reproducing_line(ships)
     words = {"y": ("a", "b"), "x": ("c",)}
     read = replace(ships, feed=Feed(words, trained=True))
@@ -575,8 +577,8 @@ def test_the_scene_of_a_page_has_its_theme_and_words_where_it_takes_them(
     look = SimpleNamespace(theme=SimpleNamespace(type="dark" if dark else "light"), cookies={})
     with (
         patch.object(st, "context", look),
-        patch.object(page.inputs, "feed", lambda *_: feed),
-        patch.object(page.inputs, "takes_words", lambda term: takes),
+        patch.object(page.input_feed, "feed", lambda *_: feed),
+        patch.object(page.input_feed, "takes_words", lambda term: takes),
         patch.object(page, "resume") as resumed,
         patch.object(page.quiz, "with_question", lambda scene: scene),
         patch.object(page, "with_question", lambda scene: scene),

@@ -13,7 +13,7 @@ from ncd.app.figure.morph import IN, OUT, morph, strands
 from ncd.app.panels.tensors import equation_sides, equation_walk
 from ncd.app.scene.scene import Scene
 from ncd.drawing import equation
-from ncd.drawing.elements.style import fill
+from ncd.drawing.elements.style import role_colour
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import Feed
 from ncd.systems.tensors import graphical_algebra
@@ -125,7 +125,7 @@ def test_code_and_diagram_have_the_same_colours_on_the_same_ops() -> None:
     lines = [line for line in html.split("<div ") if 'class="line"' in line]
     for line, cell in zip(lines, coloured, strict=True):
         assert cell.id in line.split('data-node="')[1].split('"')[0].split()
-        assert f"background:{fill(roles[cell.fences[-1]])}" in line
+        assert f"background:{role_colour(roles[cell.fences[-1]])}" in line
 
 
 def test_the_code_of_both_sides_is_what_runs() -> None:

@@ -9,7 +9,7 @@ import pytest
 import ncd
 from ncd.app.panels.walk.checkpoint_choice import curve
 from ncd.circuit.elaborate import elaborate
-from ncd.explain.chain_rule import backward
+from ncd.explain.chain_rule import op_gradients
 from ncd.run.checkpointing import plans
 from ncd.site import markup
 from ncd.site.forward_steps import first
@@ -25,7 +25,7 @@ def step(back: int, **query: str) -> str:
 
 def test_a_step_shows_what_arrives_its_rule_and_what_goes_on() -> None:
     term = ncd.catalogue["autograd"].build()
-    found = backward(ncd.compile(term), *ncd.example_inputs(term))
+    found = op_gradients(ncd.compile(term), *ncd.example_inputs(term))
     told = step(5)
     assert "Step 5 of 8" in told and "∇a = G bᵀ and ∇b = aᵀ G" in told
     assert "The first 2 arrays are the inputs, the last is G" in told

@@ -12,13 +12,13 @@ from ncd.app.panels.walk import cost_table
 from ncd.app.panels.walk.cost_table import Measured
 from ncd.circuit.costs import COUNTED
 from ncd.language.number_formats import Formats
-from ncd.run.run_memory import Peak
+from ncd.run.run_memory import PeakMemory
 from ncd.site import markup
 from tests.app.panels.views import CELL, inside, scene, tags, text
 
 HERE = scene("multi-head-attention", h=2, k=3, m=4, y=2, x=3)
 IDS = [op.node for op in HERE.cost.ops]
-MEASURED = Measured({id: 1.0 + n for n, id in enumerate(IDS)}, 3, Peak(5000, 7000, "a ruler"))
+MEASURED = Measured({id: 1.0 + n for n, id in enumerate(IDS)}, 3, PeakMemory(5000, 7000, "a ruler"))
 
 
 def table(html: str, at: int = 0) -> list[list[str]]:

@@ -15,7 +15,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.drawing.elements.style import fill
+from ncd.drawing.elements.style import role_colour
 from tests.app.page.test_pages import attention, fine, page
 
 RESNET = "identity-resnet"
@@ -112,7 +112,9 @@ def test_the_papers_equation_has_the_colours_of_the_diagram() -> None:
     circuit = ncd.elaborate(ncd.catalogue[DOT].build())
     roles = {fence.id: fence.role for fence in circuit.fences}
     parts = re.findall(r'<mrow data-node="(n\d+)".*?background:(#\w+)', line)
-    wanted = {cell.id: fill(roles[cell.fences[-1]], False) for cell in circuit.cells if cell.fences}
+    wanted = {
+        cell.id: role_colour(roles[cell.fences[-1]], False) for cell in circuit.cells if cell.fences
+    }
     assert dict(parts) == wanted and len(parts) == 4
 
 

@@ -15,7 +15,7 @@ from ncd.app.parts import charts
 from ncd.app.scene.session_weights import STATE, Training
 from ncd.systems.training.tasks import Data
 from ncd.systems.training.trained_weights import read_weights, written
-from ncd.systems.training.training_loop import Fit
+from ncd.systems.training.training_loop import TaskTraining
 from tests.app.page.test_pages import fine, page
 from tests.jobs.test_runs import ended
 
@@ -34,9 +34,9 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def fit(one_thread: None) -> Fit:
+def fit(one_thread: None) -> TaskTraining:
     """What a page's run has to come to."""
-    found = Fit(NAME, SMALL, seed=0, steps=100)
+    found = TaskTraining(NAME, SMALL, seed=0, steps=100)
     list(found)
     return found
 
@@ -67,11 +67,11 @@ def panel(app: AppTest, name: str) -> str:
     return told(app)
 
 
-def test_a_link_s_seed_leads_to_the_same_numbers(fit: Fit) -> None:
+def test_a_link_s_seed_leads_to_the_same_numbers(fit: TaskTraining) -> None:
     app = trained(page(NAME, **QUERY))
     learned = state(app).learned
     assert learned is not None and "trained for 100 steps" in panel(app, "Values")
-    twin = Fit(NAME, SMALL, seed=1).module
+    twin = TaskTraining(NAME, SMALL, seed=1).module
     read_weights(twin, learned.weights)
     for mine, its in zip(twin.parameters(), fit.module.parameters(), strict=True):
         assert torch.equal(mine, its)
@@ -168,7 +168,7 @@ def test_what_would_not_fit_in_memory_is_not_tried(monkeypatch: pytest.MonkeyPat
     assert said.startswith("training takes ")
 
 
-def test_weights_go_out_and_come_in_again(fit: Fit) -> None:
+def test_weights_go_out_and_come_in_again(fit: TaskTraining) -> None:
     app = page(NAME, **QUERY)
     file = written(fit.module, {})
     app.file_uploader(key=training.FILE).set_value(("<b>.safetensors", file, "")).run()
@@ -198,7 +198,7 @@ def test_a_wrong_file_is_told_and_changes_nothing(data: bytes, said: str) -> Non
 
 
 @torch.no_grad()
-def test_the_digits_read_wrong_are_shown_the_surest_first(fit: Fit) -> None:
+def test_the_digits_read_wrong_are_shown_the_surest_first(fit: TaskTraining) -> None:
     chances = fit.module(fit.data.unseen)
     wrong, pictures = mistakes._digits(fit.data, chances, fit.data.answers)
     assert wrong == round((1 - fit.score()) * len(fit.data.answers)) > 0

@@ -21,7 +21,7 @@ from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.picture_inputs import DISTINCT, UnreadableError, as_text, parse, valid
 from ncd.systems.inputs.run_inputs import RANDOM, Feed
-from ncd.systems.training.training_loop import Fit
+from ncd.systems.training.training_loop import TaskTraining
 from tests.app.page.test_pages import fine, page
 
 SPATIAL = [
@@ -241,7 +241,7 @@ def test_ink_on_paper_is_light_on_dark_for_a_recogniser_of_digits() -> None:
 
 def test_drawn_digits_are_recognised_after_training() -> None:
     """They are like the digits that it learns from."""
-    fit = Fit("image-recogniser", {"n": 64}, seed=0, steps=200)
+    fit = TaskTraining("image-recogniser", {"n": 64}, seed=0, steps=200)
     assert [*fit]
     term = ncd.catalogue["image-recogniser"].build(n=64)
     drawn = [

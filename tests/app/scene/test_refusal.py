@@ -10,7 +10,7 @@ from ncd.app.scene.own_entry import own_entry
 from ncd.app.scene.scene import built, limited
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError
-from ncd.run.guard import check
+from ncd.run.guard import check_run
 
 
 def test_only_knobs_that_have_a_part_in_an_error_are_tried() -> None:
@@ -35,7 +35,7 @@ def test_no_cure_makes_a_size_smaller_than_the_page_has_it_at_first(name: str, p
     term, _ = built(entry, settings)
     assert term is not None
     try:
-        check(elaborate(term), watched=True)
+        check_run(elaborate(term), watched=True)
     except LimitError as error:
         ways = refusal.Refusal(error, None, entry, settings).ways
         assert ways
@@ -62,4 +62,4 @@ def test_no_setting_is_offered_that_torch_refuses_too() -> None:
     found = limited(entry, settings, term)
     assert found is not None and "torch refuses it: Halving dimension" in found.error.fact
     assert found.ways == ({"d": 4},)
-    check(elaborate(entry.build(**{**settings, **found.ways[0]})), watched=True)
+    check_run(elaborate(entry.build(**{**settings, **found.ways[0]})), watched=True)

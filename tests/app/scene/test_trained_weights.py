@@ -14,7 +14,7 @@ import ncd
 from ncd.app.scene import session_weights
 from ncd.app.scene.session_weights import Training, begin, nth, ready, resume, without
 from ncd.systems.inputs.run_inputs import Feed
-from ncd.systems.training.trained_weights import Learned
+from ncd.systems.training.trained_weights import TrainedWeights
 
 LENET, OTHER = ncd.catalogue["lenet"], ncd.catalogue["lstm"]
 SETTINGS = LENET.settings({})
@@ -70,7 +70,7 @@ def test_weights_are_taken_over_when_all_runs_have_ended() -> None:
     second.over = True
     found.look()
     assert not found.going
-    assert found.learned == Learned(b"w", "trained for 1,000 steps")
+    assert found.learned == TrainedWeights(b"w", "trained for 1,000 steps")
     looked = first.looked
     found.look()  # once is enough
     assert first.looked == looked
@@ -131,7 +131,7 @@ def test_another_training_stops_the_one_before(session: dict[str, Any]) -> None:
 def test_own_training_comes_before_shipped_weights(session: dict[str, Any]) -> None:
     shipped = session_weights.learned(LENET, SETTINGS, 7, Feed())
     assert shipped is not None and shipped == ready(LENET, SETTINGS)
-    own = Learned(b"w", "of one's own")
+    own = TrainedWeights(b"w", "of one's own")
     session["training"] = Training("lenet", SETTINGS, None, learned=own)
     assert session_weights.learned(LENET, SETTINGS, 7, Feed()) is own
     session["training"] = going(Run(over=True, weights=b"v", progress=[SimpleNamespace(step=1)]))
@@ -141,7 +141,7 @@ def test_own_training_comes_before_shipped_weights(session: dict[str, Any]) -> N
 
 def test_a_served_modules_weights_fit_where_their_shapes_do() -> None:
     entry = ncd.catalogue["multi-head-attention"]
-    own = Learned(b"w", "of the module itself")
+    own = TrainedWeights(b"w", "of the module itself")
     with patch.dict(session_weights.OWN, {entry.name: own}):
         assert ready(entry, entry.settings({})) is own
         assert ready(entry, entry.settings({"y": 7})) is own  # positions have no weights
@@ -203,6 +203,6 @@ def test_weights_are_downloaded_under_the_name_of_their_system() -> None:
     with patch.object(session_weights.html_panel, "button") as button:
         session_weights.download(LENET, None)
         assert not button.called
-        session_weights.download(LENET, Learned(b"w", ""))
+        session_weights.download(LENET, TrainedWeights(b"w", ""))
     assert button.call_args.args[1]() == b"w"
     assert button.call_args.args[2] == "lenet.safetensors"

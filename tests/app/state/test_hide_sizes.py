@@ -8,7 +8,7 @@ import ncd
 from ncd.app.state import hide_sizes
 from ncd.app.state.hide_sizes import Veil
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.elements.primitives import Extra, Text
+from ncd.drawing.elements.primitives import Annotation, Text
 from ncd.drawing.pipeline import draw
 from ncd.language.axes import Axis
 
@@ -136,7 +136,7 @@ def test_a_line_of_source_has_no_number() -> None:
 
 def test_a_note_of_the_hidden_array_says_nothing() -> None:
     drawn = draw(TERM, labels="sizes")
-    note = Extra("note", (drawn.labels[0],), of=A, words="an array of 34 numbers")
+    note = Annotation("note", (drawn.labels[0],), of=A, words="an array of 34 numbers")
     whole = replace(drawn, extras=(note, replace(note, of=X)))
     first, second = hidden(Veil(A), whole).extras
     assert (first.words, second.words) == ("", "an array of 34 numbers")

@@ -163,7 +163,7 @@ def test_inputs_are_given_also_where_they_are_passed_on() -> None:
     ],
 )
 def test_a_question_names_the_op_and_the_array(id: str, name: str, said: str) -> None:
-    with patch.object(quiz, "called", lambda circuit: {id: name} if name else {}):
+    with patch.object(quiz, "array_names", lambda circuit: {id: name} if name else {}):
         assert text(quiz._question(CIRCUIT, CIRCUIT.values[id])) == said
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.circuit.circuit import called
+from ncd.circuit.circuit import array_names
 from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
@@ -39,7 +39,7 @@ def op(label: str) -> str:
 
 
 def array(name: str) -> str:
-    return next(id for id, own in called(CIRCUIT).items() if own == name)
+    return next(id for id, own in array_names(CIRCUIT).items() if own == name)
 
 
 def chip(page: Page, axis: str) -> Locator:

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from ncd.app.scene.scene import SUBSCRIPTS
-from ncd.drawing.legend.legend import GROUPS, SIGNS, key
+from ncd.drawing.legend.legend import GROUPS, SIGNS, legend_entries
 from tests.browser.waits import quiet
 
 pytestmark = pytest.mark.browser
@@ -40,7 +40,7 @@ def test_the_key_lists_just_the_signs_of_the_diagram(page: Page, address: str, n
     entry = ncd.catalogue[name]
     look = entry.look({})
     look["width"] = min(look["width"], SUBSCRIPTS * 860)  # of a window 1,280 pixels wide
-    titles = {found.sign.title for found in key(ncd.draw(entry.build(), **look))}
+    titles = {found.sign.title for found in legend_entries(ncd.draw(entry.build(), **look))}
     expect(drawer.locator(".entry svg")).to_have_count(len(titles))
     assert set(drawer.locator(".entry b").all_inner_texts()) == titles
 

@@ -8,12 +8,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.circuit.circuit import called
+from ncd.circuit.circuit import array_names
 
 pytestmark = pytest.mark.browser
 ATTENTION = "/multi-head-attention"
 CIRCUIT = ncd.elaborate(ncd.catalogue["multi-head-attention"].build())
-NAMES = {name: id for id, name in called(CIRCUIT).items()}
+NAMES = {name: id for id, name in array_names(CIRCUIT).items()}
 SCORES, Q = NAMES["scores"], NAMES["q"]
 
 

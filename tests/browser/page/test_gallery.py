@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from ncd.app.page import gallery
-from ncd.drawing.elements.style import paint
+from ncd.drawing.elements.style import paint_colour
 from ncd.systems.search_topics import topics
 from tests.support.polling import to_pass
 
@@ -40,11 +40,11 @@ def test_on_paper_a_dark_gallery_has_all_pictures_in_dark_ink(page: Page, addres
     expect(cards(page)).to_have_count(len(ncd.catalogue))
     pictures = page.locator(".cards svg.dark")
     cards(page).first.scroll_into_view_if_needed()  # a picture is drawn as it comes into view
-    expect(pictures.first).to_have_attribute("color", paint("ink", dark=True))
+    expect(pictures.first).to_have_attribute("color", paint_colour("ink", dark=True))
     page.emulate_media(media="print", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     inks = "all => all.map((svg) => svg.getAttribute('color'))"
-    assert pictures.evaluate_all(inks) == [paint("ink")] * len(ncd.catalogue)
+    assert pictures.evaluate_all(inks) == [paint_colour("ink")] * len(ncd.catalogue)
     expect(page.get_by_role("searchbox")).to_be_hidden()
     expect(page.get_by_role("slider")).to_be_hidden()
 

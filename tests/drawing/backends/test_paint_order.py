@@ -8,8 +8,8 @@ import pytest
 
 from ncd.drawing.backends.painting import (
     Stroke,
-    both,
     commands,
+    double_wire_paths,
     is_flat,
     is_soft,
     layers,
@@ -19,7 +19,7 @@ from ncd.drawing.backends.painting import (
     wire_ends,
 )
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, Curve, Dot, Outline, Point, ease, line, ribbon
+from ncd.drawing.elements.primitives import Box, Curve, Dot, Outline, Point, line, ribbon, s_curve
 from tests.drawing.lint.tiny_pictures import (
     dash,
     extra,
@@ -127,13 +127,15 @@ def test_a_double_wire_begins_a_little_before_where_it_continues_another(end, jo
     before = wire((0, 5), end, name="u x", double=True)
     after = wire((9, 5), (30, 5), name="v x", double=True)
     ends = wire_ends(picture(wires=(before, after)))
-    ink, gap = both(after, ends)
+    ink, gap = double_wire_paths(after, ends)
     assert (ink[0].a, gap[0].a) == (
         (near((9 - style.SEAM / 2, 5)), near((9 - style.SEAM, 5))) if joins else ((9, 5), (9, 5))
     )
     assert ink[-1].d == gap[-1].d == (30, 5)
     steep = wire((9, 5), (9, 30), name="v x", double=True)
-    assert both(steep, ends)[1][0].a == (near((9, 5 - style.SEAM)) if joins else (9, 5))
+    assert double_wire_paths(steep, ends)[1][0].a == (
+        near((9, 5 - style.SEAM)) if joins else (9, 5)
+    )
     plain = wire((0, 5), (9, 5), name="u x"), wire((9, 5), (30, 5), name="v x")
     assert wire_ends(picture(wires=plain)) == frozenset()
     mixed = (*plain, wire(path=(), name="w x", double=True))
@@ -149,7 +151,7 @@ def test_a_double_wire_begins_a_little_before_where_it_continues_another(end, jo
         (line(Point(0, 0), Point(9, 0)), True),
         (line(Point(0, 0), Point(9, 4)), True),
         (line(Point(3, 0), Point(3, 9)), True),
-        (ease(Point(0, 0), Point(9, 4)), False),
+        (s_curve(Point(0, 0), Point(9, 4)), False),
         (Curve(Point(0, 0), Point(3, 1), Point(6, 0), Point(9, 0)), False),
         (Curve(Point(0, 0), Point(3, -1), Point(6, 0), Point(9, 0)), False),
         (Curve(Point(0, 0), Point(3, 0), Point(6, 1), Point(9, 0)), False),

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from PIL import Image, ImageChops
 
 import ncd
-from ncd.circuit.circuit import called
+from ncd.circuit.circuit import array_names
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.backends.painting import commands, number
 from ncd.drawing.backends.svg import write
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import sans
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Dot,
-    Extra,
     Outline,
     Point,
     Text,
@@ -142,7 +142,7 @@ def test_arrays_of_the_same_axes_are_told_apart(attention):
     words = {wire.words for wire in attention.wires}
     assert "axis k, size 16, of array k (x k h)" in words
     assert "axis k, size 16, of array v (x k h)" in words
-    names = called(ncd.elaborate(ncd.catalogue["multi-head-attention"].build()))
+    names = array_names(ncd.elaborate(ncd.catalogue["multi-head-attention"].build()))
     assert [names[f"v{n}"] for n in (7, 8, 9)] == ["scores", "scaled scores", "weights"]
 
 
@@ -189,10 +189,10 @@ def test_a_folded_block_stands_for_its_ops():
 
 def test_extras_are_written_where_they_belong(attention):
     frame = Outline(polygon(corners(0, 5, 0, 8)), "note")
-    note = Extra(
+    note = Annotation(
         "note", (frame, Dot(Point(0, 0), 2), Text(sans("Here"), Point(0, 0))), "Here", "n4"
     )
-    band = Extra("band", (frame,), behind=True)
+    band = Annotation("band", (frame,), behind=True)
     text = write(replace(attention, extras=(note, band)), fonts=False)
     root = ET.fromstring(text)
     kinds = [e.get("class") for e in root if e.tag == f"{SVG}g"]
@@ -239,7 +239,7 @@ def test_rules_and_groups_draw_what_attributes_would(attention):
 
 def test_bodies_of_marks_lie_under_all_wires():
     text = drawn("residual-block").svg(fonts=False)
-    body = text.index(f'fill="{style.paint("convolution")}" d=')
+    body = text.index(f'fill="{style.paint_colour("convolution")}" d=')
     assert body < text.index('class="wire')
 
 
@@ -273,7 +273,7 @@ def test_any_drawing_is_sound_xml(term):
 def test_ink_has_contrast_on_every_fill(dark):
     ink = style.theme(dark).ink
     for role in style.ROLES:
-        assert contrast(ink, style.fill(role, dark)) >= 4.5, role
+        assert contrast(ink, style.role_colour(role, dark)) >= 4.5, role
     assert contrast(style.theme(dark).error, style.theme(dark).page) >= 4.5
 
 

@@ -12,8 +12,14 @@ import ncd
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math
 from ncd.drawing.elements.primitives import Box, Outline, Point, line
-from ncd.drawing.elements.routing import Canvas, Ground, bend_width, cross_wires, crossing_width
-from ncd.drawing.layout_cache import _First
+from ncd.drawing.elements.routing import (
+    GlyphCanvas,
+    ObstacleGrid,
+    bend_width,
+    cross_wires,
+    crossing_width,
+)
+from ncd.drawing.layout_cache import _UncachedDrawing
 from ncd.drawing.marks.mark_kind import clear_row
 from ncd.drawing.marks.shape_marks import Bar, _slots
 from ncd.drawing.marks.text_marks import arrowed
@@ -21,8 +27,8 @@ from ncd.drawing.placement.fences import _end, _Line
 from ncd.language.op import Glyph, Mark
 
 
-def canvas(ins: list[float], outs: list[float], foreign: list[float] | None = None) -> Canvas:
-    return Canvas("", Glyph(()), 0.0, 100.0, ins, outs, 0.0, foreign or [], 40.0)
+def canvas(ins: list[float], outs: list[float], foreign: list[float] | None = None) -> GlyphCanvas:
+    return GlyphCanvas("", Glyph(()), 0.0, 100.0, ins, outs, 0.0, foreign or [], 40.0)
 
 
 @pytest.mark.parametrize("bend", [0, 0.49, 0.5, 10, -10, 405, 406, 1000])
@@ -104,7 +110,7 @@ def test_a_separator_ends_in_the_op_before_its_middle(gap: float, reach: float) 
 
 
 def test_a_line_that_touches_an_obstacle_is_not_near_it() -> None:
-    ground = Ground([Box(40, 0, 60, 20)], [])
+    ground = ObstacleGrid([Box(40, 0, 60, 20)], [])
     ((x0, y0, x1, y1),) = ground.near(line(Point(0, 9), Point(100, 9)))
     for a, b in (
         ((0, y0), (100, y0)),
@@ -146,7 +152,7 @@ def test_wires_that_all_cross_turn_in_rounds_and_keep_their_rows_between() -> No
 def test_a_first_drawing_weighs_its_wires_and_ops() -> None:
     term = ncd.Softmax("k:3") >> ncd.Softmax("k")
     drawing = ncd.draw(term)
-    first = _First(drawing, ncd.elaborate(term), None)  # type: ignore[arg-type]
+    first = _UncachedDrawing(drawing, ncd.elaborate(term), None)  # type: ignore[arg-type]
     assert first.parts == len(drawing.wires) + 2 + 1
 
 

@@ -11,7 +11,7 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import Dot, Outline
 from ncd.drawing.elements.routing import cross_wires, crossing_width
 from ncd.drawing.lint.lint import lint
-from ncd.drawing.placement.wire_order import gathered
+from ncd.drawing.placement.wire_order import mark_order
 from ncd.drawing.placement.x_coordinates import late
 from ncd.drawing.plan.build_plan import plan
 from tests.drawing.hard_terms import cross_attention
@@ -137,12 +137,12 @@ def test_what_goes_on_does_not_leave_from_a_cap():
     top = min(w.path[0].a.y for w in drawing.wires)
     assert i.path[-1].d.y == top  # over both caps
     op = unit(Einsum("j k i, k j l -> i l"))
-    assert names(op, gathered(op)[0], op.inputs) == {"i": "j", "j": "k", "k": "i"}
+    assert names(op, mark_order(op)[0], op.inputs) == {"i": "j", "j": "k", "k": "i"}
 
 
 def test_keys_are_transposed_as_in_the_published_figure():
     op = unit(Einsum("a k h, b k h -> a b h"))
-    assert names(op, gathered(op)[0], op.inputs) == {"k": "b", "b": "k"}
+    assert names(op, mark_order(op)[0], op.inputs) == {"k": "b", "b": "k"}
     drawing = drawn(Einsum("a k h, b k h -> a b h"))
     (dot,) = [item for g in drawing.glyphs for item in g.items if isinstance(item, Dot)]
     (apex, _) = apexes(drawing)["k"]
@@ -203,8 +203,8 @@ def test_permutations_have_no_point_of_three(term):
 
 def test_a_mark_takes_neighbours():
     op = unit(Id("a b c") >> Linear("a c -> e"))
-    assert names(op, gathered(op)[0], op.inputs) == {"b": "c", "c": "b"}
-    assert gathered(op)[1] == {}
+    assert names(op, mark_order(op)[0], op.inputs) == {"b": "c", "c": "b"}
+    assert mark_order(op)[1] == {}
     drawing = drawn(Id("a b c") >> Linear("a c -> e"))
     (glyph,) = drawing.glyphs
     (letter,) = glyph.ink
@@ -216,7 +216,7 @@ def test_a_mark_takes_neighbours():
 def test_wires_that_are_neighbours_stay():
     for term in (Linear("a b -> c d"), Copy("a b"), Id("a b") >> Group("a b -> f_2")):
         op = unit(term)
-        assert gathered(op) == ({}, {})
+        assert mark_order(op) == ({}, {})
 
 
 @pytest.mark.parametrize("count", [4, 5, 6])

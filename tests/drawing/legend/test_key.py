@@ -9,9 +9,9 @@ import pytest
 
 import ncd
 from ncd import Entry, Id, Op, Repeat, Scan, Term, draw
-from ncd.drawing.elements.primitives import Picture
+from ncd.drawing.elements.primitives import DrawingData
 from ncd.drawing.elements.style import ROLES
-from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, Place, key
+from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, SignPlace, legend_entries
 from ncd.drawing.legend.sign_lookup import SHAPES, of_mark, of_unit
 from ncd.drawing.marks.marks import MARKS
 from ncd.language.op import Mark
@@ -21,26 +21,26 @@ from tests.figures.figure import Figure
 from tests.figures.test_figures import FIGURES
 
 
-def of_entry(entry: Entry) -> Iterator[Picture]:
+def of_entry(entry: Entry) -> Iterator[DrawingData]:
     yield draw(entry.build())
 
 
-def of_op(op: type[Op]) -> Iterator[Picture]:
+def of_op(op: type[Op]) -> Iterator[DrawingData]:
     for sample in op.samples():
         yield draw(Id(sample.dom) >> sample.op if sample.dom else sample.op)
 
 
-def of_figure(parts: Iterable[Callable[[], Figure]]) -> Iterator[Picture]:
+def of_figure(parts: Iterable[Callable[[], Figure]]) -> Iterator[DrawingData]:
     for make in parts:
         yield make().draw()
 
 
-def of_term(make: Callable[[], Term]) -> Iterator[Picture]:
+def of_term(make: Callable[[], Term]) -> Iterator[DrawingData]:
     yield draw(make())
 
 
 # Functions, so that nothing is drawn when the tests are collected.
-DRAWINGS: dict[str, Callable[[], Iterable[Picture]]] = {
+DRAWINGS: dict[str, Callable[[], Iterable[DrawingData]]] = {
     **{entry.name: partial(of_entry, entry) for entry in ncd.catalogue.values()},
     **{op.__name__: partial(of_op, op) for op in CATALOGUE},
     **{name: partial(of_figure, parts) for name, parts in FIGURES.items()},
@@ -48,9 +48,9 @@ DRAWINGS: dict[str, Callable[[], Iterable[Picture]]] = {
 }
 
 
-def signs_of_glyphs(drawing: Picture) -> None:
+def signs_of_glyphs(drawing: DrawingData) -> None:
     """Asserts that the key explains every glyph, fence, wire and mark of a drawing."""
-    found = {each.sign.name: each.places for each in key(drawing)}
+    found = {each.sign.name: each.places for each in legend_entries(drawing)}
     places = {place for each in found.values() for place in each}
     ids = {place.id for place in places if place.kind in ("node", "fence")}
     for glyph in drawing.glyphs:
@@ -73,7 +73,7 @@ def test_every_part_of_a_drawing_is_in_its_key(name: str) -> None:
 
 @pytest.mark.parametrize("sign", SIGNS.values(), ids=lambda sign: sign.name)
 def test_a_picture_shows_its_sign(sign) -> None:
-    assert sign.name in {found.sign.name for found in key(sign.picture())}
+    assert sign.name in {found.sign.name for found in legend_entries(sign.picture())}
     assert sign.picture(dark=True).dark
 
 
@@ -113,7 +113,7 @@ def test_windows_are_told_apart(text: str, name: str) -> None:
 
 def test_the_circle_of_the_residual_block_is_batch_norm() -> None:
     drawing = draw(ncd.catalogue["residual-block"].build())
-    (norm,) = (found for found in key(drawing) if found.sign.name == "batchnorm")
+    (norm,) = (found for found in legend_entries(drawing) if found.sign.name == "batchnorm")
     rings = {
         g.node
         for g in drawing.glyphs
@@ -124,20 +124,20 @@ def test_the_circle_of_the_residual_block_is_batch_norm() -> None:
 
 def test_a_folded_block_is_named_by_its_fence() -> None:
     drawing = draw(ncd.catalogue["residual-block"].build(), folded=("Residual Component",))
-    (folded,) = (found for found in key(drawing) if found.sign.name == "folded")
+    (folded,) = (found for found in legend_entries(drawing) if found.sign.name == "folded")
     (box,) = (glyph.node for glyph in drawing.glyphs if glyph.cells)
-    assert folded.places == (Place("fence", box),)
+    assert folded.places == (SignPlace("fence", box),)
 
 
 def test_brackets_of_a_scan_are_no_repetition() -> None:
     step = ncd.Function("f", "k:2, m:3 -> k, k")
-    names = [found.sign.name for found in key(draw(Scan(step, "t:4")))]
+    names = [found.sign.name for found in legend_entries(draw(Scan(step, "t:4")))]
     assert "scan" in names and "repeat" not in names
     layers = Repeat((Id("m:3") >> ncd.Elementwise("relu"),) * 3)
-    names = [found.sign.name for found in key(draw(layers))]
+    names = [found.sign.name for found in legend_entries(draw(layers))]
     assert "repeat" in names and "scan" not in names
 
 
 def test_what_does_not_fit_is_in_the_key() -> None:
     drawing = draw(Id("m:3") >> ncd.Elementwise("relu"), mark="n0")
-    assert [f.sign.name for f in key(drawing)][-1] == "misfit"
+    assert [f.sign.name for f in legend_entries(drawing)][-1] == "misfit"

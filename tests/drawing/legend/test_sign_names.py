@@ -19,7 +19,7 @@ from ncd import (
     Wire,
     draw,
 )
-from ncd.drawing.legend.legend import SIGNS, Place, key, wire_sign
+from ncd.drawing.legend.legend import SIGNS, SignPlace, legend_entries, wire_sign
 from ncd.drawing.legend.sign_lookup import of_mark, of_unit
 from ncd.drawing.legend.signs import NEAR
 from ncd.language.op import Mark
@@ -88,7 +88,7 @@ def test_the_signs_of_an_op(term: Term, signs: set[str]) -> None:
     drawing = draw(term)
     unit = drawing.glyphs[-1].unit
     assert unit and of_unit(unit) == signs
-    assert {found.sign.name for found in key(drawing)} >= signs
+    assert {found.sign.name for found in legend_entries(drawing)} >= signs
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_signs_of_wires_alone(term: Term, signs: list[str]) -> None:
     drawing = draw(Id(term.dom) >> Elementwise("relu")) if len(term.dom) == 1 else draw(
         term >> Softmax("a") @ Softmax("b")
     )  # fmt: skip
-    names = {found.sign.name: found.places for found in key(drawing)}
+    names = {found.sign.name: found.places for found in legend_entries(drawing)}
     kinds = {"axis", "sequence", "spatial", "array", "tuple"}
     assert {name for name in names if name in kinds} == set(signs)
     assert {wire_sign(wire) for wire in drawing.wires} == {signs[0]}
@@ -114,22 +114,28 @@ def test_the_signs_of_wires_alone(term: Term, signs: list[str]) -> None:
 
 def test_places_are_told_from_left_to_right_by_their_kind() -> None:
     drawing = draw(Id("y:2 m:3, x:4") >> Softmax("m") @ Softmax("x"))
-    found = {each.sign.name: each for each in key(drawing)}
-    assert found["axis"].places == (Place("axis", "y"), Place("axis", "m"), Place("axis", "x"))
+    found = {each.sign.name: each for each in legend_entries(drawing)}
+    assert found["axis"].places == (
+        SignPlace("axis", "y"),
+        SignPlace("axis", "m"),
+        SignPlace("axis", "x"),
+    )
     assert found["axis"].ids("axis") == ("y", "m", "x") and found["axis"].ids("node") == ()
     assert found["array"].ids("array") == ("v0", "v2")
-    assert found["tuple"].places == (Place("part", "dash"),)
+    assert found["tuple"].places == (SignPlace("part", "dash"),)
     assert found["softmax"].ids("node") == ("n0", "n1")
     assert found["broadcast"].ids("node") == ("n0",)
 
 
 def test_a_number_and_what_stands_beside_the_circuit_have_signs() -> None:
     product = draw(Einsum("a:2, a:2 ->"))
-    assert {f.sign.name: f.places for f in key(product)}["number"] == (Place("node", "n0"),)
-    assert "number" not in {f.sign.name for f in key(draw(Softmax("a:2")))}
+    assert {f.sign.name: f.places for f in legend_entries(product)}["number"] == (
+        SignPlace("node", "n0"),
+    )
+    assert "number" not in {f.sign.name for f in legend_entries(draw(Softmax("a:2")))}
     block = ncd.Block(Id("4 3") >> Function("G", "3 -> 2", "tanh"), "Rows")
     for look, sign in (({"bands": True}, "columns"), ({"cells": True}, "cells"), ({}, "fence")):
-        names = [found.sign.name for found in key(draw(block, **look))]
+        names = [found.sign.name for found in legend_entries(draw(block, **look))]
         assert sign in names
     assert "misfit" not in names
 

@@ -9,10 +9,10 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Dash,
     DrawnWire,
-    Extra,
     Outline,
     Path,
     Point,
@@ -43,7 +43,7 @@ def shown(drawing: Drawing, kind: str, box: Box, of: str = "", behind: bool = Fa
     points = corners((box.x0 + box.x1) / 2, box.width / 2, box.y0, box.y1)
     words = Text(math("q", style.TINY), Point(middle(box).x - 3, middle(box).y + 3))
     items = (Outline(polygon(points), "note"), *([words] if kind == "note" else []))
-    extra = Extra(kind, items, "planted", of, behind)
+    extra = Annotation(kind, items, "planted", of, behind)
     return replace(drawing, extras=(extra,))
 
 

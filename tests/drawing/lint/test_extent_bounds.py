@@ -10,7 +10,7 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.plan_columns import PlanItem
 from ncd.drawing.elements.primitives import Box
 from ncd.drawing.lint import label_rules as rules
-from ncd.drawing.lint.flat_drawing import Flat
+from ncd.drawing.lint.flat_drawing import DrawingArrays
 from ncd.language.axes import Array
 from ncd.language.op import Glyph
 from tests.drawing.lint.tiny_pictures import extra, faults, fence, glyph, picture, run, text, wire
@@ -62,12 +62,12 @@ def op(hit: tuple[float, float, float, float], ins=(), outs=()):
     ],
 )  # fmt: skip
 def test_the_height_that_parts_need_is_that_of_the_fullest_column(parts, height):
-    found = rules.needed_height(Flat(picture(**parts)))
+    found = rules.needed_height(DrawingArrays(picture(**parts)))
     assert found == pytest.approx(height + 2 * style.MARGIN)
 
 
 def test_nothing_needs_an_empty_page():
-    assert rules.needed_height(Flat(picture())) == style.EMPTY[1]
+    assert rules.needed_height(DrawingArrays(picture())) == style.EMPTY[1]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_nothing_needs_an_empty_page():
     ],
 )
 def test_an_array_without_axes_has_the_room_of_its_sign_from_op_to_op(glyphs, where):
-    flat = Flat(picture(glyphs=glyphs))
+    flat = DrawingArrays(picture(glyphs=glyphs))
     spans = rules._numbers(flat)
     assert spans == (where if isinstance(where, list) else [where])
     room = ARRAY + style.HEADROOM_SIGN
@@ -90,16 +90,16 @@ def test_an_array_without_axes_has_the_room_of_its_sign_from_op_to_op(glyphs, wh
 
 def test_arrays_with_axes_are_counted_by_their_wires():
     unit = PlanItem((Value("v", Array.parse("m:3")),), (), Glyph(), False)
-    assert rules._numbers(Flat(picture(glyphs=(glyph((6, 4, 8, 6), unit=unit),)))) == []
-    assert rules._numbers(Flat(picture(glyphs=(glyph((6, 4, 8, 6)),)))) == []
+    assert rules._numbers(DrawingArrays(picture(glyphs=(glyph((6, 4, 8, 6), unit=unit),)))) == []
+    assert rules._numbers(DrawingArrays(picture(glyphs=(glyph((6, 4, 8, 6)),)))) == []
 
 
 def test_a_drawing_may_be_three_fifths_and_sixty_units_higher_than_it_needs():
     need = ARRAY + 2 * style.MARGIN
     wires = (level(ALL, "v x"),)
     most = 1.6 * need + 60
-    assert faults(rules.high, Box(0, 0, 200, most - 0.01), wires=wires) == []
-    assert faults(rules.high, Box(0, 0, 200, most + 1), wires=wires) == [
+    assert faults(rules.check_height, Box(0, 0, 200, most - 0.01), wires=wires) == []
+    assert faults(rules.check_height, Box(0, 0, 200, most + 1), wires=wires) == [
         f"the drawing is {most + 1:.0f} high, where {need:.0f} would do"
     ]
 
@@ -124,11 +124,14 @@ WORDS = text((20, 10, 30, 20))
     ],
 )  # fmt: skip
 def test_a_stretch_is_empty_without_a_label_a_mark_a_bend_or_a_border(parts, gaps):
-    found = rules.empty(Flat(picture(**parts)))
+    found = rules.empty(DrawingArrays(picture(**parts)))
     assert np.array(found).reshape(-1) == pytest.approx(np.array(gaps).reshape(-1), abs=1.01)
 
 
 @pytest.mark.parametrize(("x", "count"), [(90, 0), (90.5, 1)])
 def test_no_stretch_is_empty_for_more_than_sixty_units(x, count):
     labels = text((0, 10, 30, 20)), text((x, 10, 190, 20))
-    assert faults(rules.wide, labels=labels) == [f"nothing stands between 30 and {x:.0f}"] * count
+    assert (
+        faults(rules.check_width, labels=labels)
+        == [f"nothing stands between 30 and {x:.0f}"] * count
+    )

@@ -7,8 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ncd.drawing.elements.primitives import Point, ease, line
-from ncd.drawing.lint.flat_drawing import LONGEST, Flat, Pieces, distinct, meeting, piercing
+from ncd.drawing.elements.primitives import Point, line, s_curve
+from ncd.drawing.lint.flat_drawing import (
+    LONGEST,
+    DrawingArrays,
+    Segments,
+    distinct,
+    meeting,
+    piercing,
+)
 from ncd.drawing.lint.wire_rules import crossed
 from tests.drawing.lint.tiny_pictures import picture, run, wire
 
@@ -86,15 +93,15 @@ BOX = np.array([[10.0, 10.0, 20.0, 20.0]])
 )
 def test_a_segment_pierces_a_box_that_it_runs_inside(start, end, slack, through):
     for a, b in ((start, end), (end, start)):
-        pieces = Pieces([(line(Point(*a), Point(*b)),)])
+        pieces = Segments([(line(Point(*a), Point(*b)),)])
         pieces.a, pieces.b, pieces.of = (np.array([a], float), np.array([b], float), np.array([0]))
         i, j = piercing(pieces, BOX, slack)
         assert (len(i) > 0) == (len(j) > 0) == through
 
 
 def test_a_level_piece_is_cut_into_equal_parts_and_a_bend_follows_its_curve():
-    bend = ease(Point(100, 0), Point(130, 40))
-    pieces = Pieces([(line(Point(0, 0), Point(100, 0)), bend), run((7, 7), (7 + LONGEST, 7))])
+    bend = s_curve(Point(100, 0), Point(130, 40))
+    pieces = Segments([(line(Point(0, 0), Point(100, 0)), bend), run((7, 7), (7 + LONGEST, 7))])
     assert pieces.of.tolist() == [0] * 12 + [0] * 3 + [1]
     level = pieces.a[:, 1] == pieces.b[:, 1]
     ends = [pair.tolist() for pair in (pieces.a[level], pieces.b[level])]
@@ -113,7 +120,9 @@ def test_a_level_piece_is_cut_into_equal_parts_and_a_bend_follows_its_curve():
 
 def test_a_double_wire_is_as_wide_as_its_two_lines():
     wires = wire((0, 1), (9, 1)), wire((0, 5), (9, 5), double=True)
-    assert Flat(picture(wires=wires)).half.tolist() == pytest.approx([1.25 / 2, (1.25 + 3.6) / 2])
+    assert DrawingArrays(picture(wires=wires)).half.tolist() == pytest.approx(
+        [1.25 / 2, (1.25 + 3.6) / 2]
+    )
 
 
 def test_wires_that_end_where_another_begins_at_their_op_are_one_line():
@@ -124,13 +133,13 @@ def test_wires_that_end_where_another_begins_at_their_op_are_one_line():
         wire((50, 30), (90, 30), name="d x", made="n1"),
         wire(path=(), name="e x", made="n1"),
     )
-    flat = Flat(picture(wires=wires))
+    flat = DrawingArrays(picture(wires=wires))
     assert flat.line.tolist() == [1, 1, 2, 3, 4]
     assert flat.loose.tolist()[:4] == [[False, True], [True, False], [True, True], [True, True]]
     split = (*wires, wire((50, 10), (90, 50), name="f x", made="n1"))
-    joined = Flat(picture(wires=split)).joined.tolist()
+    joined = DrawingArrays(picture(wires=split)).joined.tolist()
     assert joined[0] == [True, True] and joined[1] == [True, True] and joined[3] == [True, True]
-    assert Flat(picture(wires=wires)).joined.tolist()[:2] == [[False, True], [True, False]]
+    assert DrawingArrays(picture(wires=wires)).joined.tolist()[:2] == [[False, True], [True, False]]
 
 
 def test_pairs_are_told_once_in_their_order():

@@ -6,7 +6,7 @@ import pytest
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math, sans
-from ncd.drawing.elements.primitives import Dash, Dot, Extra, Point, Text
+from ncd.drawing.elements.primitives import Annotation, Dash, Dot, Point, Text
 from ncd.drawing.lint import label_rules as rules
 from tests.drawing.lint.tiny_pictures import (
     PAGE,
@@ -118,14 +118,14 @@ def test_fences_that_touch_by_one_unit_are_apart(x, count):
 
 
 def test_a_callout_may_hide_the_border_of_a_region_and_no_bracket():
-    note = Extra("note", (outline((40, 30, 90, 60)), text((45, 43, 70, 47), "q")))
+    note = Annotation("note", (outline((40, 30, 90, 60)), text((45, 43, 70, 47), "q")))
     said = ["the border of 'F' runs through label 'q'"]
     assert faults(rules.borders, fences=(fence(SPOT),), extras=(note,)) == []
     for x, count in ((65, 1), (75, 0)):
         brackets = tuple(run((at, 20), (at + 1, 80)) for at in (20, x))
         both = fence(SPOT, brackets=brackets)
         assert faults(rules.borders, fences=(both,), extras=(note,)) == said * count
-    sign = Extra("sign", note.items)
+    sign = Annotation("sign", note.items)
     assert faults(rules.borders, fences=(fence(SPOT),), extras=(sign,)) == said
 
 
@@ -158,7 +158,7 @@ def test_nothing_is_cut_off_at_any_side(side, by, count):
     ],
 )
 def test_an_extra_is_as_large_as_its_items(items, box):
-    one = Extra("sign", items, "E")
+    one = Annotation("sign", items, "E")
     shape = glyph(box, node="n9")
     assert faults(rules.extras, extras=(one,), glyphs=(shape,)) == [
         "the sign 'E' lies on the glyph of n9"
@@ -171,10 +171,10 @@ def test_an_extra_is_as_large_as_its_items(items, box):
 def test_the_text_of_a_callout_keeps_four_units_from_all_else():
     label = text((100, 40, 110, 50), "far")
     for x1, count in ((96.7, 0), (96.8, 1)):
-        note = Extra("note", (text((60, 40, x1, 50), "words"),), "N")
+        note = Annotation("note", (text((60, 40, x1, 50), "words"),), "N")
         found = faults(rules.extras, extras=(note,), labels=(label,))
         assert found == ["the note 'N' lies on label 'far'"] * count
-    bare = Extra("sign", (text((60, 40, 100, 50), "words"),), "N")
+    bare = Annotation("sign", (text((60, 40, 100, 50), "words"),), "N")
     assert faults(rules.extras, extras=(bare,), labels=(label,)) == []
 
 

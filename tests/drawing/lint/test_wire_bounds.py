@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import ncd
-from ncd.drawing.elements.primitives import Box, Dot, Point, ease
+from ncd.drawing.elements.primitives import Box, Dot, Point, s_curve
 from ncd.drawing.lint import wire_rules as rules
 from ncd.drawing.lint.wire_rules import crossings
 from tests.drawing.lint.tiny_pictures import faults, glyph, run, wire
@@ -38,7 +38,7 @@ def dotted(x: float, y: float, node: str = "n1"):
 )
 def test_a_wire_is_in_one_piece_from_left_to_right(path, fault):
     one = wire(path=path, made="n1", taken="n2")
-    found = faults(rules.whole, wires=(one,), glyphs=(LEFT, RIGHT))
+    found = faults(rules.check_continuity, wires=(one,), glyphs=(LEFT, RIGHT))
     assert found == ([f"wire x of v {fault}"] if fault else [])
 
 
@@ -55,12 +55,12 @@ def test_a_wire_is_in_one_piece_from_left_to_right(path, fault):
 )
 def test_a_wire_ends_within_nine_units_of_its_mark(start, end, fault):
     one = wire(start, end, made="n1", taken="n2")
-    found = faults(rules.whole, wires=(one,), glyphs=(LEFT, RIGHT))
+    found = faults(rules.check_continuity, wires=(one,), glyphs=(LEFT, RIGHT))
     assert found == ([f"wire x of v {fault}"] if fault else [])
     open_ = wire(start, end, made="n1", taken="n2", open=frozenset({fault.split(" ")[0]}))
-    assert faults(rules.whole, wires=(open_,), glyphs=(LEFT, RIGHT)) == []
+    assert faults(rules.check_continuity, wires=(open_,), glyphs=(LEFT, RIGHT)) == []
     free = wire(start, end, made="", taken="n7")  # ends of the circuit, and of a loop
-    assert faults(rules.whole, wires=(free,), glyphs=(LEFT, RIGHT)) == []
+    assert faults(rules.check_continuity, wires=(free,), glyphs=(LEFT, RIGHT)) == []
 
 
 def test_a_wire_may_end_where_another_of_its_op_goes_on_or_ends():
@@ -75,10 +75,10 @@ def test_a_wire_may_end_where_another_of_its_op_goes_on_or_ends():
         (wire((0, 60), (100, 50), name="w x", taken="n2"), 1),
         (wire((0, 60), (100, 51), name="w x", taken="n1"), 1),
     ):
-        found = faults(rules.whole, wires=(one, other), glyphs=(op,))
+        found = faults(rules.check_continuity, wires=(one, other), glyphs=(op,))
         assert found.count(loose) == count
     back = wire((100, 50), (200, 50), name="w x", made="n1")
-    assert faults(rules.whole, wires=(back,), glyphs=(op,)) == [
+    assert faults(rules.check_continuity, wires=(back,), glyphs=(op,)) == [
         "wire x of w begins in the open, at 100, 50"
     ]
 
@@ -98,11 +98,11 @@ def test_a_wire_may_end_where_another_of_its_op_goes_on_or_ends():
     ],
 )
 def test_a_bend_is_a_hook_where_it_is_short_and_steep(wide, tall, count):
-    one = wire(path=(ease(Point(100, 100), Point(100 + wide, 100 + tall)),))
+    one = wire(path=(s_curve(Point(100, 100), Point(100 + wide, 100 + tall)),))
     hook = ["wire x of v makes a hook, at 100, 100"]
-    assert faults(rules.sharp, Box(0, 0, 300, 300), wires=(one,)) == hook * count
+    assert faults(rules.check_slopes, Box(0, 0, 300, 300), wires=(one,)) == hook * count
     straight = wire((100, 100), (100 + wide, 100 + tall))
-    assert faults(rules.sharp, Box(0, 0, 300, 300), wires=(straight,)) == []
+    assert faults(rules.check_slopes, Box(0, 0, 300, 300), wires=(straight,)) == []
 
 
 @pytest.mark.parametrize(("row", "count"), [(40.7, 0), (40.8, 1), (59.3, 0)])
@@ -124,23 +124,23 @@ def test_a_wire_may_graze_a_foreign_mark_and_cross_its_own(row, count):
 def test_wires_run_as_one_for_more_than_six_units(length, apart, count):
     one = wire((0, 50), (200, 50), name="v x")
     two = wire((60, 50 + apart), (60 + length, 50 + apart), name="w y")
-    found = faults(rules.as_one, wires=(one, two))
+    found = faults(rules.check_overlaps, wires=(one, two))
     said = f"wires x of v and y of w run as one for {length:.0f}, at"
     assert [fault.startswith(said) for fault in found] == [True] * count
     wide = wire((60, 50 + apart + 1.8), (60 + length, 50 + apart + 1.8), name="w y", double=True)
-    assert len(faults(rules.as_one, wires=(one, wide))) == count
+    assert len(faults(rules.check_overlaps, wires=(one, wide))) == count
 
 
 def test_what_wires_share_is_summed_over_their_pieces_and_told_where_it_begins() -> None:
     """Where they only come near each other they share nothing."""
     one = wire((0, 50), (40, 50), (80, 50), name="v x")
     two = wire((5, 52), (35, 52), (38, 60), (60, 60), (60, 51), (75, 51), name="w y")
-    assert faults(rules.as_one, wires=(one, two)) == [
+    assert faults(rules.check_overlaps, wires=(one, two)) == [
         "wires x of v and y of w run as one for 15, at 40"
     ]
     pieces = [(60 + 0.9 * n, 51) for n in range(11)]
     short = wire(*pieces, name="w y")
-    assert faults(rules.as_one, wires=(one, short)) == [
+    assert faults(rules.check_overlaps, wires=(one, short)) == [
         "wires x of v and y of w run as one for 9, at 40"
     ]
 
@@ -151,15 +151,23 @@ def test_wires_of_one_op_run_together_for_forty_units_before_a_dot(length, count
     for own in ({"taken": "n1"}, {"made": "n1"}, {}):
         one = wire((0, 50), (200, 50), name="v x", **own)
         two = wire((60, 51), (60 + length, 51), name="w y", **own)
-        found = faults(rules.as_one, wires=(one, two), glyphs=(dot,))
+        found = faults(rules.check_overlaps, wires=(one, two), glyphs=(dot,))
         assert len(found) == (count if own else 1)
     far = wire((110, 51), (110 + 30, 51), name="w y", taken="n1")
     one = wire((0, 50), (200, 50), name="v x", taken="n1")
-    assert len(faults(rules.as_one, wires=(one, far), glyphs=(dotted(20, 50),))) == 1
+    assert len(faults(rules.check_overlaps, wires=(one, far), glyphs=(dotted(20, 50),))) == 1
     meet = wire((80, 51), (130, 51), name="w y"), wire((0, 50), (130, 51), name="v x")
-    assert faults(rules.as_one, wires=(meet[0], wire((110, 51), (130, 51), name="v x"))) == []
-    assert faults(rules.as_one, wires=(meet[0], wire((110, 51), (129.1, 51), name="v x"))) == []
-    assert len(faults(rules.as_one, wires=(meet[0], wire((110, 51), (129, 51), name="v x")))) == 1
+    assert (
+        faults(rules.check_overlaps, wires=(meet[0], wire((110, 51), (130, 51), name="v x"))) == []
+    )
+    assert (
+        faults(rules.check_overlaps, wires=(meet[0], wire((110, 51), (129.1, 51), name="v x")))
+        == []
+    )
+    assert (
+        len(faults(rules.check_overlaps, wires=(meet[0], wire((110, 51), (129, 51), name="v x"))))
+        == 1
+    )
 
 
 @pytest.mark.parametrize(("row", "count"), [(50, 1), (51.2, 1), (51.3, 0), (48.7, 0), (48.8, 1)])
@@ -278,7 +286,7 @@ def test_wires_that_part_run_as_one_only_while_they_are_near(slope: float, count
     two = wire((60, 50), (110, 50 + slope), name="w y")
     back = wire((60, 50 + slope), (110, 50), name="w y")
     for other in (two, back):
-        assert len(faults(rules.as_one, wires=(one, other))) == count
+        assert len(faults(rules.check_overlaps, wires=(one, other))) == count
 
 
 def test_a_crossing_of_two_ops_is_of_the_nearer_one_that_has_none_left() -> None:

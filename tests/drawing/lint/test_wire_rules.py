@@ -8,7 +8,7 @@ import pytest
 
 import ncd
 from ncd import Concat, ConvTranspose, Copy, Einsum, Id, Linear, Repeat, Swap
-from ncd.drawing.elements.primitives import Box, Dot, Point, ease, line
+from ncd.drawing.elements.primitives import Box, Dot, Point, line, s_curve
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.lint.wire_rules import least
 from ncd.language.terms import Term
@@ -45,7 +45,7 @@ def test_wires_may_run_together_for_a_little_before_a_dot():
 def test_a_wire_that_ends_on_a_foreign_wire(plain):
     one, other = wire(plain, "v1", "x"), wire(plain, "v2", "z")
     start, y = other.path[0].a, one.path[0].a.y
-    path = (ease(start, Point(start.x + 60, y)),)
+    path = (s_curve(start, Point(start.x + 60, y)),)
     sees(rewired(plain, other, path), "wire z of v2 ends on wire x of v1")
 
 
@@ -56,7 +56,7 @@ def test_a_wire_that_ends_on_one_of_its_op_without_a_dot():
     glyphs = tuple(replace(g, items=tuple(i for i in g.items if i != dot), ink=())
                    for g in drawing.glyphs)  # fmt: skip
     loose = tuple(replace(w, open=frozenset({"begins", "ends"})) for w in drawing.wires)
-    begun = replace(loose[-1], path=(ease(dot.center._replace(x=dot.center.x + 3),
+    begun = replace(loose[-1], path=(s_curve(dot.center._replace(x=dot.center.x + 3),
                                           loose[-1].path[-1].d),))  # fmt: skip
     sees(replace(drawing, glyphs=glyphs, wires=(*loose[:-1], begun)), "without a dot")
 
@@ -72,7 +72,7 @@ def test_a_hook(plain):
     start, d = one.path[0].a, one.path[-1].d
     x = (start.x + d.x) / 2
     before, after = Point(x, d.y), Point(x + 5, d.y + 40)
-    path = (line(start, before), ease(before, after), line(after, Point(d.x, d.y + 40)))
+    path = (line(start, before), s_curve(before, after), line(after, Point(d.x, d.y + 40)))
     sees(rewired(plain, one, path), "wire z of v2 makes a hook")
 
 
@@ -82,7 +82,7 @@ def test_a_hook(plain):
 def test_crossings_that_no_op_asks_for(plain):
     one, other = wire(plain, "v1", "x"), wire(plain, "v2", "z")
     start, end = other.path[0].a, other.path[-1].d
-    up = ease(start, Point(end.x, one.path[-1].d.y - 12))
+    up = s_curve(start, Point(end.x, one.path[-1].d.y - 12))
     sees(rewired(plain, other, (up,)), "wires x of v1 and z of v2 cross")
 
 
@@ -93,7 +93,7 @@ def test_crossings_beyond_the_least_that_an_op_needs(turned):
     half = start.x + (one.path[-1].d.x - start.x) / 3
     dip = Point(half, rows + 8)
     rest = tuple(c for c in one.path if c.a.x > half)
-    path = (ease(start, dip), ease(dip, rest[0].a if rest else one.path[-1].d), *rest)
+    path = (s_curve(start, dip), s_curve(dip, rest[0].a if rest else one.path[-1].d), *rest)
     found = lint(rewired(turned, one, path))
     assert any("where 2 would do" in fault for fault in found), found
 

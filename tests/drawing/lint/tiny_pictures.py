@@ -6,33 +6,33 @@ from itertools import pairwise
 
 from ncd.drawing.elements.labels import Label
 from ncd.drawing.elements.primitives import (
+    Annotation,
     Box,
     Dash,
+    DrawingData,
     DrawnFence,
     DrawnGlyph,
     DrawnWire,
-    Extra,
     Outline,
     Path,
-    Picture,
     Point,
     Text,
     corners,
     line,
     polygon,
 )
-from ncd.drawing.lint.flat_drawing import Flat
+from ncd.drawing.lint.flat_drawing import DrawingArrays
 
 PAGE = Box(0, 0, 200, 100)
 
 
-def picture(page: Box = PAGE, **parts: object) -> Picture:
+def picture(page: Box = PAGE, **parts: object) -> DrawingData:
     every = dict.fromkeys(("fences", "dashes", "wires", "glyphs", "labels", "extras"), ())
-    return Picture("", "", page, **every | parts)
+    return DrawingData("", "", page, **every | parts)
 
 
 def faults(rule, page: Box = PAGE, **parts: object) -> list[str]:
-    return list(rule(Flat(picture(page, **parts))))
+    return list(rule(DrawingArrays(picture(page, **parts))))
 
 
 def text(box: tuple[float, float, float, float], words: str = "q", axis="", array="") -> Text:
@@ -67,8 +67,8 @@ def fence(box: tuple[float, float, float, float], words: str = "F", *title: Text
     return DrawnFence("f1", "linear", Box(*box), title, words, **more)
 
 
-def extra(*boxes: tuple[float, float, float, float], kind="sign", words="E", **more) -> Extra:
-    return Extra(kind, tuple(outline(box) for box in boxes), words, **more)
+def extra(*boxes: tuple[float, float, float, float], kind="sign", words="E", **more) -> Annotation:
+    return Annotation(kind, tuple(outline(box) for box in boxes), words, **more)
 
 
 def dash(*points: tuple[float, float]) -> Dash:

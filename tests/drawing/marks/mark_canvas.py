@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ncd.drawing.elements.primitives import Box, Dot, Outline, Point, Text
-from ncd.drawing.elements.routing import Canvas
+from ncd.drawing.elements.routing import GlyphCanvas
 from ncd.drawing.marks.marks import MARKS
 from ncd.language.op import Glyph, Mark
 
@@ -13,9 +13,9 @@ X0, X1, MIDDLE = 0.0, 100.0, 50.0
 Rows = tuple[float, ...]
 
 
-def sheet(ins: Rows = (), outs: Rows = (), foreign: Rows = (), **more: object) -> Canvas:
+def sheet(ins: Rows = (), outs: Rows = (), foreign: Rows = (), **more: object) -> GlyphCanvas:
     glyph = more.pop("glyph", Glyph())
-    return Canvas("linear", glyph, X0, X1, [*ins], [*outs], 7.0, [*foreign], **more)
+    return GlyphCanvas("linear", glyph, X0, X1, [*ins], [*outs], 7.0, [*foreign], **more)
 
 
 def marked(shape: str, text="", ins: Rows = (), outs: Rows = (), foreign: Rows = (), **more):
@@ -34,40 +34,40 @@ def marked(shape: str, text="", ins: Rows = (), outs: Rows = (), foreign: Rows =
     return canvas, mark
 
 
-def tails(canvas: Canvas) -> dict[int, tuple[float, float]]:
+def tails(canvas: GlyphCanvas) -> dict[int, tuple[float, float]]:
     """Where each input wire ends."""
     return {i: tuple(path[-1].d) for i, path in canvas.tails.items()}
 
 
-def heads(canvas: Canvas) -> dict[int, tuple[float, float]]:
+def heads(canvas: GlyphCanvas) -> dict[int, tuple[float, float]]:
     """Where each output wire begins."""
     return {o: tuple(path[0].a) for o, path in canvas.heads.items()}
 
 
-def shapes(canvas: Canvas, paint: str) -> list[list[tuple[float, float]]]:
+def shapes(canvas: GlyphCanvas, paint: str) -> list[list[tuple[float, float]]]:
     """The corners of each closed shape of a colour."""
     items = [i for i in canvas.items if isinstance(i, Outline) and i.closed and i.paint == paint]
     return [[tuple(curve.a) for curve in item.path] for item in items]
 
 
-def boxes(canvas: Canvas, paint: str) -> list[Box]:
+def boxes(canvas: GlyphCanvas, paint: str) -> list[Box]:
     return [Box.of([Point(*at) for at in corners]) for corners in shapes(canvas, paint)]
 
 
-def lines(canvas: Canvas) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+def lines(canvas: GlyphCanvas) -> list[tuple[tuple[float, float], tuple[float, float]]]:
     items = [i for i in canvas.items if isinstance(i, Outline) and not i.closed]
     return [(tuple(item.path[0].a), tuple(item.path[-1].d)) for item in items]
 
 
-def words(canvas: Canvas) -> list[Text]:
+def words(canvas: GlyphCanvas) -> list[Text]:
     return [item for item in canvas.items if isinstance(item, Text)]
 
 
-def dots(canvas: Canvas) -> list[Dot]:
+def dots(canvas: GlyphCanvas) -> list[Dot]:
     return [item for item in canvas.items if isinstance(item, Dot)]
 
 
-def tips(canvas: Canvas) -> list[tuple[float, float]]:
+def tips(canvas: GlyphCanvas) -> list[tuple[float, float]]:
     """The tips of arrowheads."""
     return [corners[0] for corners in shapes(canvas, "ink") if len(corners) == 4]
 

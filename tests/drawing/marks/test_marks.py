@@ -8,14 +8,14 @@ import pytest
 import ncd
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import Point, line
-from ncd.drawing.elements.style import fill
+from ncd.drawing.elements.style import role_colour
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.marks.marks import MARKS, takes_cap
 from ncd.drawing.pipeline import draw
 from ncd.errors import LimitError, SizeError, UnknownNameError
 from ncd.language.axes import Signature
 from ncd.language.blocks import ROLES
-from ncd.language.fields import SIGNATURE, TEXT, spelled
+from ncd.language.fields import SIGNATURE, TEXT, term_field
 from ncd.language.op import Glyph, Mark, Op
 
 DRAWING = Path(ncd.__file__).parent / "drawing"
@@ -25,9 +25,9 @@ DRAWING = Path(ncd.__file__).parent / "drawing"
 class Shown(Op):
     """An op drawn as one mark over all that it takes and gives."""
 
-    pattern: Signature = spelled(SIGNATURE)
-    shape: str = spelled(TEXT, "box")
-    text: str = spelled(TEXT, "f")
+    pattern: Signature = term_field(SIGNATURE)
+    shape: str = term_field(TEXT, "box")
+    text: str = term_field(TEXT, "f")
 
     @property
     def signature(self):
@@ -44,7 +44,7 @@ def test_every_role_has_a_fill_and_no_other():
 
 def test_an_unknown_role_has_no_fill():
     with pytest.raises(UnknownNameError) as error:
-        fill("softmix")
+        role_colour("softmix")
     assert str(error.value) == "fill: there is no role 'softmix'. Try softmax."
 
 

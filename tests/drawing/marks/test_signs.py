@@ -116,7 +116,7 @@ def test_a_pentagon_ends_each_axis_that_is_indexed():
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_what_is_written_on_a_pentagon_can_be_read(dark):
-    assert contrast(style.paint("light", dark), style.paint("touch", dark)) >= 4.5
+    assert contrast(style.paint_colour("light", dark), style.paint_colour("touch", dark)) >= 4.5
 
 
 def test_a_lookup_leads_from_its_places_to_the_axis_that_it_ends():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncd.drawing import layout_cache
-from ncd.drawing.elements.primitives import Box, Outline, Picture
+from ncd.drawing.elements.primitives import Box, DrawingData, Outline
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.pipeline import draw
 from ncd.drawing.placement import layout
@@ -21,7 +21,7 @@ def residual(function: str, title: str = "Layer") -> Term:
     return Block(Copy("y:3 m:4") >> body @ Id("y:3 m:4") >> Add(), title, "residual")
 
 
-def drawn(term: Term, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> tuple[Picture, int]:
+def drawn(term: Term, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> tuple[DrawingData, int]:
     """The drawing without folding, and how many repeated parts were found for it."""
     found: list[RepeatedPart] = []
 
@@ -30,17 +30,17 @@ def drawn(term: Term, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> tuple[
         return found
 
     monkeypatch.setattr(layout, "repeats", spied)
-    layout_cache.forget()
+    layout_cache.clear_cache()
     return draw(term, folded=(), width=None), len(found)
 
 
-def ends(picture: Picture) -> list[tuple[object, ...]]:
+def ends(picture: DrawingData) -> list[tuple[object, ...]]:
     return [
         (w.array, w.axis, w.words, w.double, w.made_by, w.taken_by, w.open) for w in picture.wires
     ]
 
 
-def places(picture: Picture) -> list[float]:
+def places(picture: DrawingData) -> list[float]:
     """Every coordinate of a picture."""
     paths = [wire.path for wire in picture.wires] + [dash.path for dash in picture.dashes]
     items = [item for glyph in picture.glyphs for item in glyph.items]

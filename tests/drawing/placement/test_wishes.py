@@ -7,7 +7,7 @@ import pytest
 import ncd
 from ncd import Add, Copy, Einsum, Group, Id, Index, Linear, Softmax
 from ncd.drawing.elements import style
-from ncd.drawing.marks.marks import foreign, side
+from ncd.drawing.marks.marks import bend_side, foreign
 from ncd.drawing.placement import y_coordinates as rows
 from ncd.drawing.placement.axis_labels import names
 from ncd.drawing.placement.repeated_parts import repeats
@@ -69,7 +69,7 @@ def test_an_array_beside_an_op_wants_most_to_be_level() -> None:
 )
 def test_the_rows_in_which_wires_pass_over_a_mark(mark: Mark, bends: str, over) -> None:
     glyph = Glyph(through=((0, 0), (2, 2)), marks=(mark,))
-    assert side(glyph) == bends
+    assert bend_side(glyph) == bends
     assert foreign(glyph, [0, 20, 40, 60], [10, 30, 50, 70]) == over
 
 

@@ -126,7 +126,7 @@ def test_a_very_large_program_is_not_solved_but_keeps_its_gaps(monkeypatch):
 def test_single_arrays_that_ask_for_one_place_each_need_no_program(
     depths: list[float], wishes: list[tuple[int, int, float]], found: tuple[float, ...]
 ) -> None:
-    part = y_coordinates._Part(0)
+    part = y_coordinates._LevelProblem(0)
     part.depths, part.count = depths, 2 + len(depths)
     part.bends |= dict.fromkeys(wishes, (1.0, 1.0))
     assert part.straight() == found

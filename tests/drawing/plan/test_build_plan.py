@@ -30,7 +30,7 @@ from ncd.drawing.lint.lint import lint
 from ncd.drawing.pipeline import drawn_cells
 from ncd.drawing.plan.build_plan import plan
 from ncd.drawing.plan.collapse import blocks
-from ncd.drawing.plan.repeated_layers import stacked
+from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.ops import CATALOGUE
 from tests.support.sampling import count
 
@@ -357,14 +357,17 @@ def test_layers_that_are_alike_are_drawn_once(copies):
 def test_a_stack_starts_where_a_layer_starts_though_what_is_before_looks_alike():
     """The linear map before the layers is like the one that each of them ends with."""
     term = SIZES(Id("t m") >> Linear("m -> m", "first") >> Then(*(block(n) for n in range(4))))
-    assert [(loop.id, len(loop.bodies)) for loop in stacked(ncd.elaborate(term)).loops] == [
-        ("s1", 4)
-    ]
+    assert [
+        (loop.id, len(loop.bodies)) for loop in fold_repetitions(ncd.elaborate(term)).loops
+    ] == [("s1", 4)]
 
 
 def test_a_pair_of_ops_is_a_stack_if_it_comes_often_enough():
     pair = Linear("m -> m") >> Elementwise("relu")
-    found = [stacked(ncd.elaborate(SIZES(Id("t m") >> Then(*(pair,) * n)))).loops for n in (5, 9)]
+    found = [
+        fold_repetitions(ncd.elaborate(SIZES(Id("t m") >> Then(*(pair,) * n)))).loops
+        for n in (5, 9)
+    ]
     assert [[len(loop.bodies) for loop in loops] for loops in found] == [[], [9]]
 
 
@@ -372,7 +375,7 @@ def test_two_layers_are_a_stack_if_they_are_long_enough():
     names = ("relu", "sin", "cos", "tanh", "exp", "sigmoid", "gelu", "silu")
     layers = [[Elementwise(name) for name in names[:n]] for n in (7, 8)]
     terms = [SIZES(Id("t m") >> Then(*layer, *layer)) for layer in layers]
-    found = [stacked(ncd.elaborate(term)).loops for term in terms]
+    found = [fold_repetitions(ncd.elaborate(term)).loops for term in terms]
     assert [[len(loop.bodies) for loop in loops] for loops in found] == [[], [2]]
 
 
@@ -388,16 +391,16 @@ def test_two_layers_are_a_stack_if_they_are_long_enough():
 )
 def test_layers_that_differ_are_no_stack(other):
     term = SIZES(Id("t m") >> block(1) >> other >> block(2))
-    assert not stacked(ncd.elaborate(term)).loops
+    assert not fold_repetitions(ncd.elaborate(term)).loops
 
 
 def test_a_memory_that_each_layer_hands_on_enters_the_stack():
     layer = (
         Id("t m, b m") >> Copy("t m") @ Id("b m") >> block(1) @ Id("t m, b m") >> Add() @ Id("b m")
     )
-    (loop,) = stacked(ncd.elaborate(SIZES(Then(*(layer,) * 3)))).loops
+    (loop,) = fold_repetitions(ncd.elaborate(SIZES(Then(*(layer,) * 3)))).loops
     assert [v.id for v in loop.inputs] == ["v0"]
     use = Id("t m, b m") >> Wire("t m, b m -> t m, b m, b m")
     use = use >> Einsum("t m, b m -> t m") @ Id("b m") >> Softmax("m") @ Id("b m")
-    (loop,) = stacked(ncd.elaborate(SIZES(Then(*(use,) * 3)))).loops
+    (loop,) = fold_repetitions(ncd.elaborate(SIZES(Then(*(use,) * 3)))).loops
     assert [v.id for v in loop.inputs] == ["v0", "v1"]

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.interpreter import Raised, Scope
+from ncd.read.python_source.interpreter import Scope, SourceException
 from ncd.read.python_source.source_reader import new_machine
 from ncd.read.python_source.source_tree import deep
 
@@ -383,7 +383,7 @@ EDGES = {
 def test_what_is_beyond_a_limit_is_refused(name: str) -> None:
     allowed, beyond, words = EDGES[name]
     interpreted(f"{HEAD}\nfound = {allowed}")
-    with pytest.raises((TextError, Raised)) as error:
+    with pytest.raises((TextError, SourceException)) as error:
         interpreted(f"{HEAD}\nfound = {beyond}")
     assert words in str(error.value)
 

@@ -9,7 +9,7 @@ import torch
 
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source import source_reader
-from ncd.read.python_source.source_operators import formatted, percent, put_in, written
+from ncd.read.python_source.source_operators import format_text, formatted, percent, value_text
 
 VALUES = (
     True, 3, -2.5, "a'b", None, torch.Size([2, 3]), torch.float16, (), (1,), (1, "a"), [], [1, "a"],
@@ -20,14 +20,14 @@ VALUES = (
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_a_value_is_written_as_python_writes_it(value: Any) -> None:
     error = isinstance(value, Exception)
-    assert written(value) == str(value)
-    assert written(value, True) == (f"<{type(value).__name__}>" if error else repr(value))
+    assert value_text(value) == str(value)
+    assert value_text(value, True) == (f"<{type(value).__name__}>" if error else repr(value))
 
 
 def test_of_an_object_its_kind_is_written_and_of_deep_lists_no_more() -> None:
-    assert written(object()) == "<object>" and written([object()]) == "[<object>]"
-    assert written([[[[1]]]]) == "[[[<list>]]]"
-    assert written([1] * 99) == str([1] * 99) and written([1] * 100) == "<list>"
+    assert value_text(object()) == "<object>" and value_text([object()]) == "[<object>]"
+    assert value_text([[[[1]]]]) == "[[[<list>]]]"
+    assert value_text([1] * 99) == str([1] * 99) and value_text([1] * 100) == "<list>"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,9 @@ def test_of_an_object_its_kind_is_written_and_of_deep_lists_no_more() -> None:
     ],
 )
 def test_format_gives_what_it_gives_in_python(text: str, args: Any, named: Any) -> None:
-    assert put_in(source_reader.new_machine(), text, *args, **named) == text.format(*args, **named)
+    assert format_text(source_reader.new_machine(), text, *args, **named) == text.format(
+        *args, **named
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_a_field_of_an_f_string_gives_what_it_gives_in_python(value, spec, exact
 @pytest.mark.parametrize("text", ["{.a}", "{0[1]}", "{", "}", "{:>100}", "{:{}}"])
 def test_fields_that_reach_into_objects_or_are_too_wide_are_refused(text: str) -> None:
     with pytest.raises(TextError):
-        put_in(source_reader.new_machine(), text, 1, 2)
+        format_text(source_reader.new_machine(), text, 1, 2)
 
 
 @pytest.mark.parametrize("text", ["%100s", "%.100f", "%(a)s", "%*d", "%c"])

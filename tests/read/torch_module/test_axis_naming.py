@@ -12,7 +12,7 @@ import ncd
 from ncd import from_torch
 from ncd.answers.plain_answer import answer_of
 from ncd.read.python_source.source_reader import read_source
-from ncd.read.torch_calls.dimension_atoms import Atom, CannotSplit, leaves, regrouped
+from ncd.read.torch_calls.dimension_atoms import AxisFactor, CannotSplit, resolved_atoms, view_dims
 from ncd.read.torch_module.axis_names import axis_name
 from tests.read.torch_module.test_from_torch import Called, drawn
 
@@ -263,9 +263,9 @@ def test_a_block_takes_the_output_of_the_step_before_it_first() -> None:
 def test_dimensions_are_split_and_merged_where_another_shape_cuts_them(
     sizes: tuple[int, ...], shape: tuple[int, ...], found: list[int] | None
 ) -> None:
-    dims = tuple((Atom(n),) for n in sizes)
+    dims = tuple((AxisFactor(n),) for n in sizes)
     if found is None:
         with pytest.raises(CannotSplit):
-            regrouped(dims, shape)
+            view_dims(dims, shape)
     else:
-        assert [len(leaves(dim)) for dim in regrouped(dims, shape)] == found
+        assert [len(resolved_atoms(dim)) for dim in view_dims(dims, shape)] == found

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 import ncd
 from ncd import Id, ImportFailed, Term, from_torch
 from ncd.read.torch_calls.call_table import CALLS
-from ncd.read.torch_calls.import_recorder import Builder, Value
+from ncd.read.torch_calls.import_recorder import DimensionBuilder, Value
 from ncd.read.torch_module import from_torch as from_torch_module
 from ncd.read.torch_module.axis_names import PartOfGroup
 from ncd.read.torch_module.from_torch import example_tensor, imported_file
-from ncd.read.torch_module.graph_reader import walk
+from ncd.read.torch_module.graph_reader import record_module
 
 
 class Called(nn.Module):
@@ -235,11 +235,11 @@ def test_all_calls_that_do_not_fit_become_boxes_in_one_pass(
 
     def counted(*args: Any) -> Any:
         passes.append(args)
-        return walk(*args)
+        return record_module(*args)
 
-    monkeypatch.setattr(from_torch_module, "walk", counted)
+    monkeypatch.setattr(from_torch_module, "record_module", counted)
 
-    def unfit(g: Builder, x: Value) -> Value:
+    def unfit(g: DimensionBuilder, x: Value) -> Value:
         def make(axes: object, arrays: object) -> Term:
             raise PartOfGroup("one side of a spatial group")
 

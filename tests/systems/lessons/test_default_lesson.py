@@ -13,13 +13,13 @@ from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import question
-from ncd.systems.lessons.lesson import View, lesson_of
+from ncd.systems.lessons.lesson import LessonStep, lesson_of
 
 NUMBER = re.compile(r"\d[\d,]*")
 ENTRIES = list(ncd.catalogue.values())
 
 
-def split(entry: Entry, view: View) -> tuple[dict[str, int], dict[str, str]]:
+def split(entry: Entry, view: LessonStep) -> tuple[dict[str, int], dict[str, str]]:
     """The settings of a view, and the rest of its query."""
     query = dict(parse_qsl(view.query))
     names = {knob.name for knob in entry.knobs}

@@ -8,9 +8,11 @@ import pytest
 
 from ncd.errors import NCDError
 from ncd.systems.catalogue import CATALOGUE
-from ncd.systems.lessons.lesson import LETTERS, LINE, MOST, Lesson, View
+from ncd.systems.lessons.lesson import LETTERS, LINE, MOST, Lesson, LessonStep
 
-LESSON = Lesson((View("unet", "c=16&panel=Cost", "Twice; 100% #sure? “é”"), View("lenet")))
+LESSON = Lesson(
+    (LessonStep("unet", "c=16&panel=Cost", "Twice; 100% #sure? “é”"), LessonStep("lenet"))
+)
 
 
 def test_a_lesson_comes_back_from_a_link_and_a_file() -> None:
@@ -55,10 +57,10 @@ def test_a_bad_file_is_told_what_is_wrong(text: str, said: str) -> None:
 
 
 def test_limits() -> None:
-    many = Lesson((View("unet"),) * (MOST + 1))
+    many = Lesson((LessonStep("unet"),) * (MOST + 1))
     with pytest.raises(NCDError, match="the lesson has 41 views"):
         Lesson.of_json(many.json(), CATALOGUE)
-    long = Lesson((View("unet", "", "ü" * LINE),) * MOST)  # six letters each in a link
+    long = Lesson((LessonStep("unet", "", "ü" * LINE),) * MOST)  # six letters each in a link
     with pytest.raises(NCDError, match=f"at most {LETTERS:,} are read"):
         Lesson.of_json(long.json(), CATALOGUE)
     assert len(Lesson.of_link(str(many), CATALOGUE).views) == MOST

@@ -8,7 +8,7 @@ import torch
 
 from ncd.__main__ import main
 from ncd.systems.training.trained_weights import read_weights
-from ncd.systems.training.training_loop import Fit
+from ncd.systems.training.training_loop import TaskTraining
 
 Capture = pytest.CaptureFixture[str]
 SMALL = ["--set", "x=8", "--set", "n=32", "--steps", "40"]
@@ -29,9 +29,9 @@ def test_train_ends_with_a_line_of_json(tmp_path: Path, capsys: Capture) -> None
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert said["steps"] == 40 and said["seconds"] > 0
     assert said["knobs"] == {"x": 8, "n": 32, "k": 10}
-    fit = Fit("image-recogniser", {"x": 8, "n": 32}, seed=5)
+    fit = TaskTraining("image-recogniser", {"x": 8, "n": 32}, seed=5)
     read_weights(fit.module, file.read_bytes())
-    fit.data = Fit("image-recogniser", {"x": 8, "n": 32}, seed=3).data
+    fit.data = TaskTraining("image-recogniser", {"x": 8, "n": 32}, seed=3).data
     assert fit.score() == said["accuracy"]
 
 

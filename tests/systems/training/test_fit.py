@@ -11,7 +11,7 @@ from torch import nn
 from ncd.errors import MismatchError, ParseError, UnknownNameError
 from ncd.systems.training.tasks import TASKS
 from ncd.systems.training.trained_weights import read_weights, written
-from ncd.systems.training.training_loop import Fit, TrainingLoop
+from ncd.systems.training.training_loop import TaskTraining, TrainingLoop
 
 SMALL = {"x": 8, "n": 32}
 
@@ -25,20 +25,21 @@ def one_thread():
 
 
 def test_digits_are_told_apart():
-    *_, last = Fit("image-recogniser", {"x": 8, "n": 64}, seed=0, steps=300)
+    *_, last = TaskTraining("image-recogniser", {"x": 8, "n": 64}, seed=0, steps=300)
     assert last.score > 0.9 and last.loss < 0.5
 
 
 def test_the_same_seed_is_the_same_curve_to_the_bit():
     one, again, other = (
-        [now.loss for now in Fit("image-recogniser", SMALL, seed, steps=9)] for seed in (3, 3, 4)
+        [now.loss for now in TaskTraining("image-recogniser", SMALL, seed, steps=9)]
+        for seed in (3, 3, 4)
     )
     assert one == again and one != other
 
 
 def test_a_step_is_adam_on_the_mean_loss():
-    fit = Fit("image-recogniser", SMALL, seed=0, steps=1)
-    twin = Fit("image-recogniser", SMALL, seed=0, steps=1).module
+    fit = TaskTraining("image-recogniser", SMALL, seed=0, steps=1)
+    twin = TaskTraining("image-recogniser", SMALL, seed=0, steps=1).module
     rows = next(fit._batches())
     optimiser = torch.optim.Adam(twin.parameters(), 1e-3)
     chances = twin(fit.data.inputs[rows])
@@ -53,7 +54,7 @@ def test_a_step_is_adam_on_the_mean_loss():
 
 def test_where_images_are_normalised_together_a_step_has_several_runs():
     few = {"b": 5, "x": 4, "N": 1, "n1": 2, "n2": 4, "n3": 4, "n4": 4}
-    fit, twin, again = (Fit("identity-resnet", few, seed=0, steps=1) for _ in range(3))
+    fit, twin, again = (TaskTraining("identity-resnet", few, seed=0, steps=1) for _ in range(3))
     rows = next(fit._batches())
     assert len(rows) == 45  # nine runs of five
     chances = torch.cat([twin.module(x) for x in fit.data.inputs[rows].split(5)])
@@ -69,14 +70,14 @@ def test_where_images_are_normalised_together_a_step_has_several_runs():
 
 
 def test_every_example_is_seen_once_a_round():
-    fit = Fit("unet", {"depth": 2, "c": 1, "x": 16}, seed=0)
+    fit = TaskTraining("unet", {"depth": 2, "c": 1, "x": 16}, seed=0)
     rows = torch.cat([*islice(fit._batches(), len(fit.data.inputs) // fit.task.batch)])
     assert sorted(rows.tolist()) == [*range(512)]
 
 
 def test_a_system_without_a_task_is_told():
     with pytest.raises(UnknownNameError) as error:
-        Fit("residual-block", {})
+        TaskTraining("residual-block", {})
     assert str(error.value) == (
         f"there is no task 'residual-block'. Try one of {', '.join(TASKS)}."
     )
@@ -86,9 +87,9 @@ def test_a_system_without_a_task_is_told():
 
 
 def test_weights_come_back():
-    fit = Fit("image-recogniser", SMALL, seed=0, steps=5)
+    fit = TaskTraining("image-recogniser", SMALL, seed=0, steps=5)
     list(fit)
-    other = Fit("image-recogniser", SMALL, seed=1)
+    other = TaskTraining("image-recogniser", SMALL, seed=1)
     assert other.score() != fit.score()
     read_weights(other.module, written(fit.module, {}))
     images = fit.data.unseen

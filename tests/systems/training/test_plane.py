@@ -10,7 +10,7 @@ import torch
 from ncd.app.panels.learning.geometry import stuck
 from ncd.errors import LimitError
 from ncd.jobs.training_runs import Run
-from ncd.systems.training.plane_training import COUNT, EDGE, SETS, Plane, accuracy, points
+from ncd.systems.training.plane_training import COUNT, EDGE, SETS, PlaneTraining, accuracy, points
 from ncd.systems.training.trained_weights import read_weights
 
 NAME = "mlp-geometry"
@@ -26,7 +26,7 @@ def one_thread():
 
 
 def trained(knobs: dict[str, int], seed: int = 0, text: str = "XOR", steps: int = 600):
-    plane = Plane(NAME, knobs, seed, steps, points=text)
+    plane = PlaneTraining(NAME, knobs, seed, steps, points=text)
     return plane, list(plane)
 
 
@@ -79,9 +79,9 @@ def test_two_runs_at_once_are_those_of_one_alone_to_the_bit() -> None:
     for run, text in zip(runs, texts, strict=True):
         while not run.over:
             run.look(1)
-        alone = Plane(NAME, {"p1": 3}, 5, 60, points=text)
+        alone = PlaneTraining(NAME, {"p1": 3}, 5, 60, points=text)
         assert [now.loss for now in run.progress] == [now.loss for now in alone]
-        twin = Plane(NAME, {"p1": 3}, 6).module
+        twin = PlaneTraining(NAME, {"p1": 3}, 6).module
         read_weights(twin, run.weights)
         for mine, its in zip(twin.parameters(), alone.module.parameters(), strict=True):
             assert torch.equal(mine, its)
@@ -89,14 +89,14 @@ def test_two_runs_at_once_are_those_of_one_alone_to_the_bit() -> None:
 
 def test_the_first_weights_part_no_better_than_chance_would() -> None:
     """What is right is counted as the page's own module says it."""
-    plane = Plane(NAME, {})
+    plane = PlaneTraining(NAME, {})
     share = accuracy(plane.module(plane.places).sign(), plane.classes)
     assert share == plane.score() < 0.8
 
 
 def test_too_many_hidden_units_are_refused() -> None:
     with pytest.raises(LimitError) as error:
-        Plane(NAME, {"p1": 10**6})
+        PlaneTraining(NAME, {"p1": 10**6})
     assert str(error.value) == (
         "p1 is 1,000,000, and at most 256 hidden units are trained here. Try p1 = 256."
     )

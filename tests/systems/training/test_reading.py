@@ -6,7 +6,7 @@ from torch import Tensor
 
 import ncd
 from ncd.installation import bundled
-from ncd.systems.training.head_analysis import Skill, kinds, shares, skill, with_heads_off
+from ncd.systems.training.head_analysis import HeadReport, kinds, shares, skill, with_heads_off
 from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.tasks import data, task
 from ncd.systems.training.trained_weights import read_weights
@@ -57,7 +57,7 @@ class Shipped:
         given = data(self.task, entry.settings({}), seed=1)
         self.tokens, self.answers = given.unseen[:TRIED], given.answers[:TRIED]
 
-    def skill(self) -> Skill:
+    def skill(self) -> HeadReport:
         return skill(self.module, self.task, self.tokens, self.answers)
 
 

@@ -6,7 +6,7 @@ import torch
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.training import tasks
 from ncd.systems.training.sequence_data import CELLS, NOT_ASKED, SEQUENCES, share
-from ncd.systems.training.training_loop import Fit
+from ncd.systems.training.training_loop import TaskTraining
 
 SIZES = {
     "reversal": (12, 12),
@@ -109,7 +109,7 @@ def test_any_length_can_be_learned_from(name, t, monkeypatch):
     monkeypatch.setattr(tasks, "READ", 100)
     monkeypatch.setattr(tasks, "UNREAD", 20)
     least = {knob.name: knob.bounds[0] for knob in CATALOGUE[name].knobs if knob.name in "nv"}
-    fit = Fit(name, {**least, "k": 4, "t": t}, steps=1)
+    fit = TaskTraining(name, {**least, "k": 4, "t": t}, steps=1)
     (now,) = fit
     assert now.loss >= 0 and now.score is not None and 0 <= now.score <= 1
 

@@ -13,7 +13,7 @@ from ncd.systems.training.head_analysis import run
 from ncd.systems.training.sequence_data import SEQUENCES, share
 from ncd.systems.training.tasks import TASKS, data, task
 from ncd.systems.training.trained_weights import noted, read_weights, shipped
-from ncd.systems.training.training_loop import Fit, answered
+from ncd.systems.training.training_loop import TaskTraining, answered
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_one_layer_that_was_trained_alike_stalls():
 def test_words_of_one_length_are_learned_by_one_layer(monkeypatch):
     """So it is their varied length that takes two."""
     monkeypatch.setattr(sequence_data, "SHORTEST", 12)  # the longest, too: half of the positions
-    *_, last = Fit("induction", {"n": 1}, seed=0, steps=200)
+    *_, last = TaskTraining("induction", {"n": 1}, seed=0, steps=200)
     assert last.score > 0.95
 
 

@@ -9,7 +9,7 @@ from torch.func import grad
 
 from ncd.errors import LimitError, SizeError
 from ncd.jobs.training_runs import Run
-from ncd.systems.training.module_or_functional import Way, houses
+from ncd.systems.training.module_or_functional import TwoWayTraining, houses
 
 NAME, SMALL = "module-or-function", {"h": 16, "i": 8}
 
@@ -23,7 +23,7 @@ def one_thread():
 
 
 def losses(way, optimiser, start, steps=40, seed=0):
-    own = Way(NAME, SMALL, seed, steps, way=way, optimiser=optimiser, start=start)
+    own = TwoWayTraining(NAME, SMALL, seed, steps, way=way, optimiser=optimiser, start=start)
     return [now.loss for now in own]
 
 
@@ -41,7 +41,7 @@ def test_optimiser_start_and_seed_each_make_another_curve():
 
 
 def test_the_module_learns_as_in_the_notebook():
-    own = Way(NAME, SMALL, seed=3, steps=20)
+    own = TwoWayTraining(NAME, SMALL, seed=3, steps=20)
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
     for theirs, ours in zip(model.parameters(), own.module.parameters(), strict=True):
         theirs.data.copy_(ours)
@@ -61,7 +61,7 @@ def test_the_module_learns_as_in_the_notebook():
 
 
 def test_the_function_learns_as_in_the_notebook():
-    own = Way(NAME, SMALL, seed=3, steps=20, way="function", optimiser="SGD", start="He")
+    own = TwoWayTraining(NAME, SMALL, seed=3, steps=20, way="function", optimiser="SGD", start="He")
     params = {n: w.detach().clone() for n, w in zip("abcd", own.module.parameters(), strict=True)}
     assert not params["b"].any() and not params["d"].any()
     assert float(params["a"].std()) == pytest.approx((2 / 8) ** 0.5, rel=0.2)
@@ -95,7 +95,7 @@ def test_two_runs_at_once_have_the_curves_of_one_alone():
 def test_what_would_not_fit_in_memory_is_not_tried(monkeypatch):
     monkeypatch.setenv("NCD_MAX_BYTES", "100000")
     with pytest.raises(LimitError):
-        Way(NAME, {"h": 64})
+        TwoWayTraining(NAME, {"h": 64})
 
 
 # --- what is learned from ------------------------------------------------------------------------

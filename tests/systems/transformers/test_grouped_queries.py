@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd.app.panels.attention.cache_size import CacheSize
-from ncd.circuit.costs import kept_numbers
+from ncd.circuit.costs import cached_numbers
 from tests.app.panels.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 
@@ -40,7 +40,7 @@ def test_it_equals_torch(sizes: dict[str, int]) -> None:
 def test_the_cache_is_q_times_smaller() -> None:
     panel = CacheSize(heads=("g", "q"))
     circuit = ncd.elaborate(ENTRY.build(g=2, q=4, k=16))
-    assert kept_numbers(circuit, ENTRY.cached) == 2 * 2 * 16
+    assert cached_numbers(circuit, ENTRY.cached) == 2 * 2 * 16
     ways = panel.ways(scene("grouped-queries", g=2, q=4, k=16))
     assert [(way.groups, way.numbers) for way in ways] == [(8, 256), (4, 128), (2, 64), (1, 32)]
     assert [way.groups for way in ways if way.here] == [2]

@@ -19,15 +19,15 @@ from ncd.language import torch_code as ex
 from ncd.language.axes import Dim
 from ncd.language.torch_code import call
 from ncd.write.onnx import onnx_model
-from ncd.write.onnx.onnx_expressions import FUNCTIONS, LAYERS, METHODS, Writer, _common, infix
+from ncd.write.onnx.onnx_expressions import FUNCTIONS, LAYERS, METHODS, NodeWriter, _common, infix
 from ncd.write.onnx.onnx_model import fixed_sizes, symbol_of
 from ncd.write.onnx.onnx_nodes import (
     TYPES,
-    Known,
+    ConstantValue,
     Nodes,
     Tensor,
-    alike,
     broadcast,
+    same_shape,
     settings,
     shapes,
     windowed,
@@ -79,24 +79,25 @@ def test_a_binary_operation_is_that_of_torch(sign: str) -> None:
         for b in (S, V):
             assert_same(lambda n, x, y: infix(n, sign, x, y), function(a, b), a, b)
         for number in (2, 1.5, -3):
-            known = Known(number)
+            known = ConstantValue(number)
             assert_same(lambda n, x, k=known: infix(n, sign, x, k), function(a, number), a)
-    assert_same(lambda n, x: infix(n, sign, Known(3), x), function(3, V), V)
-    assert_same(lambda n, x: infix(n, sign, Known(3), x), function(3, S), S)
+    assert_same(lambda n, x: infix(n, sign, ConstantValue(3), x), function(3, V), V)
+    assert_same(lambda n, x: infix(n, sign, ConstantValue(3), x), function(3, S), S)
 
 
 def test_powers_and_truths() -> None:
     for base in (W, R):
         for power in (2, 0, 3):
-            known = Known(power)
+            known = ConstantValue(power)
             assert_same(lambda n, x, k=known: infix(n, "**", x, k), base**power, base)
-    assert_same(lambda n, x: infix(n, "**", x, Known(-1)), V.float() ** -1, V)
-    assert_same(lambda n, x: infix(n, "**", x, Known(1.0)), V.float(), V)
-    assert_same(lambda n, x: infix(n, "**", Known(2), x), 2.0**S, S)
+    assert_same(lambda n, x: infix(n, "**", x, ConstantValue(-1)), V.float() ** -1, V)
+    assert_same(lambda n, x: infix(n, "**", x, ConstantValue(1.0)), V.float(), V)
+    assert_same(lambda n, x: infix(n, "**", ConstantValue(2), x), 2.0**S, S)
     assert_same(lambda n, x, y: infix(n, "&", x, y), T & U, T, U)
     assert_same(lambda n, x, y: infix(n, "|", x, y), T | U, T, U)
 
 
+LAST = ConstantValue(-1)  # a dimension
 B = torch.arange(24.0).view(2, 3, 4) % 7 - 3
 K = (torch.arange(24) % 5 - 1).view(2, 3, 4)
 PICTURE = torch.sin(torch.arange(2 * 4 * 7 * 6.0)).view(2, 4, 7, 6)
@@ -106,8 +107,8 @@ LINE = PICTURE.view(2, 4, 42)[..., :9]
 def of(name: str, *more: Any, **named: Any) -> Callable[..., Any]:
     """Returns the nodes of a function; arguments that are no tensors are known."""
     table: Any = FUNCTIONS if name in FUNCTIONS else METHODS
-    known = {key: Known(value) for key, value in named.items()}
-    return lambda n, *x: table[name](n, *x, *map(Known, more), **known)
+    known = {key: ConstantValue(value) for key, value in named.items()}
+    return lambda n, *x: table[name](n, *x, *map(ConstantValue, more), **known)
 
 
 CASES: dict[str, tuple[Callable[..., Any], Any, tuple[torch.Tensor, ...]]] = {
@@ -138,18 +139,18 @@ CASES: dict[str, tuple[Callable[..., Any], Any, tuple[torch.Tensor, ...]]] = {
     "cumsum of whole numbers": (of("torch.cumsum", 0), K.cumsum(0), (K,)),
     **{f"cumprod {d}": (of("torch.cumprod", d), B.cumprod(d), (B,)) for d in (0, 1, -1)},
     "cumprod of whole numbers": (of("torch.cumprod", 1), K.cumprod(1), (K,)),
-    "cat": (lambda n, x, y: FUNCTIONS["torch.cat"](n, [x, y], Known(-1)),
+    "cat": (lambda n, x, y: FUNCTIONS["torch.cat"](n, [x, y], ConstantValue(-1)),
             torch.cat([B, K[..., :2]], -1), (B, K[..., :2].contiguous())),
-    "cat of the first": (lambda n, x, y: FUNCTIONS["torch.cat"](n, [x, y], Known(0)),
+    "cat of the first": (lambda n, x, y: FUNCTIONS["torch.cat"](n, [x, y], ConstantValue(0)),
                          torch.cat([K, K]), (K, K)),
     "split": (of("split", (1, 3), -1), B.split((1, 3), -1), (B,)),
     "split of the first": (of("split", (1, 1), 0), K.split((1, 1), 0), (K,)),
     "topk": (of("torch.topk", 2, 1), tuple((B + 0.1 * K).topk(2, 1)), (B + 0.1 * K,)),
     "roll": (of("torch.roll", 1, 2), B.roll(1, 2), (B,)),
     "roll back": (of("torch.roll", (-1, 2), (0, -1)), K.roll((-1, 2), (0, -1)), (K,)),
-    "index_select": (lambda n, x, i: METHODS["index_select"](n, x, Known(1), i),
+    "index_select": (lambda n, x, i: METHODS["index_select"](n, x, ConstantValue(1), i),
                      B.index_select(1, torch.tensor([2, 0])), (B, torch.tensor([2, 0]))),
-    "index_select from the end": (lambda n, x, i: METHODS["index_select"](n, x, Known(-1), i),
+    "index_select from the end": (lambda n, x, i: METHODS["index_select"](n, x, LAST, i),
                                   K.index_select(2, V.abs()), (K, V.abs())),
     "linear": (of("F.linear"), F.linear(B, PICTURE[0, :, 0, :4]),
                (B, PICTURE[0, :, 0, :4].contiguous())),
@@ -175,9 +176,13 @@ def test_a_function_is_that_of_torch(name: str) -> None:
 def test_the_kind_of_several_numbers() -> None:
     real, whole, truth = (Tensor("x", kind, ()) for kind in ("real", "whole", "truth"))
     for given, kind in (
-        ((truth, Known(True)), "truth"), ((truth, Known(1)), "whole"), ((whole, truth), "whole"),
-        ((whole, Known(0.5)), "real"), ((Known(1), real), "real"), ((Known(False),), "truth"),
-    ):  # fmt: skip
+        ((truth, ConstantValue(True)), "truth"),
+        ((truth, ConstantValue(1)), "whole"),
+        ((whole, truth), "whole"),
+        ((whole, ConstantValue(0.5)), "real"),
+        ((ConstantValue(1), real), "real"),
+        ((ConstantValue(False),), "truth"),
+    ):
         assert _common(*given) == kind
 
 
@@ -219,8 +224,8 @@ def test_a_layer_is_that_of_torch(name: str, args: Any, named: Any, shape: Any) 
     weights = {key: torch.randn(x.shape, generator=draw) for key, x in layer.named_parameters()}
     layer.load_state_dict(weights, strict=False)
     x = torch.randn(shape, generator=draw)
-    own = call(f"nn.{name}", *map(ex.several, args), **{
-        key: ex.several(value) for key, value in named.items()
+    own = call(f"nn.{name}", *map(ex.number_or_tuple, args), **{
+        key: ex.number_or_tuple(value) for key, value in named.items()
     })  # fmt: skip
     stated = shapes(own)
     assert {key: stated[key] for key in weights} == {k: tuple(v.shape) for k, v in weights.items()}
@@ -244,7 +249,7 @@ Y, X = Dim("y", 0, 2), Dim("x", 0, 3)
 TABLE = torch.arange(24.0).view(4, 3, 2)
 ROWS = torch.tensor([[3, 0], [1, 3]])
 PLACES = torch.tensor([[2, 0], [1, 1], [0, 2], [2, 2]])
-EXPRESSIONS: list[tuple[ex.Expr, Any, tuple[torch.Tensor, ...]]] = [
+EXPRESSIONS: list[tuple[ex.TorchExpr, Any, tuple[torch.Tensor, ...]]] = [
     (ex.Select(A0, 1, 2), B[:, 2], (B,)),
     (ex.Select(A0, -1, 0), B[..., 0], (B,)),
     (ex.Prefix("-", A0), -W, (W,)),
@@ -280,12 +285,12 @@ EXPRESSIONS: list[tuple[ex.Expr, Any, tuple[torch.Tensor, ...]]] = [
 @pytest.mark.parametrize("case", range(len(EXPRESSIONS)))
 def test_an_expression_is_that_of_torch(case: int) -> None:
     expr, want, arrays = EXPRESSIONS[case]
-    assert_same(lambda n, *x: Writer(n, x, {}, None, {}).tensor(expr), want, *arrays)
+    assert_same(lambda n, *x: NodeWriter(n, x, {}, None, {}).tensor(expr), want, *arrays)
 
 
 def test_plain_numbers_are_computed_and_need_no_node() -> None:
     nodes = Nodes()
-    writer = Writer(nodes, [], {X.key: 7}, None, {})
+    writer = NodeWriter(nodes, [], {X.key: 7}, None, {})
     assert (writer.size(X), writer.size(Y), writer.shape((X, Y))) == (7, 2, (7, 2))
     two, three, true = ex.Const(2), ex.Const(3), ex.Const(True)
     for expr, value in (
@@ -294,7 +299,7 @@ def test_plain_numbers_are_computed_and_need_no_node() -> None:
         (ex.Prefix("-", two), -2), (ex.Prefix("~", true), False),
         (ex.Tuple((two, three)), (2, 3)), (call("math.sqrt", 16), 4.0),
     ):  # fmt: skip
-        assert writer.read(expr) == Known(value)
+        assert writer.read(expr) == ConstantValue(value)
     assert writer.read(two) is writer.read(ex.Const(2)) and nodes.nodes == []
     numbers = (two, ex.Const(0.5), ex.Const(2.0), ex.Const(2), ex.Const(3.0), three)
     assert [writer.tensor(x).kind for x in numbers] == [
@@ -323,9 +328,9 @@ def test_shapes_that_are_broadcast_or_alike() -> None:
         (((2, 3), (3,)), (2, 3)), (((1, 3), (2, 1)), (2, 3)), (((1,), (1, 1)), (1, 1)),
         (((), (2,)), (2,)), (((h, 3), (1, 1)), (h, 3)), (((1, 1), (k,)), (1, k)),
     ):  # fmt: skip
-        assert alike(broadcast(*given), wide)
-    assert not alike((h, k), (1, 4)) and alike((h + k, 2), (k + h, 2))
-    assert not alike((2,), (2, 1))
+        assert same_shape(broadcast(*given), wide)
+    assert not same_shape((h, k), (1, 4)) and same_shape((h + k, 2), (k + h, 2))
+    assert not same_shape((2,), (2, 1))
     nodes = Nodes()
     one = nodes.constant([1, 2], "whole")
     assert nodes.constant([1, 2], "whole") == one != nodes.constant([1, 2], "real")

@@ -10,7 +10,7 @@ from ncd import Block, Linear, Repeat, Softmax, Term
 from ncd.language import torch_code as ex
 from ncd.language.axes import Array, Axis
 from ncd.write.torch_source.expression_writer import Writer
-from ncd.write.torch_source.identifiers import Allotted
+from ncd.write.torch_source.identifiers import UniqueNames
 from ncd.write.torch_source.line_breaking import Code
 from ncd.write.torch_source.source_file import source
 
@@ -59,10 +59,10 @@ NUMBER = ex.Infix("*", ex.Const(2), ex.Call("math.sqrt", (ex.Const(3),)))
     ],
 )
 def test_zeros_and_a_number_are_a_full_tensor_but_not_zeros_and_a_tensor(
-    added: ex.Expr, text: str
+    added: ex.TorchExpr, text: str
 ) -> None:
     def size(axis: Axis) -> Code:
         return Code(str(axis.size))
 
-    writer = Writer(size, Allotted(), set(), args=("x",), batched=(False,), ranks=(1,))
+    writer = Writer(size, UniqueNames(), set(), args=("x",), batched=(False,), ranks=(1,))
     assert writer.write(ex.Infix("+", ZEROS, added)).text == text

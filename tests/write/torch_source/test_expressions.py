@@ -14,7 +14,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.language import torch_code as ex
 from ncd.language.axes import Dim
 from ncd.write.torch_source.expression_writer import Writer
-from ncd.write.torch_source.identifiers import Allotted
+from ncd.write.torch_source.identifiers import UniqueNames
 from ncd.write.torch_source.scopes import _Order, heavy_parts
 
 X, Y = ex.Arg(0), ex.Arg(1)
@@ -55,7 +55,7 @@ def test_positions_calls_and_operations_on_arrays_may_have_a_line(
 )
 def test_an_expression_has_as_many_dimensions_as_its_widest_part(expr: Any, rank: int) -> None:
     writer = Writer(
-        lambda axis: ncd.write.torch_source.source_file.Code(""), Allotted(), set(), ranks=(3, 1)
+        lambda axis: ncd.write.torch_source.source_file.Code(""), UniqueNames(), set(), ranks=(3, 1)
     )
     assert writer.rank(expr) == rank
 

@@ -26,7 +26,7 @@ from ncd import (
     Softmax,
     Top,
 )
-from ncd.write.torch_source.line_breaking import Code, called, infix, laid_out, method
+from ncd.write.torch_source.line_breaking import Code, break_lines, called, infix, method
 from ncd.write.torch_source.source_file import lines, source
 from tests.support.sampling import sample
 from tests.support.strategies import terms
@@ -118,7 +118,7 @@ def test_the_catalogue_reads_well(name: str) -> None:
 def test_a_long_line_breaks_before_an_operator() -> None:
     name = "x" * 60
     left = method(called(f"{name}(", (Code("first"), Code("second"))), "float", ())
-    made = laid_out(called("f(", (infix("/", left, infix("**", Code(name), Code("2"))),)), 4)
+    made = break_lines(called("f(", (infix("/", left, infix("**", Code(name), Code("2"))),)), 4)
     assert made == [
         "    f(",
         f"        {name}(first, second).float()",
@@ -126,7 +126,12 @@ def test_a_long_line_breaks_before_an_operator() -> None:
         "    )",
     ]
     wide = method(called("g(", (Code(name), Code(name))), "float", ())
-    assert laid_out(wide, 4) == ["    g(", f"        {name},", f"        {name},", "    ).float()"]
+    assert break_lines(wide, 4) == [
+        "    g(",
+        f"        {name},",
+        f"        {name},",
+        "    ).float()",
+    ]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))

@@ -10,7 +10,7 @@ from ncd.app.parts import map_component
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.controls import Control, Range, slider
-from ncd.circuit.costs import kept_numbers
+from ncd.circuit.costs import cached_numbers
 from ncd.language.number_formats import BITS, PLAIN_FORMATS
 from ncd.site import markup
 
@@ -70,7 +70,7 @@ class CacheSize:
         """Returns every way with this number of query heads, the largest cache first."""
         h = prod(scene.settings[name] for name in self.heads)
         layers, k = scene.settings.get("n", 1), scene.settings["k"]
-        own = kept_numbers(scene.circuit, scene.entry.cached) // layers
+        own = cached_numbers(scene.circuit, scene.entry.cached) // layers
         here = 0 if self.title else own // (2 * k)
         shared = [Way(named(g, h), 2 * g * k, g, g == here) for g in divisors(h, here)]
         return [*shared, Way(self.title, own, 0, True)] if self.title else shared

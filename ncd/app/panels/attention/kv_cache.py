@@ -12,7 +12,7 @@ from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.circuit.circuit import Circuit
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.run.measurement import medians
 from ncd.site import markup
 
@@ -75,7 +75,7 @@ def written(scene: Scene, settings: dict[str, int]) -> Written:
             step.load_state_dict({name: w for name, w in weights.items() if name in own})
             given = (inputs[0][i : i + 1], *(cached or inputs[1:]))
             run = ncd.trace(step, *given)
-            off = apart(run.outputs[0], expected[i : i + 1])
+            off = max_difference(run.outputs[0], expected[i : i + 1])
             flops, again = ncd.cost(step.term).flops, ncd.cost(built(i + 1, 0)).flops
             steps.append(Step(sum(x.nbytes for x in cached), flops, again, off))
             cached = tuple(run.values[id] for id in kept(step.circuit))

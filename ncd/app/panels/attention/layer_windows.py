@@ -6,7 +6,7 @@ from ncd.answers.model_memory import kept_by_window, layer_windows
 from ncd.app.panels.attention.cache_size import CONTEXT
 from ncd.app.parts import map_component
 from ncd.app.scene.scene import Scene
-from ncd.circuit.costs import in_bytes, kept_numbers
+from ncd.circuit.costs import cached_numbers, in_bytes
 from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.site import markup
 
@@ -39,7 +39,7 @@ def show(scene: Scene) -> None:
 
 def _told(scene: Scene, local: tuple[bool, ...], context: int) -> str:
     name = USUAL if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
-    numbers = kept_numbers(scene.circuit, scene.entry.cached)
+    numbers = cached_numbers(scene.circuit, scene.entry.cached)
     here, whole = (
         markup.amount(in_bytes(n, name), "B")
         for n in (kept_positions(scene, context), numbers * context)

@@ -13,8 +13,8 @@ from ncd.app.parts import html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
-from ncd.drawing.elements.style import fill
-from ncd.explain.equation_proof import apart
+from ncd.drawing.elements.style import role_colour
+from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
 TITLE = "Two orders"
@@ -80,13 +80,13 @@ def orders(scene: Scene) -> Orders:
             functional_call(module, given, inputs)
             for module, given in ((one, weights), (two, weights), (two, turned))
         )
-    return Orders(apart(expected, same), apart(expected, permuted))
+    return Orders(max_difference(expected, same), max_difference(expected, permuted))
 
 
 def _strip(h: int, k: int, outside: int, scene: Scene) -> str:
     """Returns the features as cells coloured by query, key and value, with head numbers."""
     every = owners(h, k, outside)
-    shade = {part: fill(role, scene.dark) for part, role in ROLES.items()}
+    shade = {part: role_colour(role, scene.dark) for part, role in ROLES.items()}
     cells = "".join(
         f'<span style="{CELL};background:{shade[part]}" '
         f'title="feature {n}: {part} of head {head}, number {i}">{head}</span>'

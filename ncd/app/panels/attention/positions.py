@@ -14,7 +14,7 @@ from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.circuit.circuit import Cell
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.systems.transformers.position_encoding import KINDS
@@ -61,7 +61,7 @@ def permuted(scene: Scene) -> Permuted:
             term = scene.entry.build(**{**scene.settings, "kind": kind})
             module = ncd.compile(term, scene.seed, scene.device)
             back = module(x[order])[order.argsort()]
-            moved.append(apart(back, module(x)))
+            moved.append(max_difference(back, module(x)))
     return Permuted(tuple(order.tolist()), tuple(moved))
 
 

@@ -19,7 +19,7 @@ from ncd.app.state import knobs
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Place, slider
 from ncd.circuit.circuit import Cell
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
 TITLE = "Rotation"
@@ -93,7 +93,7 @@ def shifted(scene: Scene) -> Shifted:
             runs.append(
                 (run.values[cell.inputs[0].id], run.values[cell.outputs[0].id], run.outputs[0])
             )
-    return Shifted(*(apart(one, other) for one, other in zip(*runs, strict=True)))
+    return Shifted(*(max_difference(one, other) for one, other in zip(*runs, strict=True)))
 
 
 def _circles(query: Tensor, key: Tensor, distance: int) -> str:

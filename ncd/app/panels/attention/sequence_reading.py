@@ -21,7 +21,7 @@ from ncd.app.state.controls import Place, Switches, Text
 from ncd.run.head_switches import Head
 from ncd.site import markup
 from ncd.systems.inputs.text_inputs import SymbolInput
-from ncd.systems.training.head_analysis import Skill
+from ncd.systems.training.head_analysis import HeadReport
 
 TITLE = "Reading"
 RUNS = True
@@ -137,7 +137,7 @@ def _ask(row: str, guess: str) -> None:
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def _told(look: Look, able: Skill, learned: bool = True) -> str:
+def _told(look: Look, able: HeadReport, learned: bool = True) -> str:
     """Returns the system's score on this sequence and on unseen ones."""
     hits, due = sequence_view.right(look.scores, look.answers)
     by = "" if learned else ", by weights that are not trained"
@@ -229,7 +229,7 @@ def _next(rows: tuple[int, ...], row: int) -> int:
     return rows[(own + len(rows) // 2 + 1) % len(rows)]
 
 
-def _does(asked: Asked, able: Skill) -> str:
+def _does(asked: Asked, able: HeadReport) -> str:
     """Returns how much of the head's weight is on the cells with the answer."""
     if not asked.shown:
         return ""
@@ -243,14 +243,14 @@ def _does(asked: Asked, able: Skill) -> str:
     return f'<table class="shares"><caption>{told}</caption>{rows}</table>'
 
 
-def _heads(look: Look, asked: Asked, able: Skill) -> str:
+def _heads(look: Look, asked: Asked, able: HeadReport) -> str:
     """Returns a row for each head: its map, its behaviour, the score without it, a switch."""
     run = heatmap.shown(len(look.heads), look.heads.index(asked.head), MOST)
     rows = "".join(_head(i, look, asked, able) for i in run)
     return f'<div class="readers"><table>{rows}</table></div>'
 
 
-def _head(i: int, look: Look, asked: Asked, able: Skill) -> str:
+def _head(i: int, look: Look, asked: Asked, able: HeadReport) -> str:
     head = look.heads[i]
     name, on = look.names[head], head not in look.off
     small = heatmap.pooled(look.maps[head], heatmap.SMALL).maps

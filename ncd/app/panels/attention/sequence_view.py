@@ -18,10 +18,10 @@ from ncd.app.parts.heatmap import Grid
 from ncd.app.runtime import scheduler, torch_threads
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
-from ncd.run.head_switches import Head, attending
+from ncd.run.head_switches import Head, find_attention
 from ncd.site import markup
 from ncd.systems.inputs.text_inputs import SymbolInput, symbol
-from ncd.systems.training.head_analysis import Skill, run, skill, with_heads_off
+from ncd.systems.training.head_analysis import HeadReport, run, skill, with_heads_off
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
 from ncd.systems.training.tasks import task
 
@@ -76,7 +76,7 @@ class Look:
 
 def heads(scene: Scene) -> tuple[Head, ...]:
     """Returns all heads of a system, layer by layer."""
-    return tuple(head for found in attending(scene.circuit) for head in found.heads)
+    return tuple(head for found in find_attention(scene.circuit) for head in found.heads)
 
 
 def look(scene: Scene, read: SymbolInput, off: frozenset[Head]) -> Look:
@@ -99,7 +99,7 @@ def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, Grid]]:
     return scores.float(), {head: each.float().numpy() for head, each in found.items()}
 
 
-def able(scene: Scene, off: frozenset[Head]) -> Skill:
+def able(scene: Scene, off: frozenset[Head]) -> HeadReport:
     """Measures the system's skill on unseen sequences of its task."""
     own, kept = task(scene.entry.name), partial(remember, "skill", scene.term, *scene.weights)
     affordable = 4 * mistakes.budget(scene) // max(1, scene.cost.flops)

@@ -13,7 +13,7 @@ from ncd.app.parts import html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.systems.transformers.encoder_decoder import ACTIVATIONS
@@ -166,14 +166,14 @@ def compared(scene: Scene) -> Compared:
     row = None
     if isinstance(two, tuple):
         two, attention = two
-        row = apart(attention.sum(-1), torch.ones(()).to(attention))
+        row = max_difference(attention.sum(-1), torch.ones(()).to(attention))
     random = torch.randn(one.shape, generator=generator(scene.seed, "gradient")).to(one)
     leaves = (*inputs, *weights.values())
     pairs = (torch.autograd.grad((x * random).sum(), leaves) for x in (one, two))
-    gradients = max(apart(a, b) for a, b in zip(*pairs, strict=True))
+    gradients = max(max_difference(a, b) for a, b in zip(*pairs, strict=True))
     named_parameters = theirs.named_parameters()
     parameters = tuple((name, tuple(p.shape), here(name)) for name, p in named_parameters)
-    return Compared(apart(one, two), gradients, parameters, row)
+    return Compared(max_difference(one, two), gradients, parameters, row)
 
 
 def here(name: str) -> str:

@@ -18,7 +18,7 @@ from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.site.markup import GREY
-from ncd.systems.training.tasks import kept
+from ncd.systems.training.tasks import signal_fraction
 
 TITLE = "Noise to picture"
 RUNS = True
@@ -82,7 +82,7 @@ def way(scene: Scene) -> Way:
     samples = SAMPLES if scene.learned or not fits else min(SAMPLES, fits)
     steps = min(count, MOST if scene.learned else min(FEW, fits // samples))
     at = torch.linspace(count - 1, 0, steps).round().long().unique().flip(0)
-    left = kept(count)[at]
+    left = signal_fraction(count)[at]
     then = torch.cat((left, torch.ones(1)))[1:]
     draw = partial(torch.randn, generator=generator(scene.seed, "noise of the way"))
     x = draw((samples, *scene.inputs[0].shape))

@@ -17,7 +17,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Choice, slider
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
 TITLE = "Merged"
@@ -77,8 +77,8 @@ def merged(scene: Scene) -> Merged:
     ]
     flops = [ncd.cost(module.term).flops for module in (apart_, one)]
     weights = own["W.weight"].detach().cpu(), update.cpu()
-    off = apart(out.detach(), other.detach())
-    return Merged(*weights, off, apart(*slopes), *flops)
+    off = max_difference(out.detach(), other.detach())
+    return Merged(*weights, off, max_difference(*slopes), *flops)
 
 
 def _pick(name: str, value: str) -> None:

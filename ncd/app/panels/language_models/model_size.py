@@ -12,7 +12,7 @@ from ncd.app.parts import map_component
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import SHELF, kept
 from ncd.circuit.circuit import Cell, Circuit
-from ncd.circuit.costs import in_bytes, kept_by_axis
+from ncd.circuit.costs import cached_numbers_by_axis, in_bytes
 from ncd.circuit.elaborate import elaborate
 from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.language.terms import Term
@@ -156,7 +156,7 @@ def _facts(scene: Scene, used: Work, context: int) -> str:
         ("FLOPs of a token, training", f"{TRAINED} × the same", markup.amount(3 * token, "FLOP")),
     ]
     name = USUAL if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
-    numbers = kept_by_axis(scene.circuit, scene.entry.cached)
+    numbers = cached_numbers_by_axis(scene.circuit, scene.entry.cached)
     rows += [
         (f"Cache of a token{said}, {name}", f"{n:,} numbers", markup.amount(in_bytes(n, name), "B"))
         for said, n in zip(WHICH[len(numbers)], numbers.values(), strict=True)

@@ -17,7 +17,7 @@ from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Choice, Control, Place
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.language.terms import Term
 from ncd.site import markup
 
@@ -85,7 +85,7 @@ def watched(scene: Scene, build: Callable[..., Term]) -> Watched:
         module = ncd.compile(build(**scene.settings, watched=True), scene.seed, scene.device)
         module.load_state_dict(scene.module.state_dict())
         states, keys, values, out = module(*scene.inputs)
-        off = apart(out, scene.trace.outputs[0])
+        off = max_difference(out, scene.trace.outputs[0])
     states, keys, values = (x.detach().float().cpu() for x in (states, keys, values))
     return Watched(states, keys, values, off)
 

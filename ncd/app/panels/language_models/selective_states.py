@@ -26,7 +26,7 @@ from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.circuit.circuit import Cell
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 from ncd.systems.recurrent.selective_state import INPUTS, RATES, READS, STEPS, WRITES
 
@@ -127,7 +127,7 @@ def _layer(scene: Scene, cells: dict[str, Cell]) -> Layer:
         states.append(state)
     every = torch.stack(states)
     answers = torch.einsum("tds,ts->td", every, given(READS))
-    return Layer(steps, decays, writes, every, apart(answers, read))
+    return Layer(steps, decays, writes, every, max_difference(answers, read))
 
 
 def _told(scene: Scene, layer: Layer, at: int) -> str:

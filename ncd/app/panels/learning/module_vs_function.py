@@ -20,7 +20,7 @@ from ncd.app.state.controls import Choice
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
 from ncd.jobs.training_runs import Run, prepare
-from ncd.run.guard import check
+from ncd.run.guard import check_run
 from ncd.site import markup
 from ncd.systems.training.module_or_functional import RATE, houses, network
 from ncd.systems.training.training_loop import Progress
@@ -94,7 +94,7 @@ def examples(settings: Mapping[str, int], seed: int) -> Examples:
     Raises SizeError or LimitError if these sizes cannot be trained.
     """
     own = houses(settings["i"], seed)
-    check(elaborate(network(settings, len(own.inputs))))
+    check_run(elaborate(network(settings, len(own.inputs))))
     mean = float((own.answers - own.targets.mean()).square().mean())
     return Examples(len(own.inputs), len(own.unseen), own.source, mean)
 

@@ -13,7 +13,7 @@ from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Place
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
 TITLE = "By hand"
@@ -66,7 +66,7 @@ def norms(scene: Scene, at: int) -> Norms:
     theirs = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS)
     hand = [by_hand(x, unbiased) for unbiased in (False, True)]
     row = x[at]
-    one, two = (apart(way, theirs) for way in hand)
+    one, two = (max_difference(way, theirs) for way in hand)
     spread = row - row.mean()
     total, m = float(spread.square().sum()), len(row)
     return Norms(

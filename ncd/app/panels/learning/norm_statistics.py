@@ -16,7 +16,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Range
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
 from ncd.site import markup
 
@@ -90,7 +90,7 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
         other = gamma * nn.functional.layer_norm(shifted.movedim(1, -1), (channels,)) + beta
         arrays = (shifted, y, other.movedim(-1, 1))
         bias = torch.randn(channels, generator=random)[:, None, None]
-        moved = apart(layer(shifted + bias), y)
+        moved = max_difference(layer(shifted + bias), y)
         layer.reset_running_stats()
         for _ in range(STEPS):
             batch = torch.randn(x.shape, generator=random) + offsets[:, None, None]
@@ -98,9 +98,9 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
             mean = layer.get_buffer("running_mean")
             running.append(tuple(mean.tolist()[:MOST]))
         one = torch.cat((shifted[:1], batch[1:]))
-        train = apart(layer(shifted)[0], layer(one)[0])
+        train = max_difference(layer(shifted)[0], layer(one)[0])
         layer.eval()
-        use = apart(layer(shifted)[0], layer(one)[0])
+        use = max_difference(layer(shifted)[0], layer(one)[0])
     means = tuple(offsets.tolist()[:MOST])
     every = tuple(zip(*(_moments(a.transpose(0, 1).flatten(1)) for a in arrays), strict=True))
     places = tuple(zip(*(_moments(a.flatten(2)[..., 0]) for a in arrays), strict=True))

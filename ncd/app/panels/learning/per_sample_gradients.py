@@ -15,7 +15,7 @@ from ncd.app.scene.captions import explained
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.errors import LimitError, NCDError
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.run.limits import Limits
 from ncd.site import markup
 from ncd.systems.training.module_or_functional import Weights, houses, loss_of, network
@@ -33,8 +33,8 @@ class Samples:
     """For each example: answer, prediction, loss, gradient norm, and share of the mean gradient.
 
     A share is the part of the mean gradient that an example contributes along its direction; the
-    shares sum to 1. ``norm`` is the norm of the mean gradient, and ``apart`` its difference from
-    the gradient of the batch.
+    shares sum to 1. ``norm`` is the norm of the mean gradient, and ``max_difference`` its
+    difference from the gradient of the batch.
     """
 
     answers: tuple[float, ...]
@@ -106,7 +106,7 @@ def _summed(answers: Tensor, found: Tensor, each: Tensor, batch: Tensor) -> Samp
         tuple(each.norm(dim=1).tolist()),
         tuple(along.nan_to_num().tolist()),
         float(mean.norm()),
-        apart(mean, batch),
+        max_difference(mean, batch),
     )
 
 

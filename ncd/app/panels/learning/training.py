@@ -27,7 +27,7 @@ from ncd.errors import NCDError
 from ncd.jobs.training_runs import Run, prepare
 from ncd.site import markup
 from ncd.systems.training.tasks import Task, task
-from ncd.systems.training.trained_weights import Learned, read_weights
+from ncd.systems.training.trained_weights import TrainedWeights, read_weights
 from ncd.systems.training.training_loop import Progress
 
 TITLE = "Training"
@@ -218,5 +218,5 @@ def _take(scene: Scene) -> None:
         st.session_state[WRONG] = str(error)
         return
     name = file.name if len(file.name) <= 40 else f"{file.name[:39]}…"
-    own = Learned(data, f"from the file {name}")
+    own = TrainedWeights(data, f"from the file {name}")
     begin(Training(scene.entry.name, scene.settings, None, learned=own))

@@ -19,7 +19,7 @@ from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.circuit.elaborate import elaborate
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.language.terms import Term
 from ncd.site import markup, source_listing
 from ncd.systems.training.module_or_functional import (
@@ -86,8 +86,8 @@ def compared(scene: Scene) -> Apart:
     held, given = module(x), function(x, *free.values())
     torch.nn.functional.mse_loss(held, y).backward()
     pure = grad(loss_of)(free, module, x, y)
-    gradients = max(apart(_gradient(w), pure[name]) for name, w in weights.items())
-    return Apart(apart(held, given), gradients)
+    gradients = max(max_difference(_gradient(w), pure[name]) for name, w in weights.items())
+    return Apart(max_difference(held, given), gradients)
 
 
 def _gradient(weights: Tensor) -> Tensor:

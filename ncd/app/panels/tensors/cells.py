@@ -12,8 +12,8 @@ from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.circuit.circuit import Cell, Circuit, Loop, State, Value
-from ncd.drawing.cell_grids import Slice, touched
+from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop, Value
+from ncd.drawing.cell_grids import Slice, dependency_slices
 from ncd.drawing.equation import sides
 from ncd.language.axes import Axis
 from ncd.site import markup
@@ -72,7 +72,7 @@ class _Line:
 
     def __init__(self, circuit: Circuit, scene: Scene) -> None:
         self.circuit, self.scene = circuit, scene
-        self.touched = touched(circuit)
+        self.touched = dependency_slices(circuit)
         self.lit = any(at is not None for slice in self.touched.values() for at in slice)
         self.picks = {knob.below: knob.name for knob in indexes(scene)}
 
@@ -83,7 +83,7 @@ class _Line:
         states = map(self.state, self.circuit.states)
         return "".join(part for pair in zip_longest(states, steps, fillvalue="") for part in pair)
 
-    def state(self, state: State) -> str:
+    def state(self, state: Boundary) -> str:
         return f'<div class="state">{"".join(map(self.table, state))}</div>'
 
     def step(self, step: Sequence[Cell | Loop | Value]) -> str:

@@ -21,7 +21,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Choice, Text
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs
@@ -30,9 +30,9 @@ from ncd.systems.tensors.einops_patterns import (
     LONGEST,
     REDUCTIONS,
     TEXTS,
-    Call,
     CallError,
-    Written,
+    EinopsCall,
+    EinopsLine,
     line_entry,
     shapes,
     term,
@@ -47,7 +47,7 @@ COLOURS = 3  # red, green and blue
 class Outcome:
     """Input, output (a number without a picture), and the gradient of the output's sum.
 
-    ``apart`` is the largest difference between the diagram's results and einops'.
+    ``max_difference`` is the largest difference between the diagram's results and einops'.
     """
 
     given: Mosaic
@@ -100,11 +100,11 @@ def outcome(text: str, found: Tried, sizes: dict[str, int], device: str) -> Outc
         _picture(slope, colours[0]),
         (float(slope.min()), float(slope.max())),
         float(slope.sum()),
-        (apart(result, ours), apart(gradient, back)),
+        (max_difference(result, ours), max_difference(gradient, back)),
     )
 
 
-def _einops(written: Written, tensor: Tensor) -> Tensor:
+def _einops(written: EinopsLine, tensor: Tensor) -> Tensor:
     tensor = tensor[0] if written.first else tensor
     for call in written.calls:
         tensor = made(call, tensor)
@@ -391,12 +391,12 @@ def _steps(found: Tried) -> str:
     return markup.table(("Call", "Each axis", "Shape"), rows, numbers=(2,))
 
 
-def _called(call: Call) -> str:
+def _called(call: EinopsCall) -> str:
     name = f"reduce, {call.how}" if call.how in REDUCTIONS else call.how
     return f"{name}: {markup.text(call.pattern)}"
 
 
-def _lengths(call: Call, shape: Shape) -> str:
+def _lengths(call: EinopsCall, shape: Shape) -> str:
     """Returns the lengths of the result's axes: (b w) = 6 · 96 = 576."""
     sizes = call.sizes(shape)
     said = []

@@ -15,10 +15,10 @@ from torch import Tensor
 from ncd.errors import NCDError
 from ncd.systems.tensors.einops_patterns import (
     REDUCTIONS,
-    Call,
     CallError,
+    EinopsCall,
+    EinopsLine,
     Span,
-    Written,
     read,
     shapes,
     term,
@@ -36,7 +36,7 @@ Shape = tuple[int, ...]
 class Tried:
     """A valid line: its calls, and the shape before and after each."""
 
-    written: Written
+    written: EinopsLine
     shapes: tuple[Shape, ...]
 
 
@@ -65,7 +65,7 @@ def tried(text: str, sizes: dict[str, int]) -> Tried:
     return Tried(written, tuple(found))
 
 
-def made(call: Call, tensor: Tensor) -> Tensor:
+def made(call: EinopsCall, tensor: Tensor) -> Tensor:
     """Returns what einops gives; raises what einops raises."""
     lengths = dict(call.lengths)
     if call.how in REDUCTIONS:
@@ -76,7 +76,7 @@ def made(call: Call, tensor: Tensor) -> Tensor:
     )
 
 
-def _check(call: Call, inside: Span, text: str) -> None:
+def _check(call: EinopsCall, inside: Span, text: str) -> None:
     """Raises errors for mistakes that einops reports unclearly or not at all."""
     at = call.pattern
     if at.count("->") != 1:
@@ -98,7 +98,7 @@ def _check(call: Call, inside: Span, text: str) -> None:
             raise CallError(f"einops' argument is called {word}", *places, cure=f"{word}1")
 
 
-def _shape(call: Call, shape: Shape, inside: Span, text: str) -> Shape:
+def _shape(call: EinopsCall, shape: Shape, inside: Span, text: str) -> Shape:
     """Returns the shape that a call gives, using a tensor without data."""
     try:
         return tuple(made(call, torch.empty(shape, device="meta")).shape)
@@ -116,7 +116,7 @@ def _shape(call: Call, shape: Shape, inside: Span, text: str) -> Shape:
     raise CallError(fact, *(places or (inside,)), cure=cure, message=message)
 
 
-def _marked(words: Sequence[str], call: Call, inside: Span, text: str) -> tuple[Span, ...]:
+def _marked(words: Sequence[str], call: EinopsCall, inside: Span, text: str) -> tuple[Span, ...]:
     """Returns the spans of words in the pattern and in the sizes after it, else the pattern."""
     start, end = inside
     found = [
@@ -136,7 +136,7 @@ Places = tuple[Span, ...]  # positions in the pattern
 Told = tuple[str, list[str] | Places, str]  # the fact, its places, the cure
 
 
-def explained(message: str, call: Call, shape: Shape) -> Told:
+def explained(message: str, call: EinopsCall, shape: Shape) -> Told:
     """Translates an einops error: the fact in our words, the words or places concerned, a cure."""
     for pattern, fact, cure in NAMING:
         if found := re.search(pattern, message, re.S):
@@ -155,7 +155,7 @@ def _names(found: re.Match[str]) -> list[str]:
     return [a or b for a, b in re.findall(r"'([^']+)'|(\d+)-axis", text)] or [text]
 
 
-def _one_sided(found: re.Match[str], call: Call, shape: Shape) -> Told:
+def _one_sided(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
     names = sorted(_names(found))
     left = WORD.findall(call.pattern.split("->")[0])
     lost = [name for name in names if name in left]
@@ -166,37 +166,37 @@ def _one_sided(found: re.Match[str], call: Call, shape: Shape) -> Told:
     return fact, names, f"repeat, which makes new axes, with {names[0]}=2"
 
 
-def _letter(found: re.Match[str], call: Call, shape: Shape) -> Told:
+def _letter(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
     places = tuple((at.start(), at.end()) for at in re.finditer(re.escape(found[1]), call.pattern))
     letter = found[1] if found[1].isprintable() else repr(found[1])
     cure = "names, spaces, brackets, -> and three dots"
     return f"{letter} means nothing in a pattern", places, cure
 
 
-def _brackets(found: re.Match[str], call: Call, shape: Shape) -> Told:
+def _brackets(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
     places = tuple((at.start(), at.end()) for at in re.finditer(r"[()]", call.pattern))
     return "the brackets do not close one by one", places, '"(b h) w c"'
 
 
-def _dots(found: re.Match[str], call: Call, shape: Shape) -> Told:
+def _dots(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
     places = tuple((at.start(), at.end()) for at in re.finditer(r"\.+", call.pattern))
     fact = "three dots stand for the axes that are not named: once, and on the left in no brackets"
     return fact, places, '"b ... -> ... b"'
 
 
-def _count(found: re.Match[str], call: Call, shape: Shape) -> Told:
+def _count(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
     sizes = " ".join(map(str, shape)) or "()"
     left = (0, call.pattern.index("->"))
     fact = f"the array has {len(shape)} axes, {sizes}, and the left side names {found[1]}"
     return fact, (left,), f"{len(shape)} on the left"
 
 
-def _numbers(found: re.Match[str], call: Call, shape: Shape) -> Told:
+def _numbers(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
     words = [word for word in WORD.findall(call.pattern) if word.isdecimal() and word != "1"]
     return "rearrange takes no number but 1", words, "a name, with its length behind the pattern"
 
 
-def _length(found: re.Match[str], call: Call, shape: Shape) -> Told:
+def _length(found: re.Match[str], call: EinopsCall, shape: Shape) -> Told:
     """Explains an axis whose length differs from, or is not divisible by, that of its parts."""
     left, _ = call.sides(len(shape))
     lengths = dict(call.lengths)
@@ -257,7 +257,7 @@ NAMING = (
         "{all}1 and {all}2",
     ),
 )
-RULES: tuple[tuple[str, Callable[[re.Match[str], Call, Shape], Told]], ...] = (
+RULES: tuple[tuple[str, Callable[[re.Match[str], EinopsCall, Shape], Told]], ...] = (
     (r"only on one side .*\{(.*)\}", _one_sided),
     (r"Unknown character '(.)", _letter),
     (r"[Bb]rackets|parentheses", _brackets),

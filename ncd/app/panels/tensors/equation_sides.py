@@ -21,9 +21,9 @@ from ncd.app.state.controls import Choice
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
-from ncd.drawing.elements.style import fill
+from ncd.drawing.elements.style import role_colour
 from ncd.drawing.equation import sides
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.language.blocks import Equation
 from ncd.run.measurement import medians
 from ncd.site import markup
@@ -117,7 +117,7 @@ def tried(scene: Scene) -> Sides:
         sides(scene.circuit),
         tuple(map(cost_of, circuits)),
         tuple(seconds.values()),
-        max((apart(a, b) for a, b in pairs), default=0.0),
+        max((max_difference(a, b) for a, b in pairs), default=0.0),
         max((float(a.abs().max()) for a in outputs), default=0.0),
         None if scene.long else ncd.prove(scene.term, scene.seed).difference,
     )
@@ -168,7 +168,7 @@ def _row(n: int, own: Circuit, cost: Cost, seconds: float, longest: float, dark:
         f'<tr data-node="{ids}"><td>{n}.</td><td>{steps}</td>'
         f'<td class="number">{markup.amount(cost.bytes, "B")}</td>'
         f'<td class="number">{markup.amount(seconds, "s")}</td>'
-        f"<td>{markup.meter(seconds / longest, fill('data', dark))}</td></tr>"
+        f"<td>{markup.meter(seconds / longest, role_colour('data', dark))}</td></tr>"
     )
 
 

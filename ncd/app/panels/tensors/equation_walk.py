@@ -14,7 +14,7 @@ from ncd.app.parts.html_panel import asked, static
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import remember
-from ncd.explain.equation_proof import Proof
+from ncd.explain.equation_proof import SideComparison
 from ncd.language.blocks import Equation
 from ncd.site import markup
 from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
@@ -144,7 +144,7 @@ def _turn(now: int) -> str:
     )
 
 
-def _numbers(pair: Equation, found: Proof) -> str:
+def _numbers(pair: Equation, found: SideComparison) -> str:
     """Returns the results of both sides, and their difference."""
     rows = [
         _row(name, side[0].flatten().tolist())

@@ -14,7 +14,7 @@ from ncd.app.parts import html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.language.blocks import Equation
 from ncd.language.terms import Term
 from ncd.site import markup
@@ -59,9 +59,11 @@ def ways(scene: Scene) -> Ways:
     one, two = functional_call(linear, weights, (x,)), functional_call(conv, windows, (x,))
     leaves = (x, *weights.values())
     pairs = [torch.autograd.grad(y.square().sum(), leaves) for y in (one, two)]
-    gradients = max(apart(a, b) for a, b in zip(*pairs, strict=True))
+    gradients = max(max_difference(a, b) for a, b in zip(*pairs, strict=True))
     given, found = x.detach(), twos(x.detach())
-    return Ways(apart(one, two), gradients, _few(given), tuple(given.sum(-1).tolist()), _few(found))
+    return Ways(
+        max_difference(one, two), gradients, _few(given), tuple(given.sum(-1).tolist()), _few(found)
+    )
 
 
 def _windowed(weight: Tensor) -> Tensor:

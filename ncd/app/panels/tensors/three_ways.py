@@ -14,7 +14,7 @@ from ncd.app.parts import html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
-from ncd.drawing.elements.style import fill
+from ncd.drawing.elements.style import role_colour
 from ncd.language.blocks import Block
 from ncd.language.terms import Term
 from ncd.run.measurement import medians
@@ -106,7 +106,7 @@ def tried(scene: Scene, lift: Lift) -> Tried:
         right = module(*inputs)
         short = {name: way for name, way in ways.items() if _steps(name, scene, settings["c"])}
         apart = {
-            name: ncd.explain.equation_proof.apart(way(*inputs), right)
+            name: ncd.explain.equation_proof.max_difference(way(*inputs), right)
             for name, way in short.items()
         }
         row = inputs[0][0].numel() + right[0].numel()
@@ -209,7 +209,7 @@ def _table(found: Tried, lift: Lift, scene: Scene) -> str:
     heads = [f"{rows:,} rows" for rows in found.seconds]
     longest = {rows: max(t or 0.0 for t in times.values()) for rows, times in found.seconds.items()}
     names = {name: name for name in "abcd" if name in scene.settings}
-    colour = fill("operation", scene.dark)
+    colour = role_colour("operation", scene.dark)
     rows = [
         f"<tr><td>{way}{_code(lift.code[way], names)}</td>"
         + "".join(

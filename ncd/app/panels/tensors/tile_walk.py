@@ -16,7 +16,7 @@ from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Place
-from ncd.explain.equation_proof import Proof
+from ncd.explain.equation_proof import SideComparison
 from ncd.language.blocks import Equation
 from ncd.language.terms import Term
 from ncd.rewrite.tile_loop import Cut
@@ -90,7 +90,7 @@ def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:
     """Returns a step: its text, both sides, and how far they are apart on random numbers."""
     before: Term = flash_attention(**sizes) if step == 0 else passes(0, **sizes)
     pair = Equation(before, passes(step, **sizes))
-    found: Proof = remember(
+    found: SideComparison = remember(
         "passes", pair, scene.seed, make=lambda: scene.work(lambda: ncd.prove(pair, scene.seed))
     )
     title, why = TOLD[step]

@@ -19,9 +19,9 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Place, Switches
-from ncd.circuit.circuit import Cell, Value, called, given
+from ncd.circuit.circuit import Cell, Value, array_names, input_names
 from ncd.explain.autograd_dag import Dag, plain, rule
-from ncd.explain.chain_rule import Gradients, Slope, backward, scanless, slopes
+from ncd.explain.chain_rule import Gradients, Slope, has_no_scan, op_gradients, slopes
 from ncd.language.axes import Array
 from ncd.site import markup
 from ncd.site.forward_steps import first
@@ -43,7 +43,7 @@ class Leaf:
 
 def leaves(scene: Scene) -> tuple[Leaf, ...]:
     """Returns all parameters and inputs that can have a gradient, the inputs first."""
-    circuit, names = scene.circuit, given(scene.circuit)
+    circuit, names = scene.circuit, input_names(scene.circuit)
     cells = {cell.path: cell for cell in circuit.cells if cell.name}
     found = []
     for value in circuit.inputs:
@@ -212,7 +212,7 @@ def pick(value: str) -> None:
 
 def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) -> tuple[str, str]:
     """Returns the HTML of the step, and the id of its op or array."""
-    if not scanless(scene.circuit):
+    if not has_no_scan(scene.circuit):
         STEP.among(1)  # no step can be gone to: a link to one leads to the beginning
         return "", ""
     if not dag.edges:
@@ -232,7 +232,7 @@ def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
     """Returns the gradient of every array and parameter; ``off`` names those without one."""
 
     def run() -> Gradients:
-        return backward(scene.module, *scene.inputs, frozen=off)
+        return op_gradients(scene.module, *scene.inputs, frozen=off)
 
     key = (*scene.numbers, off)
     return remember("gradients", scene.term, *key, make=lambda: scene.work(run))
@@ -272,8 +272,8 @@ class Told:
 
     def __init__(self, scene: Scene, dag: Dag, found: Gradients, leaves: tuple[Leaf, ...]) -> None:
         self.scene, self.circuit, self.found = scene, scene.circuit, found
-        self.names = {**called(self.circuit), **{leaf.name: leaf.title for leaf in leaves}}
-        for id, name in given(self.circuit).items():
+        self.names = {**array_names(self.circuit), **{leaf.name: leaf.title for leaf in leaves}}
+        for id, name in input_names(self.circuit).items():
             self.names[self.circuit.takers[id].outputs[0].id] = name
         self.uses = Counter(value.id for cell in self.circuit.cells for value in cell.inputs)
         self.functions: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ from ncd.app.parts import charts, html_panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
 from ncd.app.state.controls import Switches, slider
-from ncd.circuit.circuit import Fence, called
+from ncd.circuit.circuit import Fence, array_names
 from ncd.run.checkpointing import (
     Checkpoints,
     Saved,
@@ -64,7 +64,7 @@ def html(scene: Scene) -> str:
     """Returns the switches, the totals beside what was measured, and a row for each array."""
     again = chosen(scene)
     kept, every = (saved(scene.term, names, scene.formats) for names in (again, ()))
-    names, homes = called(scene.circuit), _recomputed(scene, again)
+    names, homes = array_names(scene.circuit), _recomputed(scene, again)
     rows = [_row(scene, one, names, homes) for one in kept.arrays[:MOST]]
     more = len(kept.arrays) - len(rows)
     left = f'<p class="muted">{markup.counted(more, "more array")}.</p>' if more else ""

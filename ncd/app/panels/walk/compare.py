@@ -28,7 +28,7 @@ from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.controls import pick
-from ncd.circuit.costs import in_bytes, kept_numbers
+from ncd.circuit.costs import cached_numbers, in_bytes
 from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.site import markup
 from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
@@ -249,7 +249,7 @@ def _settings(one: Scene, two: Scene) -> dict[str, str]:
 def _cache(one: Scene, two: Scene) -> dict[str, str]:
     """Returns the bytes of keys and values of a token in both, where both keep some."""
     name = KEPT if two.formats.cache == PLAIN_FORMATS else two.formats.cache
-    kept = [in_bytes(kept_numbers(s.circuit, s.entry.cached), name) for s in (one, two)]
+    kept = [in_bytes(cached_numbers(s.circuit, s.entry.cached), name) for s in (one, two)]
     if not all(kept) or kept[0] == kept[1]:
         return {}
     said = _becomes(*(f"{n:,} B" for n in kept)) + change(*kept)

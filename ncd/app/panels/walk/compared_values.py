@@ -21,7 +21,7 @@ from ncd.app.parts.slice_picker import Cut, Dimension
 from ncd.app.runtime import torch_threads
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
-from ncd.circuit.circuit import Cell, Value, called
+from ncd.circuit.circuit import Cell, Value, array_names
 from ncd.language.axes import Axis
 from ncd.site import markup
 from ncd.words import listed
@@ -210,7 +210,7 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
     grids = [side.grid.ravel() for side in sides if side.grid is not None]
     numbers = np.concatenate(grids) if grids else np.zeros(1, np.float32)
     signed = bool((numbers[np.isfinite(numbers)] < 0).any())
-    name = called(scenes[1].circuit).get(values[1].id, "")
+    name = array_names(scenes[1].circuit).get(values[1].id, "")
     title = f"{markup.text(name)} {markup.array(values[1].array)}".strip()
     controls = slice_picker.controls(cuts[1]) if cuts[1] and cuts[1].dimensions else ""
     html = f'<h2 data-array="{values[1].id}">{title}</h2>{controls}{_along(cuts[1])}'

@@ -15,7 +15,7 @@ from ncd.circuit.circuit import Cell
 from ncd.circuit.costs import COUNTED, OpCost, remarks
 from ncd.language.number_formats import Formats
 from ncd.run.measurement import op_seconds
-from ncd.run.run_memory import Peak, measured_peak, stated_peak
+from ncd.run.run_memory import PeakMemory, measured_peak, predicted_peak
 from ncd.site import markup
 
 TITLE = "Cost"
@@ -31,7 +31,7 @@ class Measured:
 
     seconds: dict[str, float]
     runs: int
-    peak: Peak
+    peak: PeakMemory
 
 
 def show(scene: Scene) -> None:
@@ -146,7 +146,7 @@ def _notes(scene: Scene, found: Measured | None) -> str:
     said = "".join(f"<p>{markup.text(one)}</p>" for one in remarks(scene.circuit, scene.cost))
     if not found:
         return f'{said}<p class="muted">It was not run, so no time is known. {COUNTED}</p>'
-    stated = stated_peak(scene.term, formats=scene.formats, device=scene.device)
+    stated = predicted_peak(scene.term, formats=scene.formats, device=scene.device)
     peak = found.peak
     return said + (
         f'<p class="muted">Times are medians of {markup.counted(found.runs, "run")} on '

@@ -19,8 +19,8 @@ from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions, url
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
-from ncd.circuit.circuit import Cell, Loop, Value, called, given
-from ncd.explain.chain_rule import scanless
+from ncd.circuit.circuit import Cell, Loop, Value, array_names, input_names
+from ncd.explain.chain_rule import has_no_scan
 from ncd.run.module import Trace
 from ncd.site import markup, source_listing
 from ncd.site.forward_steps import Stop, by_side, first, stops
@@ -38,7 +38,7 @@ class Told:
 
     def __init__(self, scene: Scene, trace: Trace) -> None:
         self.scene, self.circuit, self.values = scene, scene.circuit, trace.values
-        self.names = {**called(self.circuit), **given(self.circuit)}
+        self.names = {**array_names(self.circuit), **input_names(self.circuit)}
         self.source = remember(
             "painted",
             scene.term,
@@ -220,7 +220,7 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
 
 def _backward(scene: Scene, at: int) -> dict[str, Any]:
     """Returns the backward walk, as in the Autograd panel."""
-    if not scanless(scene.circuit):
+    if not has_no_scan(scene.circuit):
         return _nowhere(SCAN)
     off = frozen(scene)
     dag = autograd_graph.dag(scene, off)

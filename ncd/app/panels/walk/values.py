@@ -19,7 +19,7 @@ from ncd.app.scene import captions
 from ncd.app.scene.captions import explained
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import remember
-from ncd.circuit.circuit import Cell, Circuit, Loop, Value, called
+from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
 from ncd.language.axes import Array
 from ncd.site import markup
 
@@ -180,7 +180,7 @@ def _focus(
     ends = Ends.of(grid, signed=found.smallest < 0)
     used = map_component.colours(ends)
     rows, columns = cut.rows, cut.columns
-    names = called(scene.circuit).get(value.id, "")
+    names = array_names(scene.circuit).get(value.id, "")
     by = " by ".join(dimension.words for dimension in (rows, columns) if dimension)
     numbers = heatmap.pooled(grid, heatmap.LARGE)
     one = picked_cell.chosen(picked_cell.NUMBER, *grid.shape)
@@ -222,7 +222,7 @@ def _side(scene: Scene, dimension: Dimension | None) -> Side:
 
 def _card(scene: Scene, value: Value, found: Statistics) -> str:
     where, after = _neighbours(scene, value.id)
-    name = called(scene.circuit).get(value.id, "")
+    name = array_names(scene.circuit).get(value.id, "")
     return (
         f'<h2 data-array="{value.id}">{markup.text(name)} {markup.array(value.array)}</h2>'
         f'<p class="muted">{where}{f", taken by {after}" if after else ", the output"}. '

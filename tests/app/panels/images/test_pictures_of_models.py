@@ -11,8 +11,8 @@ import torch
 from ncd.app.panels.attention import windows
 from ncd.app.panels.images import latent_plane, noise_steps
 from ncd.site import markup
-from ncd.systems.training.tasks import divergence, kept
-from ncd.systems.training.trained_weights import Learned
+from ncd.systems.training.tasks import divergence, signal_fraction
+from ncd.systems.training.trained_weights import TrainedWeights
 from tests.app.panels.views import images, inside, scene, shown, tags, text
 
 
@@ -174,7 +174,7 @@ def test_each_step_takes_noise_away_as_the_paper_says() -> None:
     here = scene("diffusion-unet", T=10, **SMALL)
     found = noise_steps.way(here)
     assert found.at == (9, 7, 4, 2, 0)
-    left = kept(10).double()
+    left = signal_fraction(10).double()
     for n, step in enumerate(found.at):
         x, noise = found.noisy[n].double(), found.noise[n].double()
         own = here.module(found.noisy[n], torch.full((len(x),), step))
@@ -227,7 +227,7 @@ def test_of_many_steps_some_are_taken() -> None:
     told = shown(noise_steps, here)
     assert "5 of the 100 steps are taken, evenly spaced." in told.text
     assert told.sliders["steps_taken"] == (0, 0, 5)  # noise remains noise
-    learned = replace(here, learned=Learned(b"", "trained here"))
+    learned = replace(here, learned=TrainedWeights(b"", "trained here"))
     assert noise_steps._usual(learned, 8) == 6
     large = shown(noise_steps, scene("diffusion-unet", x=32, c=32, depth=3, n=2))
     assert "takes no step before it is trained" in large.text

@@ -11,7 +11,7 @@ from ncd.answers.model_memory import model_memory
 from ncd.app.panels.attention import both_sides, distance_bias, layer_windows
 from ncd.app.panels.attention.cache_size import CacheSize
 from ncd.app.panels.language_models import memory_fit, model_size, next_word
-from ncd.circuit.costs import kept_by_axis
+from ncd.circuit.costs import cached_numbers_by_axis
 from tests.app.page.test_pages import fine, page
 from tests.app.panels.test_language_panels import scene
 
@@ -55,7 +55,7 @@ def test_t5_keeps_keys_and_values_of_both_texts_in_its_decoder_alone() -> None:
     """Those of 12 layers with 12 heads of 64 features: 18,432 numbers for a word of each text."""
     preset = ncd.catalogue["t5"].preset("t5-base").knobs
     here = scene("t5", **{**preset, "n": 3})  # the layers of the encoder keep nothing
-    assert kept_by_axis(here.circuit, here.entry.cached) == {"t": 18_432, "s": 18_432}
+    assert cached_numbers_by_axis(here.circuit, here.entry.cached) == {"t": 18_432, "s": 18_432}
     formats = ncd.Formats(cache="int8", cached=here.entry.cached)
     assert ncd.cost(here.term, formats).cache_bytes == 36_864
     told = model_size._facts(here, model_size.Work(0, 0, 0), 1024)

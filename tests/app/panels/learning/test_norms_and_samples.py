@@ -15,7 +15,7 @@ from ncd.app.panels.learning import norm_by_hand, norm_statistics, per_sample_gr
 from ncd.app.panels.learning.norm_statistics import STEPS, TALL, WIDE
 from ncd.app.state import selection
 from ncd.systems.inputs.run_inputs import Feed
-from ncd.systems.training.trained_weights import Learned
+from ncd.systems.training.trained_weights import TrainedWeights
 from tests.app.panels.views import bars, check_columns, images, inside, scene, shown, tags, text
 
 
@@ -147,7 +147,7 @@ def test_gradients_of_examples_have_their_mean_in_the_batch() -> None:
     assert "The norms sum to 10, but the gradients sum to one of norm 6: 60% is left" in told
     assert "drawn from seed 0, untrained" in told and "The first" not in told
     learned = replace(
-        here, learned=Learned(b"", "trained here"), settings={**here.settings, "b": 4}
+        here, learned=TrainedWeights(b"", "trained here"), settings={**here.settings, "b": 4}
     )
     assert "Weights trained here, on" in text(per_sample_gradients._told(learned, own))
     assert "The first 3 of them." in text(per_sample_gradients._told(learned, own))
@@ -211,7 +211,7 @@ def test_a_mask_counts_what_is_wrong_where_the_answer_is_known() -> None:
         pressed = [own["aria-pressed"] for own in tags(html, "button") if "aria-pressed" in own]
         assert pressed == [str(n == at).lower() for n in range(3)]
     assert "in 2 pictures made up from seed 0: <b>0.50</b>. " in html and "Train them" in html
-    trained = replace(here, learned=Learned(b"", "trained here"))
+    trained = replace(here, learned=TrainedWeights(b"", "trained here"))
     told = segmentation._told(trained, masks)
     assert "Weights trained here; it has learned" in text(told) and "Train them" not in told
 

@@ -15,7 +15,7 @@ from ncd.app.host import live_endpoint
 from ncd.app.panels.tensors import einops_pattern
 from ncd.app.panels.tensors.einops_pattern import batch, choices, outcome
 from ncd.app.panels.tensors.einops_shape_check import MOST, tried
-from ncd.explain.equation_proof import apart
+from ncd.explain.equation_proof import max_difference
 from ncd.systems.tensors.einops_patterns import TEXTS, CallError, term
 from tests.app.page.test_pages import fine, page
 from tests.app.panels.test_figure_panels import sent
@@ -52,7 +52,7 @@ def test_it_agrees_with_einops_on_200_random_lines() -> None:
         assert found.shapes[-1] == expected.shape, text
         given = ARRAYS[found.written.given]
         ours = ncd.compile(term(text, SIZES))(given)
-        assert apart(ours, expected) < 1e-5, text
+        assert max_difference(ours, expected) < 1e-5, text
         assert max(outcome(text, found, SIZES, "cpu").apart) < 1e-5, text
         assert found.shapes[-1] in choices(text, found)
 
