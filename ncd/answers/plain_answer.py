@@ -114,7 +114,7 @@ def reading_of(text: str) -> Reading:
 def answer_of(text: str, reading: Reading) -> Answer:
     """Returns the answer to a text that could be read; a failure is its only finding.
 
-    >>> from ncd.read.recognise import read
+    >>> from ncd.read.recognise import read_any
     >>> answer_of(text := "b i d, b j d -> b i j", read_any(text)).sentence
     'out: 8 × 8 × 8 (b, i, j)'
     """

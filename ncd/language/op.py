@@ -185,7 +185,7 @@ class TermBuilder(Protocol):
         """Adds a parameter of the op that is written.
 
         In torch it has one dimension for each of the groups, which may have several axes or none,
-        and then those of the ``memoised`` axes.
+        and then those of the ``kept`` axes.
         """
 
     def ruled(self, since: int, slot: ArrayHandle, made: ArrayHandle, rule: PullbackRule) -> None:

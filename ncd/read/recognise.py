@@ -32,7 +32,7 @@ class Reading:
 
     Source: this project's own, for the caption of a visitor's text.
 
-    >>> from ncd.read.recognise import read
+    >>> from ncd.read.recognise import read_any
     >>> read_any("b i d, b j d -> b i j").kind
     'an einsum'
     """

@@ -270,7 +270,8 @@ def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:
     spans = (span for d in every for text in d.texts for span in text.label.spans)
     names = (*style.COLOURS, *style.ROLES)
     colours = ";".join(
-        f"--{name}:light-dark({style.paint(name)},{style.paint(name, dark=True)})" for name in names
+        f"--{name}:light-dark({style.paint_colour(name)},{style.paint_colour(name, dark=True)})"
+        for name in names
     )
     page = (FOLDER / "document.css").read_text()
     sheets = THEME_CSS + PANEL_CSS + DIAGRAM_CSS + LEGEND_CSS + page

@@ -96,11 +96,11 @@ def test_gradients_of_what_is_learned_are_drawn_where_nothing_comes_in() -> None
 
 def test_ops_that_are_only_drawn_can_be_printed() -> None:
     array = Param("y:2", "b").cod[0]
-    assert repr(LoadNote("q", array)) == f"Load('q', {array!r})"
+    assert repr(LoadNote("q", array)) == f"LoadNote('q', {array!r})"
     term = readable(elaborate(ncd.catalogue["encoder-block"].build()), ())
-    assert 'Mirror("Feed-Forward\'", ' in repr(term)
+    assert 'BackwardBox("Feed-Forward\'", ' in repr(term)
     assert repr(Box("Layer", ("n0",))) == "Box('Layer', ('n0',))" and repr(Box("L")) == "Box('L')"
-    assert repr(MemoryNote("save", "q", ())) == "Note('save', 'q')"
+    assert repr(MemoryNote("save", "q", ())) == "MemoryNote('save', 'q')"
 
 
 @pytest.mark.parametrize(("count", "box"), [(1, False), (FEW - 1, False), (FEW, True)])

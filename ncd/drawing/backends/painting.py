@@ -192,9 +192,9 @@ def _next(hundredths: int) -> str:
 def commands(path: Path, closed: bool = False) -> str:
     """Returns a path in SVG syntax with relative steps; consecutive horizontal steps are joined.
 
-    >>> from ncd.drawing.elements.primitives import Point, ease, line
+    >>> from ncd.drawing.elements.primitives import Point, s_curve, line
     >>> a, b, c = Point(0, 5), Point(10, 5), Point(20, 15)
-    >>> commands((line(a, b), line(b, Point(14, 5)), ease(Point(14, 5), c)))
+    >>> commands((line(a, b), line(b, Point(14, 5)), s_curve(Point(14, 5), c)))
     'M0 5h14c3 0 3 10 6 10'
     """
     found: list[str] = []

@@ -473,7 +473,7 @@ def open_graph(system: ParametricTerm) -> ModelGraph:
     term, and those of attributes of ONNX, which hold a number.
 
     >>> import ncd
-    >>> from ncd.circuit.sized_system import of_term
+    >>> from ncd.circuit.sized_system import parametric_term
     >>> term = ncd.catalogue["multi-head-attention"].build()
     >>> graph = open_graph(parametric_term(term, ncd.elaborate(term)))
     >>> graph.whole().doc_string, graph.sizes

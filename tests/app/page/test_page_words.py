@@ -577,8 +577,8 @@ def test_the_scene_of_a_page_has_its_theme_and_words_where_it_takes_them(
     look = SimpleNamespace(theme=SimpleNamespace(type="dark" if dark else "light"), cookies={})
     with (
         patch.object(st, "context", look),
-        patch.object(page.input_feed, "feed", lambda *_: feed),
-        patch.object(page.input_feed, "takes_words", lambda term: takes),
+        patch.object(page.inputs, "feed", lambda *_: feed),
+        patch.object(page.inputs, "takes_words", lambda term: takes),
         patch.object(page, "resume") as resumed,
         patch.object(page.quiz, "with_question", lambda scene: scene),
         patch.object(page, "with_question", lambda scene: scene),

@@ -33,7 +33,7 @@ class Samples:
     """For each example: answer, prediction, loss, gradient norm, and share of the mean gradient.
 
     A share is the part of the mean gradient that an example contributes along its direction; the
-    shares sum to 1. ``norm`` is the norm of the mean gradient, and ``max_difference`` its
+    shares sum to 1. ``norm`` is the norm of the mean gradient, and ``apart`` its
     difference from the gradient of the batch.
     """
 

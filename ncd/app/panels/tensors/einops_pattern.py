@@ -47,7 +47,7 @@ COLOURS = 3  # red, green and blue
 class Outcome:
     """Input, output (a number without a picture), and the gradient of the output's sum.
 
-    ``max_difference`` is the largest difference between the diagram's results and einops'.
+    ``apart`` is the largest difference between the diagram's results and einops'.
     """
 
     given: Mosaic
