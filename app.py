@@ -4,7 +4,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from ncd.app.host import health, serve
-from ncd.app.host.http import Site
+from ncd.app.host.http import ServerMiddleware
 from ncd.app.page import navigation
 from ncd.app.page.navigation import with_not_found
 from ncd.app.runtime import scheduler
@@ -15,5 +15,5 @@ if __name__ == "__main__":
         st.set_page_config(page_title=navigation.heading(page.title), layout="wide")
         page.run()
 else:  # the server's import, before the first visitor comes
-    serve.make_ready(__file__)
-    app = st.App(__file__, lifespan=health.lifespan, middleware=[Middleware(Site)])
+    serve.prepare_process(__file__)
+    app = st.App(__file__, lifespan=health.lifespan, middleware=[Middleware(ServerMiddleware)])

@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import ncd
 from ncd import Einsum, Entry, Id, Linear, Term
 from ncd.circuit.costs import remarks
-from ncd.cli.check import settings as ends
+from ncd.cli.check import extreme_settings as ends
 from ncd.formulas.prefixed_amounts import amount
 from ncd.run.run_memory import Storages
 from tests.support.sampling import count, sample

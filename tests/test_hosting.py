@@ -52,7 +52,7 @@ def test_the_proxy_knows_the_processes() -> None:
 def test_caddy_reads_its_file(site: str, port: str, tmp_path: Path) -> None:
     said = {"SITE": site, "PROCESSES": "first:8501 second:8501", "BIND": "127.0.0.1"}
     file, version = tmp_path / "Caddyfile", subprocess.check_output(["caddy", "version"], text=True)
-    file.write_text(crowd.rules(version))
+    file.write_text(crowd.caddyfile(version))
     command = ["caddy", "adapt", "--adapter", "caddyfile", "--config", str(file)]
     done = subprocess.run(command, env={**os.environ, **said}, capture_output=True, check=True)
     (server,) = json.loads(done.stdout)["apps"]["http"]["servers"].values()

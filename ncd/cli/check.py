@@ -328,10 +328,10 @@ STORED: tuple[View, ...] = (knobs, page, picture)
 
 # --- The command ``check``: systems at every knob's ends and samples of ops, through every view
 
-Bar = Callable[[int, int, str], None]
+ProgressCallback = Callable[[int, int, str], None]
 
 
-def settings(entry: Entry) -> Iterator[dict[str, int]]:
+def extreme_settings(entry: Entry) -> Iterator[dict[str, int]]:
     """Yields the defaults, each knob alone at its ends, all at their ends, and the presets."""
     default = entry.settings({})
     last = {knob.name: knob.nearest(knob.max) for knob in entry.knobs}
@@ -365,7 +365,7 @@ class Report:
         )
 
 
-class Item(NamedTuple):
+class CheckedTerm(NamedTuple):
     """One term to check: its name, its place in a message, the case, and its views."""
 
     name: str
@@ -384,7 +384,7 @@ def check(
     tested: bool = False,
     seed: int = 0,
     device: str = "cpu",
-    progress: Bar = lambda done, total, what: None,
+    progress: ProgressCallback = lambda done, total, what: None,
 ) -> Report:
     """Takes systems and ops through every view.
 
@@ -401,7 +401,7 @@ def check(
     report = Report(systems=len(entries), ops=len(ops))
     work = [item for op in ops for item in _samples(op, seed, device)]
     for entry in entries:
-        every = [entry.settings(pinned)] if pinned else settings(entry)
+        every = [entry.settings(pinned)] if pinned else extreme_settings(entry)
         work += _settings(entry, [entry.settings({})] if fast else every, seed, device)
     for done, item in enumerate(work):
         progress(done, len(work), item.name)
@@ -416,26 +416,26 @@ def check(
 
 def _settings(
     entry: Entry, every: Iterable[dict[str, int]], seed: int, device: str
-) -> Iterator[Item]:
+) -> Iterator[CheckedTerm]:
     def make(knobs: dict[str, int]) -> Case:
         return Case(entry.build(**knobs), seed, device, entry.look(knobs), entry)
 
     for knobs in every:
         where = f"{entry.name} at {', '.join(f'{k} = {v}' for k, v in knobs.items())}"
         stored = STORED if knobs == entry.settings({}) else ()
-        yield Item(entry.name, where, partial(make, knobs), (*STATIC, *stored), RUNNING)
+        yield CheckedTerm(entry.name, where, partial(make, knobs), (*STATIC, *stored), RUNNING)
 
 
-def _samples(op: type[Op], seed: int, device: str) -> Iterator[Item]:
+def _samples(op: type[Op], seed: int, device: str) -> Iterator[CheckedTerm]:
     def make(sample: Sample) -> Case:
         return Case(Then(Id(Type.parse(sample.dom)), sample.op), seed, device)
 
     for sample in op.samples():
         where, views = f"{sample.op!r} on ({sample.dom})", (*STATIC, *SAMPLED)
-        yield Item(op.__name__, where, partial(make, sample), views)
+        yield CheckedTerm(op.__name__, where, partial(make, sample), views)
 
 
-def _check(item: Item, report: Report) -> None:
+def _check(item: CheckedTerm, report: Report) -> None:
     report.settings += 1
     try:
         case = item.make()

@@ -66,7 +66,7 @@ def show(args: argparse.Namespace) -> int:
     print(f"{entry.title} ({entry.source}), {sizes_text(knobs)}\n{term.dom} → {term.cod}\n")
     rows = [("state", "array", "axes", "shape"), *_state_rows(circuit)]
     for loop in circuit.loops:
-        rows += [("",), (_loop_words(loop),), *_state_rows(loop.bodies[0])]
+        rows += [("",), (_loop_text(loop),), *_state_rows(loop.bodies[0])]
     print_table(rows)
     ops = [("op", "name", "in → out", "parameters", "FLOPs", "bytes")]
     for op in cost.ops:
@@ -227,7 +227,7 @@ def serve(args: argparse.Namespace) -> int:
 
     for place in args.modules:
         found = imported_file(place, args.inputs)
-        own_entry.serve(place.rpartition(":")[2], found.term, found.failure, found.module())
+        own_entry.add_served_module(place.rpartition(":")[2], found.term, found.failure, found.module())
     serve_app(args.host, args.port)
     return 0
 
@@ -290,7 +290,7 @@ def _state_rows(circuit: Circuit) -> list[tuple[str, ...]]:
     return rows
 
 
-def _loop_words(loop: Loop) -> str:
+def _loop_text(loop: Loop) -> str:
     if loop.kind == "scan":
         return f"at each position of {loop.axis} ({loop.id}):"
     return f"the first of {len(loop.bodies)} repetitions ({loop.id}):"

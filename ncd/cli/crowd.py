@@ -95,7 +95,7 @@ class CrowdError(NCDError):
 
 
 @dataclass
-class Process:
+class ServerProcess:
     """One process of the app, at its own port; ``counts`` holds the visitors of each process."""
 
     number: int
@@ -134,7 +134,7 @@ def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], n
     os.environ.update(around)
     from ncd.app.host import health, serve
 
-    health.join(counts, number)
+    health.register_process(counts, number)
     with suppress(KeyboardInterrupt):
         serve.serve(port=port)
 
@@ -147,8 +147,8 @@ def crowd(host: str, port: int, count: int) -> None:
     if shutil.which(CADDY) is None:
         raise CrowdError("Caddy is not installed", cure="apt-get install caddy, or brew")
     check_address(host, port)
-    around, counts = settings(count), CONTEXT.RawArray("i", [AWAY] * count)
-    processes = [Process(i, own, around, counts) for i, own in enumerate(_ports(count))]
+    around, counts = environment(count), CONTEXT.RawArray("i", [AWAY] * count)
+    processes = [ServerProcess(i, own, around, counts) for i, own in enumerate(_ports(count))]
     with _stop_on_signals(), TemporaryDirectory() as folder:
         if FORK:
             _prepare()
@@ -170,7 +170,7 @@ def crowd(host: str, port: int, count: int) -> None:
             proxy.wait()
 
 
-def settings(count: int) -> dict[str, str]:
+def environment(count: int) -> dict[str, str]:
     """Returns the environment of each of ``count`` processes, which share the cores for jobs."""
     workers = max(1, (os.cpu_count() or 1) // count)
     return {"NCD_DRAIN": DRAIN, "NCD_WORKERS": str(workers), **os.environ}
@@ -186,7 +186,7 @@ def _prepare() -> None:
     gc.freeze()  # else each process's first collection would copy all shared memory
 
 
-def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:
+def _watch(processes: list[ServerProcess], proxy: subprocess.Popen[bytes]) -> None:
     while True:
         wait([process.running.sentinel for process in processes], LOOK)
         if proxy.poll() is not None:
@@ -201,7 +201,7 @@ def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:
                 _share(processes)
 
 
-def _share(processes: list[Process]) -> None:
+def _share(processes: list[ServerProcess]) -> None:
     """Lets those who have far too many visitors send some to a process that is there again."""
     for process in processes:
         here = process.counts[process.number] != AWAY
@@ -216,7 +216,7 @@ def answers(host: str, port: int) -> bool:
     return False
 
 
-def _await(processes: list[Process]) -> None:
+def _await(processes: list[ServerProcess]) -> None:
     end = time.monotonic() + PATIENCE
     while not all(process.ready for process in processes):
         for process in processes:
@@ -240,18 +240,19 @@ def _proxy(host: str, port: int, ports: list[int], folder: str) -> subprocess.Po
         "PROCESSES": " ".join(f"127.0.0.1:{own}" for own in ports),
     }
     file = Path(folder, RULES.name)
-    file.write_text(rules(subprocess.check_output([CADDY, "version"], text=True)))
+    file.write_text(caddyfile(subprocess.check_output([CADDY, "version"], text=True)))
     command = [CADDY, "run", "--adapter", "caddyfile", "--config", str(file)]
     with Path(folder, "log").open("wb") as log:
         return subprocess.Popen(command, env={**os.environ, **kept, **variables}, stderr=log)
 
 
-def rules(version: str) -> str:
+def caddyfile(version: str) -> str:
     """Returns the Caddyfile for a version of Caddy, as it says it; older ones know less.
 
     An old one sends new visitors to processes at random, and none to one that fails one check.
 
-    >>> [rules(version).count("least_conn") for version in ("2.6.2", "v2.8.4 h1:q3pe0", "v2.10.0")]
+    >>> versions = ("2.6.2", "v2.8.4 h1:q3pe0", "v2.10.0")
+    >>> [caddyfile(version).count("least_conn") for version in versions]
     [0, 1, 1]
     """
     text = RULES.read_text()
@@ -272,7 +273,7 @@ def _ports(count: int) -> list[int]:
             own.close()
 
 
-def _end(processes: list[Process]) -> None:
+def _end(processes: list[ServerProcess]) -> None:
     running = [process.running for process in processes if process.began]
     for own in running:
         if own.pid is not None and own.is_alive():

@@ -19,7 +19,7 @@ from threading import Thread
 
 import torch
 
-from ncd.jobs.local_workers import WANT, Line, Message
+from ncd.jobs.local_workers import RESULT_REQUEST, Message, WorkerChannel
 from ncd.jobs.pool_jobs import forward, train
 from ncd.jobs.source_job import findings, sizes, source, warm_up
 from ncd.run.device import exact
@@ -56,7 +56,7 @@ def lower_priority() -> None:
         score.write_text(str(FIRST))
 
 
-def work(text: str, line: Line) -> None:
+def work(text: str, line: WorkerChannel) -> None:
     """Does a job; an error is reported in one line.
 
     It uses one thread, so that the numbers are the same on all machines of one kind.
@@ -74,7 +74,7 @@ def work(text: str, line: Line) -> None:
 LOOK = 0.1  # seconds between checks for workers that have ended
 
 
-class SocketLine(Line):
+class SocketLine(WorkerChannel):
     """A channel over a socket: a line of JSON for each message, followed by a result's bytes."""
 
     def __init__(self, own: socket.socket) -> None:
@@ -90,7 +90,7 @@ class SocketLine(Line):
     def heed(self) -> None:
         """Handles requests until the connection closes."""
         while request := self.socket.recv(100):
-            if WANT in request:
+            if RESULT_REQUEST in request:
                 self.want()
         os._exit(0)
 

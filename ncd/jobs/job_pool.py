@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from cachetools import LRUCache
 
-from ncd.jobs.local_workers import LONGEST, Local, Message, question
+from ncd.jobs.local_workers import LONGEST, Local, Message, job_request
 
 # --- The interface of workers, which the pool starts and listens to
 
@@ -147,7 +147,7 @@ class Job:
     over: bool = False
 
 
-class Kept(NamedTuple):
+class CachedOutcome(NamedTuple):
     """The cached outcome of a finished job."""
 
     reports: list[Message]
@@ -168,7 +168,7 @@ class Ticket:
         self.stopping, self.again = False, False
         self.seen = time.monotonic()
         self._marks: tuple[object, ...] = ()
-        self._job = pool.join(self, question(kind, given), heavy=kind == "forward")
+        self._job = pool.join(self, job_request(kind, given), heavy=kind == "forward")
 
     @property
     def over(self) -> bool:
@@ -214,7 +214,7 @@ class Pool:
         self._queue: list[Job] = []
         self._running: list[Job] = []
         self._jobs: dict[str, Job] = {}
-        self._kept: LRUCache[str, Kept] = LRUCache(KEPT, getsizeof=_weight)
+        self._kept: LRUCache[str, CachedOutcome] = LRUCache(KEPT, getsizeof=_weight)
         self._watched = False
 
     def ask(self, kind: str, given: Mapping[str, Any]) -> Ticket:
@@ -344,7 +344,7 @@ class Pool:
         for ticket in job.tickets:
             ticket.end(result, whole, failure)
         self._close(job)
-        kept = Kept(job.reports, result)
+        kept = CachedOutcome(job.reports, result)
         if whole and _weight(kept) <= KEPT:
             self._kept[job.key] = kept
 
@@ -382,7 +382,7 @@ class Pool:
                     job.worker.end()
 
 
-def _weight(kept: Kept) -> int:
+def _weight(kept: CachedOutcome) -> int:
     """Returns the approximate number of bytes of a cached outcome."""
     return len(kept.result) + STEP * len(kept.reports) + 1000
 

@@ -23,16 +23,16 @@ LONGEST = 300.0  # seconds of one job
 OFTEN = 0.1  # seconds between two messages, as each wakes the waiting threads
 
 
-def question(kind: str, given: Mapping[str, Any]) -> str:
+def job_request(kind: str, given: Mapping[str, Any]) -> str:
     """Returns a question as text, equal for equal questions.
 
-    >>> question("train", {"seed": 1, "name": "unet"})
+    >>> job_request("train", {"seed": 1, "name": "unet"})
     '{"given": {"name": "unet", "seed": 1}, "kind": "train"}'
     """
     return json.dumps({"kind": kind, "given": given}, sort_keys=True)
 
 
-class Line(ABC):
+class WorkerChannel(ABC):
     """The reports of a worker about its job, and the requests it receives.
 
     A message has ``news`` (steps since the last message), or a ``result`` with the flags ``whole``
@@ -88,7 +88,7 @@ class Line(ABC):
 # --- Workers as processes of this machine, forked from one process that has imported torch
 
 ROOT = Path(__file__).parents[2]
-WANT = b"w"  # requests the result so far
+RESULT_REQUEST = b"w"  # requests the result so far
 SLOTS = "NCD_WORKERS"  # the environment variable with the number of workers
 # Under a limit of memory, arrays that are let go must leave no gaps too small for the next one.
 MAPPED = {"MALLOC_MMAP_THRESHOLD_": "1000000"}  # glibc maps larger arrays one by one
@@ -115,7 +115,7 @@ class Child:
     def want(self) -> None:
         """Requests the result so far."""
         with suppress(OSError):  # it has ended, which news() reports
-            self.line.sendall(WANT)
+            self.line.sendall(RESULT_REQUEST)
 
     def end(self) -> None:
         """Kills it."""

@@ -19,7 +19,7 @@ from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.costs import cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError
-from ncd.jobs.local_workers import Line
+from ncd.jobs.local_workers import WorkerChannel
 from ncd.language.axes import Array
 from ncd.language.terms import Term
 from ncd.run.device import Timer
@@ -72,7 +72,7 @@ LOOPS: Mapping[str, type[TrainingLoop]] = {
 }
 
 
-def train(line: Line, loop: str, **asked: Any) -> None:
+def train(line: WorkerChannel, loop: str, **asked: Any) -> None:
     """Trains; on request, or after too long, it scores the weights and returns them.
 
     Scoring draws no random numbers, so it does not change the weights that follow.
@@ -120,7 +120,7 @@ class ArraySummary:
 
 
 @dataclass(frozen=True)
-class Forward:
+class ForwardResult:
     """A finished run: its seconds, the bytes it held, and its arrays by id."""
 
     seconds: float
@@ -129,9 +129,9 @@ class Forward:
 
 
 def forward(
-    line: Line, name: str, knobs: Mapping[str, int], seed: int, device: str, term: str = ""
+    line: WorkerChannel, name: str, knobs: Mapping[str, int], seed: int, device: str, term: str = ""
 ) -> None:
-    """Runs a system on inputs from the seed, and gives a :class:`Forward`.
+    """Runs a system on inputs from the seed, and gives a :class:`ForwardResult`.
 
     It is the system of the catalogue that is named, or ``term``, a visitor's own as JSON.
 
@@ -164,7 +164,7 @@ def forward(
         timer.mark()
         module.execute(inputs, watch=watch)
     seconds = sum(timer.laps()[::2])  # those of the ops, without looking at their results
-    line.give(json.dumps(asdict(Forward(seconds, held, arrays))).encode())
+    line.give(json.dumps(asdict(ForwardResult(seconds, held, arrays))).encode())
 
 
 def _listed(name: str, knobs: Mapping[str, int]) -> Term:
@@ -172,11 +172,11 @@ def _listed(name: str, knobs: Mapping[str, int]) -> Term:
     return entry.build(**entry.settings(knobs))
 
 
-def read(result: bytes) -> Forward:
+def read(result: bytes) -> ForwardResult:
     """Parses the result of :func:`forward`."""
     found: dict[str, Any] = json.loads(result)
     arrays = {id: _read(each) for id, each in found.pop("arrays").items()}
-    return Forward(**found, arrays=arrays)
+    return ForwardResult(**found, arrays=arrays)
 
 
 def _read(each: dict[str, Any]) -> ArraySummary:

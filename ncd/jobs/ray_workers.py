@@ -14,7 +14,7 @@ from threading import Lock, Thread, Timer
 from typing import Any
 
 from ncd.jobs.fork_server import lower_priority, make_ready, work
-from ncd.jobs.local_workers import ROOT, Line, Message, slots
+from ncd.jobs.local_workers import ROOT, Message, WorkerChannel, slots
 
 LISTEN = 5.0  # seconds of one call that waits for news
 CALLS = 2  # calls of an actor at once: one waits for news, one makes requests
@@ -22,7 +22,7 @@ REACH = 5.0  # seconds until a cluster must have answered
 IDLE = 10.0  # seconds that an idle actor is kept
 
 
-class Mailbox(Line):
+class Mailbox(WorkerChannel):
     """A channel whose messages are collected by polling."""
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class Cluster:
         self.ray.kill(hand)
 
     def _meet(self) -> None:
-        answers(self.address)
+        require_cluster(self.address)
         ray = importlib.import_module("ray")
         paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
         ray.init(
@@ -168,7 +168,7 @@ class Cluster:
         self.ray, self._idle = ray, []
 
 
-def answers(address: str) -> None:
+def require_cluster(address: str) -> None:
     """Raises ConnectionError if no cluster listens at an address; Ray would retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not port.isdecimal():  # such as "auto"

@@ -12,7 +12,7 @@ from ncd.errors import NCDError
 from ncd.findings.reading.finding import Cure, Edit, Finding
 from ncd.findings.search import findings as found_in
 from ncd.findings.search import size_findings
-from ncd.jobs.local_workers import Line
+from ncd.jobs.local_workers import WorkerChannel
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.source_reader import read_source
 from ncd.write.term_json import LONGEST_JSON, to_json
@@ -103,31 +103,31 @@ def warm_up() -> None:
     found_in(FAILING)
 
 
-def source(line: Line, text: str) -> None:
+def source(line: WorkerChannel, text: str) -> None:
     """Reads a source, and sends its term or the error as JSON."""
     _limit_memory()
     _limit_time(BUILDING)
-    line.give(json.dumps(answer(text, lambda: _limit_time(SECONDS))).encode())
+    line.give(json.dumps(source_message(text, lambda: _limit_time(SECONDS))).encode())
 
 
-def findings(line: Line, text: str) -> None:
+def findings(line: WorkerChannel, text: str) -> None:
     """Finds what is wrong with a source, and sends the findings as JSON."""
     _limit_memory()
     _limit_time(FINDING)
     line.give(written(found_in(text)))
 
 
-def sizes(line: Line, text: str) -> None:
+def sizes(line: WorkerChannel, text: str) -> None:
     """Finds for which sizes a source works, and sends the findings as JSON."""
     _limit_memory()
     _limit_time(FINDING)
     line.give(written(size_findings(text)))
 
 
-def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
+def source_message(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
     """Returns the message about a source: its term, a note and a failure, or an error.
 
-    >>> answer("class Net(nn.Module): pass")["error"]["fact"][:30]
+    >>> source_message("class Net(nn.Module): pass")["error"]["fact"][:30]
     'there is no module in it'
     """
     try:

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from ncd.errors import NCDError
 from ncd.findings.reading.finding import Finding
 from ncd.jobs.job_pool import Turns
-from ncd.jobs.local_workers import Local, question
+from ncd.jobs.local_workers import Local, job_request
 from ncd.jobs.source_job import FINDING, SECONDS, read
 from ncd.notation.call_form import call_of
 from ncd.notation.term_reader import TextError
@@ -102,7 +102,7 @@ class Reader:
 
     def _result(self, kind: str, text: str) -> bytes | None:
         """Returns the result for a text; None if the operating system ended the process."""
-        worker = self.workers.start(question(kind, {"text": text}))
+        worker = self.workers.start(job_request(kind, {"text": text}))
         worker.line.settimeout(PATIENCE)
         for message in worker.news():
             if message.get("result"):

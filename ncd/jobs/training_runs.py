@@ -10,13 +10,13 @@ from ncd.jobs.local_workers import Message
 from ncd.systems.training.training_loop import Progress
 
 
-class Run(Ticket):
+class TrainingRun(Ticket):
     """A visitor's training run, requested when it is created.
 
     :meth:`look` must be called at least once a minute, else the run stops. ``loop`` is one of
     ``ncd.jobs.pool_jobs.LOOPS``, and ``given`` its arguments beside those of every loop.
 
-    >>> run = Run("image-recogniser", {"x": 8, "n": 8}, steps=2)
+    >>> run = TrainingRun("image-recogniser", {"x": 8, "n": 8}, steps=2)
     >>> while not run.over:
     ...     news = run.look(wait=60)
     >>> [now.step for now in run.progress], len(run.weights) > 1000, run.failure

@@ -33,7 +33,7 @@ from ncd.site.forward_steps import Stop, by_side, stops
 from ncd.site.live_texts import FormulaTable
 from ncd.site.markup import GREY, POSITIVE, SIGNED, SIGNED_DARK
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import RANDOM, Feed, opening_inputs, origin
+from ncd.systems.inputs.run_inputs import RANDOM, InputSpec, opening_inputs, origin
 from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.trained_weights import (
     LONGEST,
@@ -110,7 +110,7 @@ class Example:
     random, at these sizes, by their places.
     """
 
-    feed: Feed
+    feed: InputSpec
     learned: TrainedWeights | None
     largest: Mapping[str, int]
     numbers: Mapping[int, torch.Tensor] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class Example:
         """Returns where the numbers come from, with the example and without it."""
         learns = any(cell.name for cell in circuit.cells)
         trained = self.learned.said if self.learned else ""
-        return [origin(self.feed, trained, learns, SEED), origin(Feed(), "", learns, SEED)]
+        return [origin(self.feed, trained, learns, SEED), origin(InputSpec(), "", learns, SEED)]
 
     def _words(self, entry: Entry, circuit: Circuit) -> dict[str, tuple[str, ...]]:
         """Returns the words along axes by name, also for copies of the axis in attention."""
@@ -218,7 +218,7 @@ WALK = """<div class="walk" hidden><div class="strip" role="group" aria-label="S
 INSIDE = " This is done at every position of a scan, and its numbers are not kept here."
 
 
-def run_part(said: str) -> Callable[[Circuit], str]:
+def run_section(said: str) -> Callable[[Circuit], str]:
     """Returns the writer of the part; ``said`` tells where the numbers of the run come from.
 
     Sizes of inputs, and those in the words of steps, follow the sizes of the page.
@@ -305,10 +305,10 @@ def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:
 
 MASK = 2**32 - 1
 LETTER = re.compile(f'"([{chr(FIRST)}-{chr(LAST)}])"')
-Kept = Mapping[str, tuple[str, int]]
+StoredInputs = Mapping[str, tuple[str, int]]
 
 
-def run_sizes(graph: ModelGraph, settings: Mapping[str, int], kept: Kept) -> dict[str, Any]:
+def run_sizes(graph: ModelGraph, settings: Mapping[str, int], kept: StoredInputs) -> dict[str, Any]:
     """Returns the text of a run with its formulas, and the conditions of the model.
 
     Those of the diagram are not among them: the page shows no sizes for which it is another one.
@@ -337,7 +337,7 @@ def _number(size: Any) -> Any:
     return f"{size}".replace(FILL, "") if is_symbolic(size) else size
 
 
-def _input_arrays(graph: ModelGraph, kept: Kept) -> Iterator[dict[str, Any]]:
+def _input_arrays(graph: ModelGraph, kept: StoredInputs) -> Iterator[dict[str, Any]]:
     for i, value in enumerate(graph.circuit.inputs):
         below = value.array.below
         yield {
@@ -350,7 +350,7 @@ def _input_arrays(graph: ModelGraph, kept: Kept) -> Iterator[dict[str, Any]]:
         }
 
 
-def _weight_arrays(graph: ModelGraph, kept: Kept) -> Iterator[dict[str, Any]]:
+def _weight_arrays(graph: ModelGraph, kept: StoredInputs) -> Iterator[dict[str, Any]]:
     for name, tensor in graph.weights.items():
         yield {
             "name": name,
@@ -373,7 +373,7 @@ def _seed(purpose: str) -> int:
     return generator(SEED, purpose).initial_seed() & MASK
 
 
-def _place(name: str, kept: Kept) -> dict[str, Any]:
+def _place(name: str, kept: StoredInputs) -> dict[str, Any]:
     return {"kept": kept[name]} if name in kept else {}
 
 

@@ -42,12 +42,12 @@ from ncd.site.collapse_states import (
     states,
     svg,
 )
-from ncd.site.live_texts import LiveTexts
+from ncd.site.live_texts import SizeDependentTexts
 from ncd.site.markup import (
     DIAGRAM_CSS,
     GRADING_JS,
+    HIGHLIGHT_JS,
     LEGEND_CSS,
-    LIGHT_JS,
     PANEL_CSS,
     POLYNOMIALS_JS,
     THEME_CSS,
@@ -94,7 +94,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'{
 DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
 DOCUMENT_PAGE = (FOLDER / "document.html").read_text()
 SCRIPTS = ("document.js", "live_labels.js", "live_sizes.js", "live_quiz.js")
-SHARED_JS = LIGHT_JS + POLYNOMIALS_JS + GRADING_JS
+SHARED_JS = HIGHLIGHT_JS + POLYNOMIALS_JS + GRADING_JS
 DOCUMENT_JS = SHARED_JS + "".join((FOLDER / name).read_text() for name in SCRIPTS)
 
 
@@ -164,7 +164,7 @@ def document(
 ) -> Page:
     """Returns the file of a term as a function of its sizes; by default all its axes' sizes."""
     around, circuit = around or Around(), elaborate(term)
-    live = LiveTexts(system or parametric_term(term, circuit), circuit)
+    live = SizeDependentTexts(system or parametric_term(term, circuit), circuit)
     depths = _depths(parts := drawn_circuits(circuit))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     views = _views(term, labels, blocks, around, title)
@@ -206,31 +206,31 @@ def _views(
     }
 
 
-def _live_summary(live: LiveTexts, cards: Cards) -> str:
+def _live_summary(live: SizeDependentTexts, cards: Cards) -> str:
     plain, own = cards.plain, cards.own
     return live.part("summary", _summary(plain), lambda: _summary(own), own.facts)
 
 
-def _live(live: LiveTexts, name: str, write: Callable[[Circuit], str] | None) -> str:
+def _live(live: SizeDependentTexts, name: str, write: Callable[[Circuit], str] | None) -> str:
     if write is None:
         return ""
     return live.part(name, write(live.plain), lambda: write(live.circuit))
 
 
-def _of_run(live: LiveTexts, around: Around) -> dict[str, Any]:
+def _of_run(live: SizeDependentTexts, around: Around) -> dict[str, Any]:
     """Returns what the page has to know for a run, if there is one."""
     if not around.task:
         return {}
     return {"walk": _live(live, "walk", around.walk), "task": around.task}
 
 
-def _live_axes(live: LiveTexts, drawings: Iterable[Drawing]) -> str:
+def _live_axes(live: SizeDependentTexts, drawings: Iterable[Drawing]) -> str:
     wires = {wire.axis for drawing in drawings for wire in drawing.wires}
     rows = _rows_of(live.plain, wires)
     return live.part("axes", rows, lambda: _rows_of(live.circuit, wires))
 
 
-def _sizes(live: LiveTexts) -> str:
+def _sizes(live: SizeDependentTexts) -> str:
     """Returns a slider and a field for each size, and the value of one that does not follow."""
     open_ = live.trace.sizes if live.follows else {}
     settings = live.system.settings
@@ -291,7 +291,7 @@ def _summary(content: Content) -> str:
     types = f"({markup.arrays(circuit.term.dom)}) → ({markup.arrays(circuit.term.cod)})"
     if cost is None:
         return types
-    parameters = markup.counted(cost.parameters, "parameter")
+    parameters = markup.plural(cost.parameters, "parameter")
     return f"{types} · {parameters} · {markup.flops(cost.flops)}"
 
 
@@ -340,7 +340,7 @@ def _rows(
 # --- Exports several views as one HTML file, walked with the arrow keys; no server
 
 SLIDES_PAGE = (FOLDER / "slides.html").read_text()
-SLIDES_JS = LIGHT_JS + (FOLDER / "slides.js").read_text()
+SLIDES_JS = HIGHLIGHT_JS + (FOLDER / "slides.js").read_text()
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def stops(circuit: Circuit) -> tuple[Stop, ...]:
     An op that only names an array, or passes it to the sides of an equation, belongs to the step
     that made the array.
     """
-    drawn, sided = first(circuit), by_side(circuit)
+    drawn, sided = drawn_ids(circuit), by_side(circuit)
     shared = {cell.id for cell in circuit.cells if sided and cell.id not in sided}
     made: dict[str, list[str]] = {}  # the ids of each stop, by the first array made there
     found: list[tuple[tuple[Value, ...], Cell | Loop | None, list[str]]] = []
@@ -77,7 +77,7 @@ def _handed(unit: Cell | Loop) -> dict[str, str]:
     return {value.id: unit.inputs[arg.index].id for value, arg in pairs}
 
 
-def first(circuit: Circuit) -> dict[str, str]:
+def drawn_ids(circuit: Circuit) -> dict[str, str]:
     """Maps arrays and ops in later bodies of a repetition to those in the first, which is drawn."""
     found: dict[str, str] = {}
     for loop in circuit.loops:

@@ -223,7 +223,7 @@ ESCAPED = re.compile(r"\\u([ef][0-9a-f]{3})")  # letters of numbers, as errors s
 NOTHING: Mapping[Fact, None] = MappingProxyType({})
 
 
-class LiveTexts:
+class SizeDependentTexts:
     """The parts of one page, in the order in which they are written.
 
     Args:

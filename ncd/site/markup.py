@@ -161,10 +161,10 @@ def meter(share: float, colour: str, longest: float = METER) -> str:
     return f'<span class="meter" style="width:{longest * share:.2f}em;background:{colour}"></span>'
 
 
-def counted(number: int, one: str) -> str:
+def plural(number: int, one: str) -> str:
     """Returns a whole number with its noun.
 
-    >>> counted(1, "word"), counted(32768, "parameter")
+    >>> plural(1, "word"), plural(32768, "parameter")
     ('1 word', '32,768 parameters')
     """
     return f"{number:,} {one if number == 1 else one + 's'}"
@@ -184,7 +184,7 @@ FOLDER = Path(__file__).parent / "static"
 THEME_CSS = (FOLDER / "theme.css").read_text()
 PANEL_CSS = (FOLDER / "panel.css").read_text()
 DIAGRAM_CSS = (FOLDER / "diagram.css").read_text()
-LIGHT_JS = (FOLDER / "highlight.js").read_text()
+HIGHLIGHT_JS = (FOLDER / "highlight.js").read_text()
 LEGEND_CSS = (FOLDER / "legend.css").read_text()
 POLYNOMIALS_JS = (FOLDER / "polynomials.js").read_text()
 GRADING_JS = (FOLDER / "grading.js").read_text()

@@ -14,7 +14,7 @@ from ncd.language.blocks import Block
 from ncd.language.op import Op
 from ncd.site import markup
 from ncd.site.collapse_states import drawn_circuits, folded
-from ncd.site.live_texts import LiveFacts, LiveTexts
+from ncd.site.live_texts import LiveFacts, SizeDependentTexts
 from ncd.site.markup import mathml
 from ncd.site.source_listing import Listing, coloured_lines, excerpt
 from ncd.words import plain_text
@@ -129,12 +129,12 @@ class Cards:
 
     plain: Content
     own: Content
-    live: LiveTexts
+    live: SizeDependentTexts
     fold: frozenset[str]  # the blocks that can be collapsed
 
     @staticmethod
     def of(
-        live: LiveTexts, drawings: Collection[Drawing], blocks: Iterable[CollapsibleBlock]
+        live: SizeDependentTexts, drawings: Collection[Drawing], blocks: Iterable[CollapsibleBlock]
     ) -> Cards:
         drawn = frozenset(glyph.node for drawing in drawings for glyph in drawing.glyphs)
         plain = Content.of(live.plain, drawn)

@@ -17,7 +17,7 @@ from ncd.drawing.legend.legend import COLOURS, GROUPS, Kind, PlacedSign, legend_
 from ncd.drawing.legend.signs import LegendEntry
 from ncd.site import markup
 from ncd.site.collapse_states import svg
-from ncd.site.live_texts import LiveTexts
+from ncd.site.live_texts import SizeDependentTexts
 from ncd.site.op_cards import Cards, Content
 from ncd.site.source_listing import excerpt
 
@@ -157,7 +157,7 @@ def key_drawer(drawing: Drawing, legend: str = "") -> Drawer:
     link = f'<p><a href="{markup.text(legend)}">All signs of the notation</a></p>' if legend else ""
     html = (
         f"{rules(signs, None)}<details class='key'><summary>Key to the "
-        f"{markup.counted(len(found), 'sign')} in this diagram</summary>"
+        f"{markup.plural(len(found), 'sign')} in this diagram</summary>"
         f'<ul class="signs">{rows}</ul>{link}</details>'
     )
     return Drawer(html, tuple(sign.picture(False) for sign in signs))
@@ -175,7 +175,7 @@ PARTS: Mapping[str, tuple[str, Callable[[Content], str]]] = {
 }
 
 
-def parts_that_open(live: LiveTexts, cards: Cards) -> Iterator[tuple[str, str]]:
+def parts_that_open(live: SizeDependentTexts, cards: Cards) -> Iterator[tuple[str, str]]:
     """Yields the name and the HTML of each closed part, if all sizes are known."""
     if cards.plain.cost is None:
         return

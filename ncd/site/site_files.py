@@ -14,7 +14,7 @@ from ncd.drawing.legend.legend import COLOURS, GROUPS, SIGNS, legend_entries
 from ncd.drawing.pipeline import draw
 from ncd.installation import bundled
 from ncd.site import markup
-from ncd.site.browser_run import entry_model, run_part, walk, without_model
+from ncd.site.browser_run import entry_model, run_section, walk, without_model
 from ncd.site.collapse_states import LETTERS, WIDTH
 from ncd.site.document import Around, css, document, policy
 from ncd.site.entry_page import (
@@ -52,7 +52,7 @@ LEGEND_LEAD = (
 STATES = 12  # drawings in a page with different blocks collapsed, for each width
 PHONE = 360.0  # its width in pixels
 WIDTHS = ((WIDTH, LETTERS), (PHONE, LETTERS // 20))
-SEEN = 3  # pages named with each sign
+MAX_PAGES_PER_SIGN = 3  # pages named with each sign
 SITE_CSS = (FOLDER / "site.css").read_text()
 SHELL = (FOLDER / "site.html").read_text()
 THEME_JS = (FOLDER / "theme.js").read_text()
@@ -140,7 +140,7 @@ def entry_page(
         legend="../legend/",
         states=STATES,
         widths=WIDTHS,
-        run=run_part(known["said"][0]) if known else without_model(model.why),
+        run=run_section(known["said"][0]) if known else without_model(model.why),
         walk=walk if known else None,
         task=known or None,
         js=LOADER_JS if known else "",
@@ -175,7 +175,10 @@ def legend(entries: Sequence[Entry], drawings: Mapping[str, Drawing]) -> str:
         for found in legend_entries(drawings[entry.name]):
             link = f'<a href="../{entry.name}/">{markup.text(entry.title)}</a>'
             used.setdefault(found.sign.name, []).append(link)
-    more = {name: f'<p class="used">{", ".join(own[:SEEN])}</p>' for name, own in used.items()}
+    more = {
+        name: f'<p class="used">{", ".join(own[:MAX_PAGES_PER_SIGN])}</p>'
+        for name, own in used.items()
+    }
     groups = "".join(
         f"<h2>{name}</h2><ul class='signs'>"
         + "".join(row(sign, None, {"id": sign.name}, more.get(sign.name, "")) for sign in group)

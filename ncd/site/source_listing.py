@@ -218,7 +218,7 @@ def diff_html(one: Sequence[str], two: Sequence[str]) -> str:
 def _left_out(count: int) -> str:
     if not count:
         return ""
-    return f'<div class="line muted">… {markup.counted(count, "line")} alike</div>'
+    return f'<div class="line muted">… {markup.plural(count, "line")} alike</div>'
 
 
 def _same(line: str) -> str:

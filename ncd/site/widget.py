@@ -24,14 +24,14 @@ from ncd.read.torch_module.from_torch import from_torch
 from ncd.run.guard import compile
 from ncd.run.module import CircuitModule, trace
 from ncd.run.seeding import example_inputs
-from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, THEME_CSS
+from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, THEME_CSS
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 
 HERE = Path(__file__).parent / "static"
 WHERE = "Explorer"
 MOST = 64  # rows and columns of an array that are shown
-_ESM = f"const FONTS = {json.dumps(all_faces_css())};\n" + LIGHT_JS
+_ESM = f"const FONTS = {json.dumps(all_faces_css())};\n" + HIGHLIGHT_JS
 
 
 def explore(

@@ -1,11 +1,11 @@
 """Multi-head attention: figure 21 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
-from ncd.app.panels.walk.source import Paper
+from ncd.app.panels.walk.source import PaperEquation
 
 LEAD = """
 Every position of *y*, such as a word, looks at every position of *x* in *h* ways at once, and takes
@@ -26,7 +26,7 @@ Sources: the notebook's figure 21 (*Neural circuit diagrams*); Vaswani et al. 20
 All You Need*, section 3.2.
 """
 
-EQUATION = Paper(
+EQUATION = PaperEquation(
     (
         r"\text{MultiHead}(Q, K, V) = \text{Concat}(\text{head}_1, …, \text{head}_h)\,<O: W^O>",
         r"\text{head}_i = <Scaled Dot-Product Attention: \text{Attention}>"
@@ -36,7 +36,7 @@ EQUATION = Paper(
     "concatenates is the axis h, which the diagram keeps beside k.",
 )
 
-page(
+render_page(
     entry=catalogue["multi-head-attention"],
     lead=LEAD,
     why=WHY,

@@ -1,11 +1,11 @@
 """Scaled dot-product attention: figure 20 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
-from ncd.app.panels.walk.source import Paper
+from ncd.app.panels.walk.source import PaperEquation
 
 LEAD = """
 Each query in *Q* is compared with every key in *K*, and takes a mixture of the values *V* of those
@@ -22,7 +22,7 @@ here is learned: what can be learned are the maps that make queries, keys and va
 Sources: the notebook's figure 20; Vaswani et al. 2017, *Attention Is All You Need*, equation 1.
 """
 
-EQUATION = Paper(
+EQUATION = PaperEquation(
     (
         r"\text{Attention}(Q, K, V) = <Softmax: \text{SoftMax}>"
         r"\left(\frac{<scores: QK^T>}{<Scale: \sqrt{d_k}>}\right)<out: \cdot V>",
@@ -31,7 +31,7 @@ EQUATION = Paper(
     "softmax (section 3.2.3).",
 )
 
-page(
+render_page(
     entry=catalogue["scaled-dot-product-attention"],
     lead=LEAD,
     why=WHY,

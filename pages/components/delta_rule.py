@@ -1,7 +1,7 @@
 """The delta rule: a state that is corrected instead of filled up."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.language_models.recurrent_states import StatePictures
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 from ncd.systems.recurrent.linear_attention import delta_rule
@@ -26,7 +26,7 @@ Programmers*, section 4.2; Yang et al. 2024, *Gated Delta Networks*, section 3.1
 *Transformers are SSMs*, for the factor.
 """
 
-page(
+render_page(
     entry=catalogue["delta-rule"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Grouped queries: several query heads share one head of keys and values."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.attention.cache_size import CacheSize
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -26,7 +26,7 @@ Multi-Head Checkpoints*, section 2.2; Shazeer 2019, *Fast Transformer Decoding: 
 All You Need*, section 3.
 """
 
-page(
+render_page(
     entry=catalogue["grouped-queries"],
     lead=LEAD,
     why=WHY,

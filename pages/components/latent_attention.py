@@ -1,7 +1,7 @@
 """Latent attention: all keys and values come from a few features that are kept."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.attention.cache_size import CacheSize
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -27,7 +27,7 @@ Language Model*, sections 2.1.2 and 2.1.3, appendix C and, for the comparison, t
 are those of section 3.1.2.
 """
 
-page(
+render_page(
     entry=catalogue["latent-attention"],
     lead=LEAD,
     why=WHY,

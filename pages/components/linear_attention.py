@@ -1,7 +1,7 @@
 """Linear attention: a softmax less, and the past fits into a matrix."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.language_models.recurrent_states import StatePictures
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 from ncd.systems.recurrent.linear_attention import linear_attention
@@ -25,7 +25,7 @@ Source: Katharopoulos et al. 2020, *Transformers are RNNs: Fast Autoregressive T
 Linear Attention*, sections 3.2 to 3.4 (equations 16 to 20).
 """
 
-page(
+render_page(
     entry=catalogue["linear-attention"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """LoRA: a trained map stays, and a small update beside it learns."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.language_models import merged_weights
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -22,7 +22,7 @@ between. Taken away again, it makes room for the update of another task.
 Source: Hu et al. 2021, *LoRA: Low-Rank Adaptation of Large Language Models*, sections 4.1 and 7.
 """
 
-page(
+render_page(
     entry=catalogue["lora"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """A mixture of experts: many feed-forwards, a few of which work on each position."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import expert_routing
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -23,7 +23,7 @@ Sources: Shazeer et al. 2017, *Outrageously Large Neural Networks: The Sparsely-
 Mixture-of-Experts Layer*, sections 2 and 4; Jiang et al. 2024, *Mixtral of Experts*, section 2.1.
 """
 
-page(
+render_page(
     entry=catalogue["mixture-of-experts"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Rotary positions: queries and keys turn, and scores depend on distances."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, rotating_pairs
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -25,7 +25,7 @@ Sources: Su et al. 2021, *RoFormer: Enhanced Transformer with Rotary Position Em
 3.2 (equations 12 to 16) and 3.4.3.
 """
 
-page(
+render_page(
     entry=catalogue["rotary"],
     lead=LEAD,
     why=WHY,

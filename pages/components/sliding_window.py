@@ -1,7 +1,7 @@
 """Sliding window: every layer sees a few positions back, and many layers see far."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, token_reach
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -26,7 +26,7 @@ The Long-Document Transformer*, section 3.1; Gemma Team 2024, *Gemma 2*, section
 every other layer.
 """
 
-page(
+render_page(
     entry=catalogue["sliding-window"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """SwiGLU: a feed-forward with a gate."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.language_models import gate_map
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -23,7 +23,7 @@ Sources: Shazeer 2020, *GLU Variants Improve Transformer*, section 2 (equation 6
 Touvron et al. 2023, *LLaMA*, section 2.2, for the 2/3.
 """
 
-page(
+render_page(
     entry=catalogue["swiglu"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Graph attention: a node chooses among its neighbours."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import neighbours
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -25,7 +25,7 @@ Sources: Veličković et al. 2018, *Graph Attention Networks*, equations 1 to 5;
 *How Attentive are Graph Attention Networks?*
 """
 
-page(
+render_page(
     entry=catalogue["gat"],
     lead=LEAD,
     why=WHY,

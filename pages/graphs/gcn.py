@@ -1,7 +1,7 @@
 """Graph convolution: a node becomes a weighted sum of its neighbours."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import neighbours
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -27,7 +27,7 @@ Source: Kipf & Welling 2017, *Semi-Supervised Classification with Graph Convolut
 equations 2 and 9.
 """
 
-page(
+render_page(
     entry=catalogue["gcn"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """CLIP: pictures and sentences as points of one space."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.images import similarity_table
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -29,7 +29,7 @@ Source: Radford et al. 2021, *Learning Transferable Visual Models From Natural L
 Supervision*, sections 2.3 to 2.5 and figure 3.
 """
 
-page(
+render_page(
     entry=catalogue["clip"],
     lead=LEAD,
     why=WHY,

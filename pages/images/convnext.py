@@ -1,7 +1,7 @@
 """ConvNeXt: a convolutional network with the sizes and the habits of a transformer."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.images import convolution_blocks
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -25,7 +25,7 @@ Sources: Liu et al. 2022, *A ConvNet for the 2020s*, sections 2.2 to 2.6 and fig
 al. 2021, *Going Deeper with Image Transformers*, section 2, for the scale.
 """
 
-page(
+render_page(
     entry=catalogue["convnext"],
     lead=LEAD,
     why=WHY,

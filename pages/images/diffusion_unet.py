@@ -1,7 +1,7 @@
 """The U-Net of a diffusion model: it finds the noise in a picture, knowing how noisy it is."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.images import noise_steps
 from ncd.app.panels.learning import training
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -29,7 +29,7 @@ and appendix B; Sohl-Dickstein et al. 2015, *Deep Unsupervised Learning using No
 Thermodynamics*.
 """
 
-page(
+render_page(
     entry=catalogue["diffusion-unet"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """DiT: a transformer that finds the noise in a picture, with norms that the time step sets."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.images import step_modulation
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -29,7 +29,7 @@ Source: Peebles and Xie 2023, *Scalable Diffusion Models with Transformers*, sec
 figures 3 and 5.
 """
 
-page(
+render_page(
     entry=catalogue["dit"],
     lead=LEAD,
     why=WHY,

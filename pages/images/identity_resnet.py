@@ -1,7 +1,7 @@
 """The identity residual network: figure 26 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.images import classification, feature_maps, one_block
 from ncd.app.panels.learning import training
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -39,7 +39,7 @@ The digits are those of Alpaydin and Kaynak (1998), which scikit-learn ships, ma
 three colours are alike.
 """
 
-page(
+render_page(
     entry=catalogue["identity-resnet"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """A recogniser of handwritten digits: figure 19 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.images import classification
 from ncd.app.panels.learning import training
 from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
@@ -28,7 +28,7 @@ shows; `nn.Softmax(-1)(x)` is meant. The digits are those of Alpaydin and Kaynak
 scikit-learn ships, made larger.
 """
 
-page(
+render_page(
     entry=catalogue["image-recogniser"],
     lead=LEAD,
     why=WHY,

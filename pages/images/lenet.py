@@ -1,7 +1,7 @@
 """LeNet: the model with Rearrange of the second document."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.images import classification, feature_maps
 from ncd.app.panels.learning import training
 from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
@@ -30,7 +30,7 @@ Sources: *From autograd to transformers*, einops tutorial, part 2 (layers); LeCu
 *Gradient-based learning applied to document recognition*, where the name is from.
 """
 
-page(
+render_page(
     entry=catalogue["lenet"],
     lead=LEAD,
     why=WHY,

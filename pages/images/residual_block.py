@@ -1,7 +1,7 @@
 """A residual block: the first of a stage in figure 26 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
@@ -25,7 +25,7 @@ its counts of parameters differ a little: 75,008 for the first block, 74,752 her
 Sources: the notebook's figure 26; He et al. 2016, *Identity Mappings in Deep Residual Networks*.
 """
 
-page(
+render_page(
     entry=catalogue["residual-block"],
     lead=LEAD,
     why=WHY,

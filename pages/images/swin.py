@@ -1,7 +1,7 @@
 """Swin: attention in windows, which every other layer shifts."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import windows
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -25,7 +25,7 @@ Source: Liu et al. 2021, *Swin Transformer: Hierarchical Vision Transformer usin
 sections 3.1 and 3.2, figures 2 to 4.
 """
 
-page(
+render_page(
     entry=catalogue["swin"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """A U-Net: figure 27 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.images import feature_maps, segmentation
 from ncd.app.panels.learning import training
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -32,7 +32,7 @@ Sources: the notebook's figure 27 (*Neural circuit diagrams*, section 3.4); Ronn
 *U-Net: Convolutional Networks for Biomedical Image Segmentation*, figure 1.
 """
 
-page(
+render_page(
     entry=catalogue["unet"],
     lead=LEAD,
     why=WHY,

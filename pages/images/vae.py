@@ -1,7 +1,7 @@
 """The variational autoencoder: a picture as a point with a spread, and a picture of each point."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.images import latent_plane
 from ncd.app.panels.learning import training
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -26,7 +26,7 @@ Source: Kingma and Welling 2014, *Auto-Encoding Variational Bayes*, sections 2.3
 appendices B and C.
 """
 
-page(
+render_page(
     entry=catalogue["vae"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Visual attention: figure 28 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, image_patches
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -28,7 +28,7 @@ Sources: the notebook's figure 28 (*Neural circuit diagrams*), section 3.5; Doso
 *An Image is Worth 16x16 Words*, for patches in the place of words.
 """
 
-page(
+render_page(
     entry=catalogue["visual-attention"],
     lead=LEAD,
     why=WHY,

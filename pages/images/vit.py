@@ -1,7 +1,7 @@
 """ViT: an image as a sequence of patches."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, windows
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -28,7 +28,7 @@ Sources: Dosovitskiy et al. 2021, *An Image is Worth 16x16 Words: Transformers f
 at Scale*, sections 3.1 and 4.3, figure 3.
 """
 
-page(
+render_page(
     entry=catalogue["vit"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """BERT: an encoder of sentences."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, both_sides
 from ncd.app.panels.language_models import model_size
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -26,7 +26,7 @@ Sources: Devlin et al. 2019, *BERT: Pre-training of Deep Bidirectional Transform
 Understanding*, sections 3 and 3.1, and figure 2 for the three tables.
 """
 
-page(
+render_page(
     entry=catalogue["bert"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """DeepSeek-V2: latent attention and small experts."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, expert_routing
 from ncd.app.panels.attention.cache_size import CacheSize
 from ncd.app.panels.language_models import model_size
@@ -33,7 +33,7 @@ Sources: DeepSeek-AI 2024, *DeepSeek-V2*, sections 2.1 and 2.2, and its appendix
 al. 2024, *DeepSeekMoE*, section 3.
 """
 
-page(
+render_page(
     entry=catalogue["deepseek"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Gemma 2: windows and whole texts by turns."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, layer_windows
 from ncd.app.panels.language_models import model_size
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -28,7 +28,7 @@ Sources: Gemma Team 2024, *Gemma 2: Improving Open Language Models at a Practica
 and table 1; Beltagy et al. 2020, *Longformer*, section 3.1, for stacked windows.
 """
 
-page(
+render_page(
     entry=catalogue["gemma"],
     lead=LEAD,
     why=WHY,

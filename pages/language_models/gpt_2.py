@@ -1,7 +1,7 @@
 """GPT-2: the decoder that made language models general."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.language_models import model_size, next_word
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -31,7 +31,7 @@ Press and Wolf 2017, *Using the Output Embedding to Improve Language Models*, fo
 used twice.
 """
 
-page(
+render_page(
     entry=catalogue["gpt-2"],
     lead=LEAD,
     why=WHY,

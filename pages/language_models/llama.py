@@ -1,7 +1,7 @@
 """Llama: the decoder that most open language models are built like."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.language_models import model_size
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -30,7 +30,7 @@ Models*, section 3.2; Zhang and Sennrich 2019, *Root Mean Square Layer Normaliza
 2021, *RoFormer*; Ainslie et al. 2023, *GQA*; Shazeer 2020, *GLU Variants Improve Transformer*.
 """
 
-page(
+render_page(
     entry=catalogue["llama"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Mixtral: many experts, two of which work."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, expert_routing
 from ncd.app.panels.language_models import model_size
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -30,7 +30,7 @@ Sources: Jiang et al. 2024, *Mixtral of Experts*, section 2; Shazeer et al. 2017
 Large Neural Networks: The Sparsely-Gated Mixture-of-Experts Layer*, sections 2.1 and 4.
 """
 
-page(
+render_page(
     entry=catalogue["mixtral"],
     lead=LEAD,
     why=WHY,

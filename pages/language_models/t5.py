@@ -1,7 +1,7 @@
 """T5: from a text to a text."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, distance_bias
 from ncd.app.panels.language_models import model_size
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -31,7 +31,7 @@ Transformer*, section 2.1; Shaw et al. 2018, *Self-Attention with Relative Posit
 Representations*.
 """
 
-page(
+render_page(
     entry=catalogue["t5"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Brackets: attention and feed-forwards that find the bracket which is still open."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, sequence_reading
 from ncd.app.panels.learning import training
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -32,7 +32,7 @@ Neural Sequence Models*, used it to test attention, and Yao et al. 2021, *Self-A
 Can Process Bounded Hierarchical Languages*, showed that a few layers suffice for bounded depth.
 """
 
-page(
+render_page(
     entry=catalogue["brackets"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Induction: two layers of attention that go on with what has been said before."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, sequence_reading
 from ncd.app.panels.learning import training
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -31,7 +31,7 @@ Sources: our own small model, trained by `python -m ncd train induction --seed 0
 and Induction Heads*.
 """
 
-page(
+render_page(
     entry=catalogue["induction"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Proofreader: one layer of multi-head attention that corrects sentences."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, sequence_reading
 from ncd.app.panels.learning import training
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -33,7 +33,7 @@ Attention with Disagreement Regularization*, for what keeps them apart; Linzen e
 nouns.
 """
 
-page(
+render_page(
     entry=catalogue["proofreader"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Recall: two layers of attention that look up the value of a key."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, sequence_reading
 from ncd.app.panels.learning import training
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -28,7 +28,7 @@ Arora et al. 2024, *Zoology: Measuring and Improving Recall in Efficient Languag
 takes two layers is explained in Olsson et al. 2022, *In-context Learning and Induction Heads*.
 """
 
-page(
+render_page(
     entry=catalogue["recall"],
     lead=LEAD,
     why=WHY,

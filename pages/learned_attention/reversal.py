@@ -1,7 +1,7 @@
 """Reversal: one layer of attention that reads a sequence and says it backwards."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, sequence_reading
 from ncd.app.panels.learning import training
 from ncd.app.panels.tensors.memory_bound import WhatMoves
@@ -29,7 +29,7 @@ Sources: our own small model, trained by `python -m ncd train reversal --seed 0`
 Learning Tutorials*, number 6 (Lippe 2022).
 """
 
-page(
+render_page(
     entry=catalogue["reversal"],
     lead=LEAD,
     why=WHY,

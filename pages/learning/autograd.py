@@ -1,7 +1,7 @@
 """Autograd: the graph of a loss, walked from its end to its start."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
@@ -24,7 +24,7 @@ Sources: *From autograd to transformers*, part 1, which writes the loss as `L(X 
 mean of squares. Torch's rules are those of its file `derivatives.yaml`.
 """
 
-page(
+render_page(
     entry=catalogue["autograd"],
     lead=LEAD,
     why=WHY,

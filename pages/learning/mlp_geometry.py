@@ -1,7 +1,7 @@
 """What the layers of a perceptron do to the plane: the notes on interpreting MLPs."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.learning import geometry
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -37,7 +37,7 @@ the disc in the ring. The notes write W₁ with p₀ rows and p₁ columns; to m
 has p₁ rows, as here. A map W₁ x also stretches: the notes speak of rotating and shifting alone.
 """
 
-page(
+render_page(
     entry=catalogue["mlp-geometry"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """One network as a module and as a function: the second part of the autograd notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.learning import module_vs_function, per_sample_gradients, training_code
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -28,7 +28,7 @@ module is trained by Adam, its function by plain SGD and from other weights: the
 compared. With one optimiser and one start they are the same.
 """
 
-page(
+render_page(
     entry=catalogue["module-or-function"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Attention's scores by einsum, in steps and at once: figure 17 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import equation_sides
 from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
 
@@ -24,7 +24,7 @@ Sources: the notebook's figure 17 (*Neural circuit diagrams*), section 2.4. Ther
 writes the two *k* that are multiplied but not yet summed as `k1` and `k2`.
 """
 
-page(
+render_page(
     entry=catalogue["einsum-attention"],
     lead=LEAD,
     why=WHY,

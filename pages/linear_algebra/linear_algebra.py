@@ -1,7 +1,7 @@
 """Linear algebra by bending and shifting wires: figure 18 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import equation_sides, equation_walk
 from ncd.app.panels.walk import cost_table, shapes, source, values
 
@@ -24,7 +24,7 @@ Sources: the notebook's figure 18 (*Neural circuit diagrams*), section 2.4.3, wh
 first two lines on random numbers, as this page does.
 """
 
-page(
+render_page(
     entry=catalogue["linear-algebra"],
     lead=LEAD,
     why=WHY,

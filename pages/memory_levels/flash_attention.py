@@ -1,7 +1,7 @@
 """Flash attention: attention as one loop over tiles of the keys."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import tile_walk
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import cost_table, shapes, source, values
@@ -24,7 +24,7 @@ Sources: Dao et al. 2022, *FlashAttention*; Milakov and Gimelshein 2018, *Online
 calculation for softmax*; Abbott and Zardini 2024, *FlashAttention on a Napkin*.
 """
 
-page(
+render_page(
     entry=catalogue["flash-attention"],
     lead=LEAD,
     why=WHY,

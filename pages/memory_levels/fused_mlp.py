@@ -1,7 +1,7 @@
 """A feed-forward as one loop over its inner features."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import cost_table, shapes, source, values
 
@@ -20,7 +20,7 @@ Source: Abbott and Zardini 2024, *FlashAttention on a Napkin*, on fusing functio
 the same axis.
 """
 
-page(
+render_page(
     entry=catalogue["fused-mlp"],
     lead=LEAD,
     why=WHY,

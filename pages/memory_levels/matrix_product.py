@@ -1,7 +1,7 @@
 """A matrix product in tiles."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import cost_table, shapes, source, values
 
@@ -22,7 +22,7 @@ Sources: Abbott and Zardini 2024, *FlashAttention on a Napkin*; Hong and Kung 19
 Complexity: The Red-Blue Pebble Game*.
 """
 
-page(
+render_page(
     entry=catalogue["matrix-product"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """A norm and a linear map in one pass."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import cost_table, shapes, source, values
 
@@ -21,7 +21,7 @@ Sources: Zhang and Sennrich 2019, *Root Mean Square Layer Normalization*; Abbott
 *FlashAttention on a Napkin*.
 """
 
-page(
+render_page(
     entry=catalogue["streamed-norm"],
     lead=LEAD,
     why=WHY,

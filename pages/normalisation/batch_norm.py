@@ -1,7 +1,7 @@
 """Batch norm beside layer norm: the notes on normalisation."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.learning import norm_statistics
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -25,7 +25,7 @@ Sources: *Notes on MLPs, permutations and normalisation*; Ioffe and Szegedy 2015
 Normalization*; Shen et al. 2020, *PowerNorm*, on batches with large variance.
 """
 
-page(
+render_page(
     entry=catalogue["batch-norm"],
     lead=LEAD,
     why=WHY,

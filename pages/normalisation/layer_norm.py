@@ -1,7 +1,7 @@
 """Layer norm by hand: the notebook that unit-tests a transformer."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.learning import norm_by_hand
 from ncd.app.panels.tensors import equation_sides
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -23,7 +23,7 @@ Sources: *Unit-testing all elements of a transformer*, LayerNorm; Ba et al. 2016
 Normalization*.
 """
 
-page(
+render_page(
     entry=catalogue["layer-norm"],
     lead=LEAD,
     why=WHY,

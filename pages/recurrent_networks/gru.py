@@ -1,7 +1,7 @@
 """The gated recurrent unit: one state, two gates."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.language_models import gates
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -28,7 +28,7 @@ Machine Translation*, section 2.3; Chung et al. 2014, *Empirical Evaluation of G
 Neural Networks on Sequence Modeling*, section 3.
 """
 
-page(
+render_page(
     entry=catalogue["gru"],
     lead=LEAD,
     why=WHY,

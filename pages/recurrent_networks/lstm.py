@@ -1,7 +1,7 @@
 """The long short-term memory: a state that is kept unless a gate closes."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.language_models import gates
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -27,7 +27,7 @@ Sources: Hochreiter and Schmidhuber 1997, *Long Short-Term Memory*, sections 3 a
 2000, *Learning to Forget: Continual Prediction with LSTM*; Sutskever et al. 2014, for the sizes.
 """
 
-page(
+render_page(
     entry=catalogue["lstm"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Mamba: a recurrence whose steps depend on what is read."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.language_models import selective_states
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -30,7 +30,7 @@ Source: Gu and Dao 2023, *Mamba: Linear-Time Sequence Modeling with Selective St
 algorithm 2 and sections 3.4 to 3.6.
 """
 
-page(
+render_page(
     entry=catalogue["mamba"],
     lead=LEAD,
     why=WHY,

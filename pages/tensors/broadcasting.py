@@ -1,7 +1,7 @@
 """Broadcasting: figure 10 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import cells, equation_sides, three_ways
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -21,7 +21,7 @@ Source: the notebook's figure 10, section 2.3.2 (*Neural circuit diagrams*). Its
 `j` and then indexes with `jc`; it has to be one name.
 """
 
-page(
+render_page(
     entry=catalogue["broadcasting"],
     lead=LEAD,
     why=WHY,

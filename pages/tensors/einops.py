@@ -1,7 +1,7 @@
 """einops: the second document's tutorial on rearrange, reduce and repeat."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import einops_pattern
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -30,7 +30,7 @@ clear and reliable tensor manipulations with Einstein-like notation*. The pictur
 this page: the document loads six others.
 """
 
-page(
+render_page(
     entry=catalogue["einops"],
     lead=LEAD,
     why=WHY,

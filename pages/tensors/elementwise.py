@@ -1,7 +1,7 @@
 """Elementwise operations: figure 12 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import cells, equation_sides, three_ways
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -18,7 +18,7 @@ broadcast as they stand, so that nobody writes a loop for them.
 Source: the notebook's figure 12, section 2.3.2 (*Neural circuit diagrams*).
 """
 
-page(
+render_page(
     entry=catalogue["elementwise"],
     lead=LEAD,
     why=WHY,

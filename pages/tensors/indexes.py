@@ -1,7 +1,7 @@
 """Indexes: figure 8 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import cells
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -17,7 +17,7 @@ does not even copy the numbers: the row is a view into the table.
 Source: the notebook's figure 8, section 2.3.1 (*Neural circuit diagrams*).
 """
 
-page(
+render_page(
     entry=catalogue["indexes"],
     lead=LEAD,
     why=WHY,

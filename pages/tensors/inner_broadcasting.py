@@ -1,7 +1,7 @@
 """Inner broadcasting: figure 11 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import cells, equation_sides, three_ways
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -21,7 +21,7 @@ Source: the notebook's figure 11, section 2.3.2 (*Neural circuit diagrams*). Its
 result of `c a, d` is `c d`; it is `c b`.
 """
 
-page(
+render_page(
     entry=catalogue["inner-broadcasting"],
     lead=LEAD,
     why=WHY,

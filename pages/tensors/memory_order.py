@@ -1,7 +1,7 @@
 """Permute and reshape: the notes on permutations."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import memory_order, patch_raster, permutation_puzzle
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -24,7 +24,7 @@ Sources: *Notes on MLPs, permutations and normalisation*, permutations and resha
 learning notebooks, tutorial 15, Vision Transformer.
 """
 
-page(
+render_page(
     entry=catalogue["memory-order"],
     lead=LEAD,
     why=WHY,

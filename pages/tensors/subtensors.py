@@ -1,7 +1,7 @@
 """Subtensors: figure 9 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import cells, equation_sides, index_pairs
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source
 
@@ -18,7 +18,7 @@ Source: the notebook's figure 9, section 2.3.1 (*Neural circuit diagrams*), whic
 in a (5 7) tensor, as the panel here does.
 """
 
-page(
+render_page(
     entry=catalogue["subtensors"],
     lead=LEAD,
     why=WHY,

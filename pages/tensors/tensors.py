@@ -1,7 +1,7 @@
 """Tensors: section 2.3 of the notebook."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import cells
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values, wire_styles
 
@@ -22,7 +22,7 @@ Source: the notebook's section 2.3 (*Neural circuit diagrams*), with its functio
 f: 4 2, 6 → 3 3 and g: 3, 3 3 → 1 2.
 """
 
-page(
+render_page(
     entry=catalogue["tensors"],
     lead=LEAD,
     why=WHY,

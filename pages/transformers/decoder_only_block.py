@@ -1,7 +1,7 @@
 """A decoder without an encoder, as in GPT: architecture 2 of the tutorial."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, kv_cache
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -22,7 +22,7 @@ Sources: *From autograd to transformers*, architecture 2; Radford et al. 2019, *
 Unsupervised Multitask Learners*, section 2.3.
 """
 
-page(
+render_page(
     entry=catalogue["decoder-only-block"],
     lead=LEAD,
     why=WHY,

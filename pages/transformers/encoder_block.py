@@ -1,7 +1,7 @@
 """The transformer's encoder: architecture 1 of the tutorial from autograd to transformers."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, torch_layer
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -27,7 +27,7 @@ Sources: *From autograd to transformers*, architecture 1; Vaswani et al. 2017, *
 Need*, section 3.1; Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*.
 """
 
-page(
+render_page(
     entry=catalogue["encoder-block"],
     lead=LEAD,
     why=WHY,

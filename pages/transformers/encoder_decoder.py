@@ -1,7 +1,7 @@
 """The whole transformer: architecture 3 of the tutorial from autograd to transformers."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, kv_cache, torch_layer
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -29,7 +29,7 @@ Sources: *From autograd to transformers*, architecture 3; Vaswani et al. 2017, *
 Need*, figure 1.
 """
 
-page(
+render_page(
     entry=catalogue["encoder-decoder"],
     lead=LEAD,
     why=WHY,

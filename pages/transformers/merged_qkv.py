@@ -1,7 +1,7 @@
 """Queries, keys and values out of one map: the exercise in the notes on permutations."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, merged_heads
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -25,7 +25,7 @@ Sources: *Notes on MLPs, permutations and normalisation*, transformer exercise; 
 learning notebooks, tutorial 6.
 """
 
-page(
+render_page(
     entry=catalogue["merged-qkv"],
     lead=LEAD,
     why=WHY,

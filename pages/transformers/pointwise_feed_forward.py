@@ -1,7 +1,7 @@
 """The feed-forward of a transformer: the notebook that unit-tests one."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import pointwise
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -22,7 +22,7 @@ Sources: *Unit-testing all elements of a transformer*, PointWiseFeedForward via 
 al. 2017, *Attention Is All You Need*, section 3.3.
 """
 
-page(
+render_page(
     entry=catalogue["pointwise-feed-forward"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Positions for attention: the notebook that unit-tests a transformer."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, positions
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -24,7 +24,7 @@ Sources: *Unit-testing all elements of a transformer*; Vaswani et al. 2017, sect
 2021, *RoFormer: Enhanced Transformer with Rotary Position Embedding*.
 """
 
-page(
+render_page(
     entry=catalogue["positional-embedding"],
     lead=LEAD,
     why=WHY,

@@ -1,7 +1,7 @@
 """Multi-head attention as torch has it: the notebook that unit-tests a transformer."""
 
 from ncd import catalogue
-from ncd.app.page.page import page
+from ncd.app.page.page import render_page
 from ncd.app.panels.attention import attention_maps, torch_layer
 from ncd.app.panels.tensors.memory_bound import WhatMoves
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
@@ -25,7 +25,7 @@ Sources: *Unit-testing all elements of a transformer*; torch's documentation of
 `nn.MultiheadAttention`; Vaswani et al. 2017, section 3.2.2.
 """
 
-page(
+render_page(
     entry=catalogue["torch-multihead-attention"],
     lead=LEAD,
     why=WHY,

@@ -27,7 +27,7 @@ def test_check_of_one_system_is_clean(capsys: Capture) -> None:
 
 def test_check_goes_to_the_ends_of_every_knob() -> None:
     entry = ncd.catalogue["residual-block"]
-    settings = list(check.settings(entry))
+    settings = list(check.extreme_settings(entry))
     default = entry.settings({})
     assert settings[0] == default
     for knob in entry.knobs:
@@ -36,7 +36,7 @@ def test_check_goes_to_the_ends_of_every_knob() -> None:
     assert {knob.name: knob.min for knob in entry.knobs} in settings
     assert {knob.name: knob.max for knob in entry.knobs} in settings
     for preset in ncd.catalogue[MHA].presets:
-        assert {**ncd.catalogue[MHA].settings({}), **preset.knobs} in check.settings(
+        assert {**ncd.catalogue[MHA].settings({}), **preset.knobs} in check.extreme_settings(
             ncd.catalogue[MHA]
         )
     assert len(settings) == len({tuple(s.items()) for s in settings})
@@ -97,10 +97,10 @@ def test_the_flops_are_compared_where_no_size_is_1(
     case = Case(ncd.Id(f"y:{size} m:3") >> ncd.Linear("m -> k:2", "L"))
     assert check.cost(case) is None
     stated = ncd.cost(case.term)
-    monkeypatch.setattr(check, "count", lambda term: replace(stated, flops=7))
+    monkeypatch.setattr(check, "cost", lambda term: replace(stated, flops=7))
     said = f"7 flops stated, torch counts {2 * size * 3 * 2}"
     assert check.cost(case) == (said if told else None)
-    monkeypatch.setattr(check, "count", lambda term: replace(stated, parameters=7))
+    monkeypatch.setattr(check, "cost", lambda term: replace(stated, parameters=7))
     assert check.cost(case) == "7 parameters stated, the module has 6"
 
 

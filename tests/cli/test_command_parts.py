@@ -27,7 +27,7 @@ def test_serve_opens_a_page_for_each_module() -> None:
     found = SimpleNamespace(term=ncd.Id("m:3"), failure="wrong", module=lambda: module)
     with (
         patch("ncd.read.torch_module.from_torch.imported_file", return_value=found) as read,
-        patch("ncd.app.scene.own_entry.serve") as page,
+        patch("ncd.app.scene.own_entry.add_served_module") as page,
         patch("ncd.app.host.serve.serve") as app,
         patch.object(commands, "check_address"),
     ):
@@ -87,7 +87,7 @@ def test_show_has_an_empty_line_before_each_loop(capsys: Capture) -> None:
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     circuit = ncd.elaborate(ncd.catalogue["lstm"].build())
     for loop in circuit.loops:
-        at = lines.index(commands._loop_words(loop))
+        at = lines.index(commands._loop_text(loop))
         assert lines[at - 1] == ""
         body = commands._state_rows(loop.bodies[0])
         assert lines[at + 1].split()[0] == body[0][0].split()[0]

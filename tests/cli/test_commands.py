@@ -98,7 +98,7 @@ def test_show_shows_the_first_body_of_a_loop(capsys: Capture) -> None:
     assert [[v["id"] for v in s] for s in found["loops"][0]["states"]] == [
         [v.id for v in s] for s in loop.bodies[0].states
     ]
-    assert commands._loop_words(loop) == f"the first of 4 repetitions ({loop.id}):"
+    assert commands._loop_text(loop) == f"the first of 4 repetitions ({loop.id}):"
 
 
 @NAMES

@@ -12,7 +12,7 @@ from starlette.types import Message, Send
 
 from ncd.app.host import health
 from ncd.cli import crowd
-from ncd.cli.crowd import AWAY, CONTEXT, FORK, CrowdError, Process
+from ncd.cli.crowd import AWAY, CONTEXT, FORK, CrowdError, ServerProcess
 
 # What a process does that is forked from one that is prepared: it draws, and computes in threads.
 FORKED = """
@@ -55,7 +55,7 @@ def test_a_process_that_ends_whenever_it_is_started_is_given_up(
 ) -> None:
     monkeypatch.setattr(crowd, "_serve", nothing)
     counts = CONTEXT.RawArray("i", [7])
-    process = Process(0, 8501, {}, counts)
+    process = ServerProcess(0, 8501, {}, counts)
     for _ in range(crowd.TRIES):
         process.start()
         process.running.join()
@@ -90,7 +90,7 @@ def test_those_who_came_last_go_where_there_is_more_room(
     monkeypatch.setattr(health, "_counts", counts)
     monkeypatch.setattr(health, "_own", 0)
     monkeypatch.setattr(health, "APART", 0.0)
-    asyncio.run(health.share(0.0))
+    asyncio.run(health.shed_visitors(0.0))
     assert gone == [23 - i for i in range(go)]
     assert health.answer(health.READY).status_code == 200
 
@@ -124,7 +124,7 @@ def test_processes_share_the_time_in_which_they_may_end(monkeypatch: pytest.Monk
     monkeypatch.setattr(crowd.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(crowd.os, "kill", lambda pid, number: told.append(number))
     running = [Running(clock, takes) for takes in (4.0, 30.0, 30.0, 0.0)]
-    processes = [Process(i, 8501, {}, [0] * 5, began=1.0) for i in range(5)]
+    processes = [ServerProcess(i, 8501, {}, [0] * 5, began=1.0) for i in range(5)]
     for process, one in zip(processes, running, strict=False):
         process.running = one  # type: ignore[assignment]
     processes[4].began = 0.0  # never started
@@ -138,7 +138,7 @@ def test_a_short_life_counts_and_a_long_one_forgets(monkeypatch: pytest.MonkeyPa
     clock = [100.0]
     monkeypatch.setattr(crowd.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(crowd, "CONTEXT", Starting)
-    process = Process(0, 8501, {}, [7])
+    process = ServerProcess(0, 8501, {}, [7])
     for lived, short in ((0.0, 0), (5.0, 1), (crowd.SHORT, 0), (1.0, 1), (19.9, 2)):
         clock[0] += lived
         process.start()
@@ -170,10 +170,10 @@ def test_processes_share_the_cores(
     monkeypatch.setattr(crowd.os, "cpu_count", lambda: cores)
     monkeypatch.delenv("NCD_WORKERS", raising=False)
     monkeypatch.delenv("NCD_DRAIN", raising=False)
-    found = crowd.settings(count)
+    found = crowd.environment(count)
     assert (found["NCD_WORKERS"], found["NCD_DRAIN"]) == (str(workers), crowd.DRAIN)
     monkeypatch.setenv("NCD_WORKERS", "7")
-    assert crowd.settings(count)["NCD_WORKERS"] == "7"
+    assert crowd.environment(count)["NCD_WORKERS"] == "7"
 
 
 def test_each_process_has_a_port_of_its_own_that_is_free() -> None:

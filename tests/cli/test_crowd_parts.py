@@ -139,7 +139,7 @@ def test_whatever_fails_all_processes_end(late: str, capsys: Any) -> None:
         patch.object(crowd, "check_address"),
         patch.object(crowd, "_prepare") as prepare,
         patch.object(crowd, "_stop_on_signals", nullcontext),
-        patch.object(crowd.Process, "start") as start,
+        patch.object(crowd.ServerProcess, "start") as start,
         patch.object(crowd, "_await", side_effect=failure if late == "processes" else None),
         patch.object(crowd, "_proxy", return_value=proxy),
         patch.object(crowd, "_await_proxy"),

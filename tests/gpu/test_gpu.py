@@ -10,7 +10,7 @@ import torch
 import ncd
 from ncd.app.host import garbage
 from ncd.app.runtime import torch_threads
-from ncd.app.state.cache import SHELF
+from ncd.app.state.cache import CACHE
 from ncd.language.number_formats import BITS, PLAIN_FORMATS
 from ncd.run.device import exact
 from ncd.run.guard import peak
@@ -38,11 +38,11 @@ def emptied() -> Iterator[None]:
 
 def left() -> int:
     """The bytes in use once nobody keeps anything."""
-    SHELF.clear()
+    CACHE.clear()
     gc.collect()
     torch.cuda.synchronize()
     torch._C._cuda_clearCublasWorkspaces()
-    garbage.tidy()
+    garbage.collect_garbage()
     return torch.cuda.memory_allocated()
 
 
@@ -79,11 +79,13 @@ def test_two_visitors_take_what_two_runs_may() -> None:
             trace = ncd.trace(module, *ncd.example_inputs(term, device=GPU))
         return trace.values[module.circuit.outputs[0].id].cpu()
 
-    alone = [torch_threads.run(lambda own=term: run(own), long=True) for term in terms]
+    alone = [torch_threads.run_in_thread(lambda own=term: run(own), long=True) for term in terms]
     before = left()
     torch.cuda.reset_peak_memory_stats()
     with ThreadPoolExecutor(2) as visitors:
-        both = list(visitors.map(lambda t: torch_threads.run(lambda: run(t), long=True), terms))
+        both = list(
+            visitors.map(lambda t: torch_threads.run_in_thread(lambda: run(t), long=True), terms)
+        )
     taken = torch.cuda.max_memory_allocated() - before
     assert 0 < taken <= allowed
     assert all(torch.equal(mine, theirs) for mine, theirs in zip(both, alone, strict=True))

@@ -14,9 +14,9 @@ import pytest
 
 from ncd.jobs.job_pool import Pool
 from ncd.jobs.local_workers import Local
-from ncd.jobs.pool_jobs import Forward, read
+from ncd.jobs.pool_jobs import ForwardResult, read
 from ncd.jobs.ray_workers import Cluster
-from ncd.jobs.training_runs import Run
+from ncd.jobs.training_runs import TrainingRun
 from tests.browser.server import free_port
 from tests.jobs.test_runs import LONG, NAME, SMALL, begun, ended, losses
 from tests.support.polling import until
@@ -60,7 +60,9 @@ def cluster(address: str) -> Cluster:
 
 def test_the_same_results_as_without_to_the_bit(cluster: Cluster) -> None:
     pools = Pool(cluster), Pool(Local())
-    runs = [[Run(NAME, SMALL, seed, steps=20, pool=pool) for seed in range(4)] for pool in pools]
+    runs = [
+        [TrainingRun(NAME, SMALL, seed, steps=20, pool=pool) for seed in range(4)] for pool in pools
+    ]
     for one, other in zip(*runs, strict=True):
         assert losses(ended(one).progress) == losses(ended(other).progress)
         assert one.weights == other.weights
@@ -68,7 +70,7 @@ def test_the_same_results_as_without_to_the_bit(cluster: Cluster) -> None:
 
 
 def test_the_same_run_forward(cluster: Cluster) -> None:
-    def ran(pool: Pool) -> Forward:
+    def ran(pool: Pool) -> ForwardResult:
         given = {"name": "layer-norm", "knobs": {}, "seed": 1, "device": "cpu"}
         ticket = pool.ask("forward", given)
         while not ticket.over:
@@ -79,7 +81,7 @@ def test_the_same_run_forward(cluster: Cluster) -> None:
 
 
 def test_a_worker_killed_in_the_middle_is_a_retry(cluster: Cluster) -> None:
-    run = begun(Run(NAME, SMALL, steps=LONG, pool=Pool(cluster)))
+    run = begun(TrainingRun(NAME, SMALL, steps=LONG, pool=Pool(cluster)))
     killed = run._job.worker
     assert killed is not None
     process = ray.get(killed.hand.process.remote())
@@ -88,19 +90,21 @@ def test_a_worker_killed_in_the_middle_is_a_retry(cluster: Cluster) -> None:
         assert run.look(60)
     begun(run).stop()
     count = len(ended(run).progress)
-    alone = ended(Run(NAME, SMALL, steps=count, pool=Pool(Local())))
+    alone = ended(TrainingRun(NAME, SMALL, steps=count, pool=Pool(Local())))
     assert run.weights == alone.weights and losses(run.progress) == losses(alone.progress)
 
 
 @pytest.mark.few(0)
 def test_who_leaves_frees_the_worker(cluster: Cluster) -> None:
     pool = Pool(cluster)
-    for run in [begun(Run(NAME, SMALL, seed, steps=LONG, pool=pool)) for seed in range(WORKERS)]:
+    for run in [
+        begun(TrainingRun(NAME, SMALL, seed, steps=LONG, pool=pool)) for seed in range(WORKERS)
+    ]:
         run.leave()
-    assert ended(Run(NAME, SMALL, steps=2, pool=pool)).weights
+    assert ended(TrainingRun(NAME, SMALL, steps=2, pool=pool)).weights
 
 
 def test_where_no_cluster_is_the_page_is_told() -> None:
     address = f"127.0.0.1:{free_port()}"
-    run = ended(Run(NAME, SMALL, steps=2, pool=Pool(Cluster(address))))
+    run = ended(TrainingRun(NAME, SMALL, steps=2, pool=Pool(Cluster(address))))
     assert run.failure == f"ConnectionError: no cluster of Ray answers at {address}"

@@ -8,8 +8,8 @@ import torch
 import ncd
 from ncd.jobs import pool_jobs as forwards
 from ncd.jobs.fork_server import work
-from ncd.jobs.local_workers import Line, Message, question
-from ncd.jobs.pool_jobs import Forward, first, fits, read
+from ncd.jobs.local_workers import Message, WorkerChannel, job_request
+from ncd.jobs.pool_jobs import ForwardResult, first, fits, read
 from ncd.run.guard import peak
 from ncd.run.run_memory import predicted_forward_peak
 from ncd.systems.catalogue_entry import Entry
@@ -17,7 +17,7 @@ from ncd.systems.catalogue_entry import Entry
 ENTRIES = list(ncd.catalogue.values())
 
 
-class Told(Line):
+class Told(WorkerChannel):
     """A line that keeps its messages."""
 
     def __init__(self) -> None:
@@ -28,10 +28,10 @@ class Told(Line):
         self.messages.append(message)
 
 
-def ran(entry: Entry, **knobs: int) -> Forward:
+def ran(entry: Entry, **knobs: int) -> ForwardResult:
     line, before = Told(), torch.get_num_threads()
     given = {"name": entry.name, "knobs": knobs, "seed": 3, "device": "cpu"}
-    work(question("forward", given), line)
+    work(job_request("forward", given), line)
     torch.set_num_threads(before)
     assert "result" in line.messages[-1], line.messages[-1]
     return read(line.messages[-1]["result"])
@@ -94,6 +94,6 @@ def test_what_the_machine_has_no_room_for_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(forwards, "predicted_forward_peak", lambda term: 10**15)
     line = Told()
     given = {"name": "layer-norm", "knobs": {}, "seed": 0, "device": "cpu"}
-    work(question("forward", given), line)
+    work(job_request("forward", given), line)
     failure = line.messages[-1]["failure"]
     assert failure.startswith("LimitError: the run takes 1,000,000,000,000,000 bytes of memory, ")

@@ -10,7 +10,7 @@ import pytest
 
 from ncd.jobs import job_pool as pools
 from ncd.jobs.job_pool import LATE, LEFT, LOST, STOPPED, Pool, Ticket
-from ncd.jobs.local_workers import Line, Message
+from ncd.jobs.local_workers import Message, WorkerChannel
 
 WAIT = 20.0
 
@@ -220,7 +220,7 @@ def test_a_queue_that_is_full_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_steps_go_in_one_message() -> None:
-    class Told(Line):
+    class Told(WorkerChannel):
         def __init__(self) -> None:
             super().__init__()
             self.messages: list[Message] = []

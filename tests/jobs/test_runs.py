@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from ncd.jobs.job_pool import LOST, QUIET, Pool, Ticket
 from ncd.jobs.local_workers import Local
-from ncd.jobs.training_runs import Run
+from ncd.jobs.training_runs import TrainingRun
 from ncd.systems.training.trained_weights import read_weights
 from ncd.systems.training.training_loop import Progress, TaskTraining
 from tests.support.polling import until
@@ -41,7 +41,7 @@ def pool(backend: Local) -> Pool:
     return Pool(backend)
 
 
-def ended(run: Run | Ticket, seconds: float = 300) -> Run | Ticket:
+def ended(run: TrainingRun | Ticket, seconds: float = 300) -> TrainingRun | Ticket:
     """Waits for the end of a job, and asks for it meanwhile as a page does."""
 
     def over() -> bool:
@@ -52,7 +52,7 @@ def ended(run: Run | Ticket, seconds: float = 300) -> Run | Ticket:
     return run
 
 
-def begun(run: Run) -> Run:
+def begun(run: TrainingRun) -> TrainingRun:
     while not run.progress:
         assert not run.over, run.failure
         run.look(0.5)
@@ -73,7 +73,7 @@ def left(backend: Local, count: int) -> set[str]:
     return processes(backend)
 
 
-def lose(backend: Local, run: Run) -> None:
+def lose(backend: Local, run: TrainingRun) -> None:
     """Kills the one worker there is, in the middle."""
     begun(run)
     (worker,) = left(backend, 1)
@@ -85,7 +85,7 @@ def losses(progress: list[Progress]) -> list[float]:
 
 
 def test_runs_in_a_queue_have_the_numbers_of_each_alone(pool: Pool) -> None:
-    runs = [Run(NAME, SMALL, seed, steps=20, pool=pool) for seed in range(4)]
+    runs = [TrainingRun(NAME, SMALL, seed, steps=20, pool=pool) for seed in range(4)]
     for seed, run in enumerate(runs):
         fit = TaskTraining(NAME, SMALL, seed, steps=20)
         assert losses(ended(run).progress) == [now.loss for now in fit]
@@ -95,7 +95,7 @@ def test_runs_in_a_queue_have_the_numbers_of_each_alone(pool: Pool) -> None:
 
 
 def test_of_twenty_in_the_queue_each_ends_or_is_cancelled(pool: Pool) -> None:
-    runs = [Run(NAME, SMALL, seed, steps=5, pool=pool) for seed in range(20)]
+    runs = [TrainingRun(NAME, SMALL, seed, steps=5, pool=pool) for seed in range(20)]
     assert [run.place for run in runs[-3:]] == [
         max(0, n - pool.backend.slots) for n in (18, 19, 20)
     ]
@@ -116,7 +116,7 @@ def test_of_twenty_in_the_queue_each_ends_or_is_cancelled(pool: Pool) -> None:
 
 
 def test_a_run_that_is_stopped_keeps_what_it_has_learned(pool: Pool) -> None:
-    run = begun(Run(NAME, SMALL, steps=LONG, pool=pool))
+    run = begun(TrainingRun(NAME, SMALL, steps=LONG, pool=pool))
     run.stop()
     last = ended(run).progress[-1]
     assert last.step == len(run.progress) < LONG and last.score is not None and not run.failure
@@ -126,7 +126,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learned(pool: Pool) -> None:
 
 
 def test_a_run_whose_visitor_leaves_ends_at_once(pool: Pool, backend: Local) -> None:
-    run = begun(Run(NAME, SMALL, steps=LONG, pool=pool))
+    run = begun(TrainingRun(NAME, SMALL, steps=LONG, pool=pool))
     left(backend, 1)
     run.leave()
     assert run.over
@@ -134,7 +134,7 @@ def test_a_run_whose_visitor_leaves_ends_at_once(pool: Pool, backend: Local) -> 
 
 
 def test_a_worker_killed_in_the_middle_is_a_retry(pool: Pool, backend: Local) -> None:
-    run = Run(NAME, SMALL, steps=2000, pool=pool)
+    run = TrainingRun(NAME, SMALL, steps=2000, pool=pool)
     lose(backend, run)
     while not run.again:
         assert run.look(60)
@@ -145,7 +145,7 @@ def test_a_worker_killed_in_the_middle_is_a_retry(pool: Pool, backend: Local) ->
 
 
 def test_killed_twice_it_says_so_and_the_next_goes_well(pool: Pool, backend: Local) -> None:
-    run = Run(NAME, SMALL, steps=LONG, pool=pool)
+    run = TrainingRun(NAME, SMALL, steps=LONG, pool=pool)
     lose(backend, run)
     while not run.again:
         assert run.look(60)
@@ -154,7 +154,7 @@ def test_killed_twice_it_says_so_and_the_next_goes_well(pool: Pool, backend: Loc
     assert backend.helper
     backend.helper.process.kill()
     backend.helper.process.wait()
-    assert ended(Run(NAME, SMALL, steps=2, pool=pool)).weights
+    assert ended(TrainingRun(NAME, SMALL, steps=2, pool=pool)).weights
 
 
 def test_a_run_works_inside_a_page() -> None:
@@ -163,7 +163,7 @@ def test_a_run_works_inside_a_page() -> None:
     def script() -> None:
         import streamlit as st
 
-        from ncd.jobs.training_runs import Run
+        from ncd.jobs.training_runs import TrainingRun as Run
 
         run = Run("image-recogniser", {"x": 8, "n": 8}, steps=3)
         while not run.over:
@@ -175,5 +175,5 @@ def test_a_run_works_inside_a_page() -> None:
 
 
 def test_a_run_that_fails_says_why(pool: Pool) -> None:
-    run = ended(Run(NAME, {**SMALL, "k": 3}, pool=pool))
+    run = ended(TrainingRun(NAME, {**SMALL, "k": 3}, pool=pool))
     assert run.failure == "SizeError: k is 3, but there are ten digits. Try k = 10."

@@ -20,14 +20,14 @@ import ncd
 from ncd.errors import SizeError
 from ncd.jobs import fork_server, local_workers, pool_jobs, ray_workers, source_job, source_reading
 from ncd.jobs.fork_server import SocketLine
-from ncd.jobs.local_workers import LONGEST, OFTEN, WANT, Line
+from ncd.jobs.local_workers import LONGEST, OFTEN, RESULT_REQUEST, WorkerChannel
 from ncd.jobs.pool_jobs import forward, shown
 from ncd.jobs.ray_workers import Actor, Cluster, Hand, Mailbox
 from ncd.notation.term_reader import TextError
 from tests.browser.server import free_port
 
 
-class Heard(Line):
+class Heard(WorkerChannel):
     """A channel that remembers what was sent, with a clock that the test turns."""
 
     def __init__(self) -> None:
@@ -98,14 +98,14 @@ def test_a_worker_hears_until_its_connection_closes() -> None:
     codes: list[int] = []
     with ours, theirs, patch.object(fork_server.os, "_exit", codes.append):
         line = SocketLine(theirs)
-        ours.sendall(b"?" if b"?" not in WANT else b"x")
+        ours.sendall(b"?" if b"?" not in RESULT_REQUEST else b"x")
         ours.shutdown(socket.SHUT_WR)
         line.heed()
         assert not line.wanted() and codes == [0]
     ours, theirs = socket.socketpair()
     with ours, theirs, patch.object(fork_server.os, "_exit", codes.append):
         line = SocketLine(theirs)
-        ours.sendall(WANT)
+        ours.sendall(RESULT_REQUEST)
         ours.shutdown(socket.SHUT_WR)
         line.heed()
         assert line.wanted()
@@ -163,10 +163,10 @@ def test_a_job_is_done_and_its_error_is_told_in_one_line() -> None:
     line = Heard()
     asked: list[object] = []
 
-    def fine(line: Line, **given: object) -> None:
+    def fine(line: WorkerChannel, **given: object) -> None:
         asked.append(given)
 
-    def wrong(line: Line, **given: object) -> None:
+    def wrong(line: WorkerChannel, **given: object) -> None:
         raise ValueError("first\nsecond")
 
     with (
@@ -284,18 +284,18 @@ def test_whatever_goes_wrong_in_a_source_is_a_message(
     error: Exception, fact: str, cure: str
 ) -> None:
     with patch.object(source_job, "read_source", side_effect=error):
-        said: Any = source_job.answer("x")["error"]
+        said: Any = source_job.source_message("x")["error"]
     assert (said["fact"], said["cure"]) == (fact, cure)
     assert (said["line"], said["column"]) == ((2, 3) if fact == "text" else (1, 1))
 
 
 def test_a_term_has_a_longest_length() -> None:
     text = "nn.Linear(8, 3)(torch.randn(5, 8))"
-    term = str(source_job.answer(text)["term"])
+    term = str(source_job.source_message(text)["term"])
     with patch.object(source_job, "LONGEST_JSON", len(term)):
-        assert source_job.answer(text)["term"] == term
+        assert source_job.source_message(text)["term"] == term
     with patch.object(source_job, "LONGEST_JSON", len(term) - 1):
-        said: Any = source_job.answer(text)["error"]
+        said: Any = source_job.source_message(text)["error"]
     assert said["fact"] == "its term is too large to be drawn"
     assert (said["line"], said["column"], said["cure"]) == (1, 1, "fewer layers")
 
@@ -336,7 +336,7 @@ def test_the_result_of_a_reader_is_that_of_its_worker(
 
 
 def test_a_term_that_cannot_be_read_again_is_told() -> None:
-    said = source_job.answer("nn.Linear(8, 3)(torch.randn(5, 8))")
+    said = source_job.source_message("nn.Linear(8, 3)(torch.randn(5, 8))")
     assert not isinstance(source_reading._read(json.dumps(said).encode()), TextError)
     found = source_reading._read(json.dumps({**said, "term": "{}"}).encode())
     assert isinstance(found, TextError) and (found.line, found.column) == (1, 1)
@@ -426,13 +426,13 @@ def test_an_idle_actor_takes_the_next_job_and_frees_its_core_later() -> None:
 
 
 def test_a_cluster_that_does_not_answer_is_told_at_once() -> None:
-    ray_workers.answers("auto")
+    ray_workers.require_cluster("auto")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        ray_workers.answers(f"127.0.0.1:{port}")
-        ray_workers.answers(f"ray://127.0.0.1:{port}")
+        ray_workers.require_cluster(f"127.0.0.1:{port}")
+        ray_workers.require_cluster(f"ray://127.0.0.1:{port}")
     with pytest.raises(ConnectionError, match="no cluster of Ray answers"):
-        ray_workers.answers(f"127.0.0.1:{free_port()}")
+        ray_workers.require_cluster(f"127.0.0.1:{free_port()}")
 
 
 def test_a_cluster_has_a_slot_for_each_core() -> None:
@@ -440,7 +440,7 @@ def test_a_cluster_has_a_slot_for_each_core() -> None:
     own.cluster_resources.return_value = {"CPU": 6.0}
     cluster = Cluster("127.0.0.1:1")
     with (
-        patch.object(ray_workers, "answers"),
+        patch.object(ray_workers, "require_cluster"),
         patch.object(ray_workers.importlib, "import_module", lambda name: own),
         patch.object(ray_workers, "slots", lambda cores: cores),
     ):

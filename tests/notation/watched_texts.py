@@ -15,7 +15,7 @@ from typing import Any
 
 import ncd
 from ncd.app.page.own_page import edited
-from ncd.app.scene.own_entry import own_entry
+from ncd.app.scene.own_entry import custom_entry
 from ncd.errors import NCDError
 from ncd.notation.term_reader import TextError
 from ncd.read.recognise import Reading
@@ -38,7 +38,7 @@ def ours(event: str, args: tuple[Any, ...]) -> bool:
 def shown(text: str) -> str:
     """Returns what comes of a text, in a word; one that can be read is also drawn."""
     try:
-        entry = own_entry(edited(text))
+        entry = custom_entry(edited(text))
         term = entry.build(**entry.settings({}))
         ncd.draw(term, width=1280).svg()
     except NCDError:

@@ -11,7 +11,7 @@ import torch
 import ncd
 from ncd.errors import LimitError
 from ncd.jobs import fork_server
-from ncd.jobs.local_workers import Line, Message, question
+from ncd.jobs.local_workers import Message, WorkerChannel, job_request
 from ncd.jobs.pool_jobs import read
 from ncd.run import device, guard, limits
 from ncd.run.device import Timer, description, exact, free_bytes
@@ -102,7 +102,7 @@ def test_a_cpu_is_timed_by_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     assert timer.laps() == [3.0]
 
 
-class Kept(Line):
+class Kept(WorkerChannel):
     """A line that keeps its messages."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ def test_a_run_in_the_pool_is_not_timed_while_it_is_looked_at(
     line, entry = Kept(), ncd.catalogue["multi-head-attention"]
     given = {"name": entry.name, "knobs": {}, "seed": 0, "device": "cpu"}
     threads = torch.get_num_threads()
-    fork_server.work(question("forward", given), line)
+    fork_server.work(job_request("forward", given), line)
     torch.set_num_threads(threads)
     found = read(line.messages[-1]["result"])
     assert found.seconds == len(ncd.elaborate(entry.build()).cells)  # a tick for each op

@@ -17,7 +17,7 @@ from ncd.errors import NCDError
 from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.site.entry_page import of_entry
-from ncd.site.live_texts import NOTHING, LiveTexts, texts
+from ncd.site.live_texts import NOTHING, SizeDependentTexts, texts
 from ncd.site.op_cards import Cards
 from ncd.site.page_tables import step_table
 from ncd.site.quiz_facts import axis_facts, plain
@@ -26,7 +26,7 @@ LETTER = re.compile("[\ue000-\uf8fe]")
 TESTS = {"<": lambda n: n < 0, "<=": lambda n: n <= 0, "=": lambda n: n == 0}
 
 
-class Told(LiveTexts):
+class Told(SizeDependentTexts):
     """The parts of a page, with the HTML of each."""
 
     def __init__(self, system: ParametricTerm, term: Term) -> None:

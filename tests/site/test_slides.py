@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 import ncd
-from ncd.app.host.presenter_endpoints import written
+from ncd.app.host.presenter_endpoints import presentation_html
 from ncd.systems.lessons.lesson import MOST
 from tests.site.test_document import Balance
 
@@ -33,7 +33,7 @@ class Slides(HTMLParser):
 
 
 def test_the_file_is_sound_and_asks_for_nothing() -> None:
-    text = written(f"{MHA}?h=2;{MHA}?h=3&with=panel&panel=Source;residual-block")
+    text = presentation_html(f"{MHA}?h=2;{MHA}?h=3&with=panel&panel=Source;residual-block")
     balance = Balance()
     balance.feed(text)
     assert balance.open == []
@@ -47,7 +47,7 @@ def test_a_slide_is_what_the_page_shows() -> None:
         f"{MHA}?h=3&with=panel&panel=Source",
         f"{MHA}?with=panel&panel=Attention&h=5",
     )
-    text = written(";".join(views))
+    text = presentation_html(";".join(views))
     found = Slides(text)
     assert [own["data-axes"] for own in found.attrs] == ["k", "", ""]
     assert found.attrs[0]["data-select"] == "n6" and "hidden" not in found.attrs[0]
@@ -60,18 +60,18 @@ def test_a_slide_is_what_the_page_shows() -> None:
 
 def test_sentences_set_the_sizes_as_on_the_page() -> None:
     view = f"{MHA}?input=sentences&text_y={quote('The cat sat')}"
-    assert "y 3" in Slides(written(view)).texts[0]
+    assert "y 3" in Slides(presentation_html(view)).texts[0]
 
 
 def test_a_question_stays_one() -> None:
-    text = written(f"{MHA}?quiz=1&labels=sizes&with=panel&panel=Shapes")
+    text = presentation_html(f"{MHA}?quiz=1&labels=sizes&with=panel&panel=Shapes")
     before, _, after = text.partition('<div class="drawing whole">')[2].partition("<details>")
     assert ">128<" not in before and "Show the sizes" in after
 
 
 def test_what_cannot_be_built_says_why() -> None:
     entry = ncd.catalogue["residual-block"]
-    assert len(Slides(written(f"{entry.name}?x=1&s=4")).texts) == 1
+    assert len(Slides(presentation_html(f"{entry.name}?x=1&s=4")).texts) == 1
 
 
 @pytest.mark.parametrize(
@@ -79,18 +79,18 @@ def test_what_cannot_be_built_says_why() -> None:
     ["", "nothing", "../../etc/passwd", ";;;", "x" * 9000, "%00?h=%ff#%ff", "?h=2"],
 )
 def test_a_list_that_names_no_system_is_no_file(views: str) -> None:
-    assert written(views) == ""
+    assert presentation_html(views) == ""
 
 
 def test_a_list_is_bounded_and_escaped() -> None:
-    assert len(Slides(written(";".join(["tensors"] * 60))).texts) == MOST
+    assert len(Slides(presentation_html(";".join(["tensors"] * 60))).texts) == MOST
     evil = quote('</script><script>alert("x")</script>')
-    text = written(f"{MHA}?axes={evil}&select={evil}&panel={evil}&h={evil}#{evil}")
+    text = presentation_html(f"{MHA}?axes={evil}&select={evil}&panel={evil}&h={evil}#{evil}")
     assert len(Slides(text).texts) == 1 and "<script>alert" not in text
 
 
 @pytest.mark.catalogue
 def test_every_system_can_be_presented() -> None:
     entries = list(ncd.catalogue.values())[:MOST]
-    found = Slides(written(";".join(entry.name for entry in entries)))
+    found = Slides(presentation_html(";".join(entry.name for entry in entries)))
     assert [own["aria-label"] for own in found.attrs] == [entry.title for entry in entries]

@@ -28,8 +28,8 @@ from ncd.formulas.traced_sizes import Trace
 from ncd.site import page_tables
 from ncd.site.collapse_states import _in, drawing_parts, folded, state_name, states, svg
 from ncd.site.document import _rows_of
-from ncd.site.forward_steps import by_side, first, stops
-from ncd.site.live_texts import LiveTexts, loop_sizes
+from ncd.site.forward_steps import by_side, drawn_ids, stops
+from ncd.site.live_texts import SizeDependentTexts, loop_sizes
 from ncd.site.op_cards import Content, inside, listed, of_block, of_cell, title
 from ncd.site.page_tables import step_table
 from ncd.site.quiz_facts import computed_axes
@@ -267,7 +267,7 @@ def test_drawings_are_lists_of_the_parts_that_they_share() -> None:
 
 def test_a_repetition_is_walked_over_the_ops_that_are_drawn() -> None:
     circuit = elaborate(Repeat((Linear("m:3 -> m", "W") >> Softmax("m"),) * 3))
-    assert first(circuit) == {
+    assert drawn_ids(circuit) == {
         **{"n2": "n0", "n4": "n0", "n3": "n1", "n5": "n1"},
         **{"v3": "v1", "v5": "v1", "v4": "v2"},
     }
@@ -311,7 +311,7 @@ def test_words_that_follow_a_size_and_sizes_that_are_computed(op, dom, words, co
     """Groups that are as many as the heads are so at these sizes only: the op's label is left."""
     term = Id(dom) >> op
     circuit = elaborate(term)
-    live = LiveTexts(parametric_term(term, circuit), circuit)
+    live = SizeDependentTexts(parametric_term(term, circuit), circuit)
     found = [re.sub("[\ue000-\uf8fe]", "#", text) for text in dict(live._words()).values()]
     assert found == words
     assert computed_axes(circuit, {}) == computed

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.heatmap import ColourRange
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.circuit.circuit import Cell, array_names, input_names
@@ -210,7 +210,7 @@ def window_html(
     ]
     figures = "".join(f"<figure>{part}</figure>" for part in parts)
     more = len(each) - len(parts)
-    rest = f'<p class="muted">… and {markup.counted(more, "channel")} more</p>' if more else ""
+    rest = f'<p class="muted">… and {markup.plural(more, "channel")} more</p>' if more else ""
     return f'<div class="windows">{figures}{rest}</div>'
 
 
@@ -228,7 +228,7 @@ def _picture(
     channels: Spans,
     i: int,
     window: Spans,
-) -> heatmap.Grid:
+) -> heatmap.CellGrid:
     """Returns the picture below the window, of one channel."""
     (own,) = cell.site.ins
     at = {dim.key: n for dim, n in zip(cell.site.outs[0].dims, index, strict=True)}
@@ -238,9 +238,9 @@ def _picture(
     return exact(values[cell.inputs[0].id][cut]).float().numpy()
 
 
-def _channel(picture: heatmap.Grid, window: Spans, seen: Tensor) -> str:
+def _channel(picture: heatmap.CellGrid, window: Spans, seen: Tensor) -> str:
     """Returns a picture with a frame around the window, and an enlarged view of the frame."""
-    ends = Ends.of(picture, signed=bool((picture < 0).any()))
+    ends = ColourRange.of(picture, signed=bool((picture < 0).any()))
     stops = heatmap.scale(ends.low < 0)
     down, across = ((s.first, s.step * (s.count - 1) + 1, s.dim.size) for s in window)
     style = ";".join(
@@ -252,8 +252,8 @@ def _channel(picture: heatmap.Grid, window: Spans, seen: Tensor) -> str:
             ("width", across[1], across[2]),
         )
     )
-    small = heatmap.picture(heatmap.pooled(picture, heatmap.SMALL).maps, ends, stops)
-    near = heatmap.picture(seen.float().numpy(), ends, stops)
+    small = heatmap.data_url(heatmap.pool(picture, heatmap.SMALL).maps, ends, stops)
+    near = heatmap.data_url(seen.float().numpy(), ends, stops)
     ratio = f"aspect-ratio:{across[2]}/{down[2]}"
     return (
         f'<span class="whole" style="{ratio}"><img alt="the channel" src="{small}">'
@@ -263,8 +263,8 @@ def _channel(picture: heatmap.Grid, window: Spans, seen: Tensor) -> str:
 
 def _weighed(weights: Tensor, every: Tensor, total: float) -> str:
     """Returns the weights of a channel and their contribution to the sum."""
-    ends = Ends.of(every.float().numpy(), signed=True)
-    near = heatmap.picture(weights.float().numpy(), ends, heatmap.scale(signed=True))
+    ends = ColourRange.of(every.float().numpy(), signed=True)
+    near = heatmap.data_url(weights.float().numpy(), ends, heatmap.scale(signed=True))
     number = number_text(total)
     return f'<b>×</b><img class="near" alt="the weights" src="{near}"><b>→ {number}</b>'
 
@@ -541,7 +541,7 @@ def _weights(scene: Scene, found: Row, across: str) -> str:
     largest = enclosed(float(share.scores.max()))
     node = f'data-node="{found.cell.id}"'
     lines.append(
-        summed(f"e^(… − {captions.explained(largest, LARGEST)})", powers, shown, attributes=node)
+        summed(f"e^(… − {captions.with_tooltip(largest, LARGEST)})", powers, shown, attributes=node)
     )
     total = number_text(float(powers.sum()))
     lines.append(summed(f"… ÷ their sum {total}", weights, shown, attributes=node, strong=True))

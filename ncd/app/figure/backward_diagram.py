@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from ncd.app.figure.diagram import other_term
+from ncd.app.figure.diagram import inert_drawing
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice
 from ncd.circuit.circuit import Cell, Circuit, Value, array_names
 from ncd.circuit.elaborate import elaborate
@@ -39,19 +39,19 @@ def html(scene: Scene, again: tuple[str, ...]) -> str:
         return f"<p>{MIRROR.button(1, 'Draw the backward pass')}</p>"
     try:
         key = scene.term, again, scene.formats
-        term = remember("mirrored", *key, make=lambda: _term(scene, again))
+        term = cached("mirrored", *key, make=lambda: _term(scene, again))
     except NCDError as error:
         return f'<p class="muted">No diagram of the backward pass: {markup.text(str(error))}</p>'
     axes = (*scene.circuit.axes, *elaborate(term).axes)
     labels = "sizes" if any("λ" in axis.label for axis in axes) else scene.labels
-    above = other_term(scene.term, scene, labels, tuple(titled(scene.circuit)))
+    above = inert_drawing(scene.term, scene, labels, tuple(titled(scene.circuit)))
     once = any(len(loop.bodies) > 1 and alike(loop) for loop in scene.circuit.loops)
     more = " Of equal layers one is drawn." if once else ""
     return (
         f'<p>{MIRROR.button("", "Hide the backward pass")}</p><div class="backward">'
         f'<figure class="gradient"><figcaption>The forward pass.</figcaption>{above}</figure>'
         f'<figure class="gradient"><figcaption>{BELOW}{more}</figcaption>'
-        f"{other_term(term, scene, labels)}</figure></div>"
+        f"{inert_drawing(term, scene, labels)}</figure></div>"
     )
 
 
@@ -102,7 +102,7 @@ def _unlike(one: Sequence[int], other: Sequence[int]) -> int:
 # --- The backward pass of one op as a diagram: its gradient is a term of its own
 
 
-def told(scene: Scene, cell: Cell) -> str:
+def gradient_html(scene: Scene, cell: Cell) -> str:
     """Returns the gradient of an op by its inputs as a diagram, or why there is none.
 
     It is of the op's own axes: those that it is broadcast over would run past it.
@@ -111,7 +111,7 @@ def told(scene: Scene, cell: Cell) -> str:
     if not any(array.below is None for array in arrays):
         return ""
     try:
-        drawn = other_term(gradient(Then(Id(arrays), cell.op)), scene)
+        drawn = inert_drawing(gradient(Then(Id(arrays), cell.op)), scene)
     except NCDError as error:
         return f'<p class="muted">{markup.text(str(error))}</p>'
     many = len(arrays) > 1

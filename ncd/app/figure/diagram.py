@@ -17,15 +17,15 @@ import streamlit as st
 from markupsafe import Markup
 
 from ncd.app.figure import asked_block, code_listing
-from ncd.app.figure.legend_page import CSS, drawer
-from ncd.app.parts.html_panel import asked, heed, static
+from ncd.app.figure.legend_page import CSS, legend_html
+from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import own_entry
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import LABELS, Scene
 from ncd.app.scene.url import JS as LINK_JS
 from ncd.app.state import hide_sizes, knobs, selection
-from ncd.app.state.cache import remember
-from ncd.app.state.link_text import packed
+from ncd.app.state.cache import cached
+from ncd.app.state.link_text import compress_text
 from ncd.app.state.session_formats import FORMATS
 from ncd.circuit.circuit import Circuit, Fence, array_names
 from ncd.circuit.elaborate import elaborate
@@ -38,7 +38,7 @@ from ncd.language.arguments import Labels
 from ncd.language.axes import Array, Axis
 from ncd.language.terms import Term
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, POLYNOMIALS_JS, mathml
+from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, POLYNOMIALS_JS, mathml
 from ncd.site.op_cards import title
 
 # --- The axes of a diagram as chips: buttons that lock their highlight, and sizes to drag
@@ -128,13 +128,13 @@ def spelled(note: str) -> str:
 
 # --- The diagram on the page: the drawing with its axis chips, its label switch and its legend
 
-CHOICES = "".join(
+LABEL_RADIOS = "".join(
     f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
     for name in LABELS
 )
-SCRUB_JS = POLYNOMIALS_JS + static("figure/live_numbers.js", "figure/scrub.js")
+SCRUB_JS = POLYNOMIALS_JS + read_static("figure/live_numbers.js", "figure/scrub.js")
 # Ids and keyboard attributes, which inert drawings must not have.
-FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
+INTERACTIVE_ATTRIBUTES = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
 
 _diagram = st.components.v2.component(
     "ncd_diagram",
@@ -144,18 +144,21 @@ _diagram = st.components.v2.component(
 <div class="noted"></div>
 <div class="under"><div class="chips"></div><div class="showing"><div class="keys"></div>
 <label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
-<fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div></div>
+<fieldset class="labels"><legend>On the wires</legend>{LABEL_RADIOS}</fieldset></div></div>
 <div class="foot"><div class="cost"></div>
 <label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
 <div class="words" hidden></div></div>""",
-    css=PANEL_CSS + DIAGRAM_CSS + CSS + static("figure/scrub.css"),
-    js=LIGHT_JS + LINK_JS + SCRUB_JS + static("figure/reconnect.js", "figure/component.js"),
+    css=PANEL_CSS + DIAGRAM_CSS + CSS + read_static("figure/scrub.css"),
+    js=HIGHLIGHT_JS
+    + LINK_JS
+    + SCRUB_JS
+    + read_static("figure/reconnect.js", "figure/component.js"),
 )
 
-_message = st.components.v2.component("ncd_told", js=static("figure/broadcast.js"))
+_message = st.components.v2.component("ncd_told", js=read_static("figure/broadcast.js"))
 
 
-class Drawn(NamedTuple):
+class DiagramMessage(NamedTuple):
     """Everything that is sent to the browser for one term.
 
     ``folds`` maps each block to the ids that are collapsed after a click on it, ``boxes`` are
@@ -170,13 +173,13 @@ class Drawn(NamedTuple):
     boxes: tuple[str, ...]
 
 
-def show(scene: Scene, link: str) -> None:
+def render(scene: Scene, link: str) -> None:
     """Shows the diagram of a scene. A click on a wire, an op or a block selects it.
 
     ``link`` is the query of the address, from its "?" on. Only what the drawing needs is computed
     here; :func:`line` sends the rest once the drawing is on its way.
     """
-    found = _current(scene)
+    found = _message_now(scene)
     _send(scene, found, link)
     listed = scene.entry.listing and not scene.veil and not scene.refused  # sizes are known
     listing = code_listing.html(scene) if listed else ""
@@ -184,12 +187,14 @@ def show(scene: Scene, link: str) -> None:
     _diagram(
         key="diagram",
         data=data,
-        on_select_change=lambda: heed("diagram"),
-        on_sizes_change=lambda: knobs.scrubbed(scene.entry, asked("diagram", "sizes")),
+        on_select_change=lambda: apply_component_selection("diagram"),
+        on_sizes_change=lambda: knobs.apply_dragged_sizes(
+            scene.entry, sent_value("diagram", "sizes")
+        ),
     )
 
 
-def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
+def send_cost_line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
     """Sends the line under the diagram; ``timed`` if its time was measured just now.
 
     After a slow measurement it is sent a second time, by another event.
@@ -199,14 +204,14 @@ def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
     _message(key="told-time" if timed else "told-line", data=data)
 
 
-def _send(scene: Scene, found: Drawn, link: str) -> None:
+def _send(scene: Scene, found: DiagramMessage, link: str) -> None:
     noted = scene.entry.callouts(scene.settings)
     _message(
         key="told-drawn",
         data={
             "event": "ncd-drawn",
             "page": scene.entry.name,
-            **as_message(found),
+            **changing_part(found),
             "ask": drawing_query(scene),
             "labels": scene.labels,
             "callouts": None if scene.veil or not noted else scene.notes,
@@ -222,7 +227,7 @@ def _send(scene: Scene, found: Drawn, link: str) -> None:
     )
 
 
-def as_message(found: Drawn) -> dict[str, object]:
+def changing_part(found: DiagramMessage) -> dict[str, object]:
     """Returns the part of a drawing that is sent whenever a size changes."""
     return {"svg": found.svg, "chips": found.chips, "told": found.hover, "folds": found.folds}
 
@@ -235,61 +240,61 @@ def drawing_query(scene: Scene) -> str:
         "labels": scene.labels,
         "dark": int(scene.dark),
         "callouts": "on" if scene.notes else "off",
-        "folded": selection.folding(),
-        selection.WIDE: scene.wide,
+        "folded": selection.folded_text(),
+        selection.WIDTH_KEY: scene.wide,
         **({} if scene.formats.plain else {FORMATS: scene.formats.said}),
         **({"about": scene.about} if scene.about else {}),
         **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
-        **({own_entry.TEXT: packed(scene.entry.text)} if scene.entry.text else {}),
+        **({own_entry.TEXT_KEY: compress_text(scene.entry.text)} if scene.entry.text else {}),
     }
     return urlencode({**scene.settings, **more})
 
 
-def labels() -> Labels:
+def current_labels() -> Labels:
     """Returns the kind of labels on the wires, from the session."""
     chosen = st.session_state.get(selection.LABELS, LABELS[0])
     return chosen if chosen in LABELS else LABELS[0]
 
 
-def notes() -> bool:
+def callouts_on() -> bool:
     """Returns whether callouts are shown, from the session."""
     return bool(st.session_state.get(selection.CALLOUTS) != "off")
 
 
-def _current(scene: Scene) -> Drawn:
-    return drawn(scene, scene.refused, selection.folding())
+def _message_now(scene: Scene) -> DiagramMessage:
+    return diagram_message(scene, scene.refused, selection.folded_text())
 
 
-def drawn(scene: Scene, refused: Refusal | None, folding: str) -> Drawn:
+def diagram_message(scene: Scene, refused: Refusal | None, folding: str) -> DiagramMessage:
     """Returns the drawing of a scene with collapsed blocks, and a mark where sizes do not fit.
 
     What is only too large to run has no mark: its sizes fit, and the page says what takes most.
     """
     mark = (refused.node if refused else None) or ""
-    folded = selection.folded(scene.circuit, folding)
+    folded = selection.folded_in(scene.circuit, folding)
     look = scene.labels, scene.dark, scene.notes, scene.wide, mark, folded, scene.veil
     what = scene.entry.key, *look, scene.about, scene.formats
-    return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
+    return cached("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
 
-def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
+def _draw(scene: Scene, mark: str, folded: Folded) -> DiagramMessage:
     drawing = draw(scene.term, **scene.look, mark=mark, folded=folded)
     if scene.about and folded == "auto":
         shut = asked_block.opened(drawing, scene.circuit, scene.about)
         if shut is not None:
             drawing = draw(scene.term, **scene.look, mark=mark, folded=shut)
-    hover = words(scene.circuit)
+    hover = tooltips(scene.circuit)
     if scene.veil:
-        drawing = hide_sizes.drawing(drawing, scene.circuit, scene.veil)
-        hover = hide_sizes.words(scene.circuit, scene.veil, hover)
+        drawing = hide_sizes.hide_in_drawing(drawing, scene.circuit, scene.veil)
+        hover = hide_sizes.hide_in_tooltips(scene.circuit, scene.veil, hover)
     boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
     collapsed = boxes if folded == "auto" else frozenset(folded)
     worth = {block.id for block in blocks(scene.circuit)}
     seen = boxes | {f.id for f in drawing.fences if f.id in worth or f.id[0] == "s"}
     folds = {id: ",".join(sorted(collapsed ^ {id})) or selection.NONE for id in sorted(seen)}
-    return Drawn(
+    return DiagramMessage(
         drawing.svg(fonts=False),
-        drawer(drawing, scene.dark),
+        legend_html(drawing, scene.dark),
         "" if scene.veil else axis_chips_html(scene.circuit),
         hover,
         folds,
@@ -297,7 +302,7 @@ def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
     )
 
 
-def words(circuit: Circuit) -> dict[str, str]:
+def tooltips(circuit: Circuit) -> dict[str, str]:
     """Returns the hover text of every array (name and shape) and block (inputs and outputs)."""
     names = array_names(circuit)
     arrays = {
@@ -319,10 +324,10 @@ def block_inside(scene: Scene, id: str) -> str:
         drawing = draw_part(scene.term, id, scene.labels, dark=scene.dark)
         return _framed(drawing) if drawing.glyphs else ""
 
-    return remember("part", scene.term, id, scene.labels, scene.dark, make=make)
+    return cached("part", scene.term, id, scene.labels, scene.dark, make=make)
 
 
-def other_term(
+def inert_drawing(
     term: Term, scene: Scene, labels: Labels | None = None, folded: tuple[str, ...] | None = None
 ) -> str:
     """Returns a term that is not the page's as SVG; only its axes take part in highlighting.
@@ -334,9 +339,9 @@ def other_term(
 
     def make() -> str:
         drawing = draw(term, look, dark=scene.dark, width=scene.width, folded=shut)
-        return FOREIGN.sub("", _framed(drawing))
+        return INTERACTIVE_ATTRIBUTES.sub("", _framed(drawing))
 
-    return remember("apart", term, look, scene.dark, scene.width, folded, make=make)
+    return cached("apart", term, look, scene.dark, scene.width, folded, make=make)
 
 
 def _framed(drawing: Drawing) -> str:
@@ -345,7 +350,7 @@ def _framed(drawing: Drawing) -> str:
 
 def fold_button(scene: Scene, id: str) -> str:
     """Returns the button that collapses or expands a block, or an empty text."""
-    found = _current(scene)
+    found = _message_now(scene)
     if id not in found.folds:
         return ""
     word = "Unfold" if id in found.boxes else "Fold"
@@ -357,7 +362,7 @@ def fold_button(scene: Scene, id: str) -> str:
 WIDTH = 1280  # pixels, where the column is not known; wider drawings continue below
 
 
-def beside(
+def terms_in_a_row(
     terms: Sequence[Term],
     sign: str,
     scene: Scene,
@@ -385,7 +390,9 @@ def beside(
         whole = draw_equation(parts, sign, room, paint)
         if not above:
             whole = with_callouts(whole, elaborate(terms[-1]), notes)
-        return above + FOREIGN.sub("", f'<div class="drawing">{whole.svg(fonts=False)}</div>')
+        return above + INTERACTIVE_ATTRIBUTES.sub(
+            "", f'<div class="drawing">{whole.svg(fonts=False)}</div>'
+        )
 
     key = (*terms[:-1], sign, *notes.items(), box, cells, paint, scene.labels, scene.dark, room)
-    return remember("beside", terms[-1], *key, make=make)
+    return cached("beside", terms[-1], *key, make=make)

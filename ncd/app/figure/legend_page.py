@@ -22,7 +22,7 @@ FIRST = GROUPS["Axes and arrays"]
 SEEN = 3  # pages named with each sign
 
 
-def drawer(drawing: DrawingData, dark: bool) -> str:
+def legend_html(drawing: DrawingData, dark: bool) -> str:
     """Returns the signs of a drawing in a closed drawer; each highlights its places."""
     blocks = tuple((fence.role, fence.id) for fence in drawing.fences if not fence.brackets)
     return _drawer(legend_entries(drawing), blocks, dark)
@@ -36,7 +36,7 @@ def _drawer(found: tuple[PlacedSign, ...], blocks: tuple[tuple[str, str], ...], 
         row(each.sign, dark, places(each), colours if each.sign.name == "fence" else "")
         for each in sorted(found, key=lambda each: each.sign in FIRST)  # the familiar signs last
     )
-    count = markup.counted(len(found), "sign")
+    count = markup.plural(len(found), "sign")
     return (
         f"{rules((each.sign for each in found), dark)}"
         f'<details class="key"><summary>Key to the {count} in this diagram</summary>'
@@ -69,10 +69,10 @@ of PyTorch or einops that does the same, and pages on which to see it.
 
 def show() -> None:
     """Shows the page of all signs, by group."""
-    url.take("legend")
+    url.load("legend")
     st.title(TITLE, anchor=False)
     st.markdown(LEAD)
-    html_panel.show(all_signs(st.context.theme.type == "dark"), "legend")
+    html_panel.render(all_signs(st.context.theme.type == "dark"), "legend")
 
 
 @lru_cache(maxsize=2)

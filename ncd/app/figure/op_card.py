@@ -5,7 +5,7 @@ from __future__ import annotations
 from ncd.app.figure import diagram
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Fence
 from ncd.language.axes import Axis
 from ncd.site import markup, op_cards, source_listing
@@ -18,7 +18,7 @@ from ncd.write.torch_source.source_file import lines
 # --- The card of an op or a block: its place, meaning, cost, inside and source
 
 
-def show(scene: Scene) -> bool:
+def render(scene: Scene) -> bool:
     """Shows the card of the selection; returns False if it is neither an op nor a block."""
     id = scene.selected
     if id.startswith("n"):
@@ -27,7 +27,7 @@ def show(scene: Scene) -> bool:
         html = _block(scene, *found)
     else:
         return False
-    html_panel.show(f'<article class="card">{html}</article>', "card")
+    html_panel.render(f'<article class="card">{html}</article>', "card")
     return True
 
 
@@ -56,7 +56,7 @@ def _op(scene: Scene, cell: Cell) -> str:
         + mathml(cell.op.formula(cell.site), block=True)
         + op_cards.listed(facts)
         + _reference(scene.circuit, cell.fences)
-        + _inside("Written out", "" if term is None else diagram.other_term(term, scene))
+        + _inside("Written out", "" if term is None else diagram.inert_drawing(term, scene))
         + _source(scene, frozenset({cell.id}))
     )
 
@@ -121,7 +121,7 @@ def _head(title: str, role: str, dark: bool) -> str:
 
 def _source(scene: Scene, nodes: frozenset[str]) -> str:
     term, circuit = scene.term, scene.circuit
-    source = remember(
+    source = cached(
         "painted", term, make=lambda: source_listing.coloured_lines(lines(term), circuit)
     )
     html = source_listing.excerpt(source, circuit, scene.dark, nodes)
@@ -247,12 +247,12 @@ PAIRED = "Every pair is multiplied, and nothing is summed."
 TURNED = "The same numbers with their axes in another order, as the next part wants them."
 
 
-def reason(cell: Cell) -> str:
+def op_purpose(cell: Cell) -> str:
     """Returns one sentence on what an op is for.
 
     >>> from ncd import elaborate
     >>> from ncd.ops import Softmax
-    >>> reason(elaborate(Softmax("x:3")).cells[0])[:36]
+    >>> op_purpose(elaborate(Softmax("x:3")).cells[0])[:36]
     'Scores become positive weights with '
     """
     kind, name = type(cell.op).__name__, cell.op.label.partition(" ")[2]

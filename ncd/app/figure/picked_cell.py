@@ -49,19 +49,19 @@ def go_to(circuit: Circuit, value: str) -> None:
         return
     array = circuit.values[id].array
     if len(place) == len(array.shape):
-        st.session_state[selection.KEY] = id
-        NUMBER.put(slice_picker.show(array, tuple(map(int, place))))
+        st.session_state[selection.SELECTED_KEY] = id
+        NUMBER.put(slice_picker.select_slice_of(array, tuple(map(int, place))))
 
 
 def marks(
     at: tuple[int, int] | None, block: tuple[int, int], whole: bool
-) -> tuple[map_component.Mark, ...]:
+) -> tuple[map_component.CellFrame, ...]:
     """Returns the frames on the map: around the cell, and around its row if ``whole``."""
     if at is None:
         return ()
     i, j = at[0] // block[0], at[1] // block[1]
-    cell = map_component.Mark("looks", i, j)
-    return (map_component.Mark("row", i), cell) if whole else (cell,)
+    cell = map_component.CellFrame("looks", i, j)
+    return (map_component.CellFrame("row", i), cell) if whole else (cell,)
 
 
 def pooled_note(numbers: Pooled, one: tuple[int, int]) -> str:
@@ -79,7 +79,7 @@ def pooled_note(numbers: Pooled, one: tuple[int, int]) -> str:
     ]
     names = ("row", "column")
     spans = ", ".join(_span(name, run) for name, run in zip(names, found, strict=True))
-    count = markup.counted(len(found[0]) * len(found[1]), "number")
+    count = markup.plural(len(found[0]) * len(found[1]), "number")
     here = ", ".join(f"{name} {at:,}" for name, at in zip(names, one, strict=True))
     return f"The cell of the map stands for {count}: {spans}. This is {here}."
 

@@ -21,23 +21,23 @@ from ncd.app.figure import diagram
 from ncd.app.host import live_endpoint
 from ncd.app.host.addresses import split
 from ncd.app.page import navigation
-from ncd.app.parts.html_panel import File, static
+from ncd.app.parts.html_panel import StaticFile, read_static
 from ncd.app.runtime import scheduler
 from ncd.app.scene import own_entry
 from ncd.app.state import selection
 from ncd.app.state.session_formats import FORMATS
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, THEME_CSS
+from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, THEME_CSS
 from ncd.systems.catalogue_entry import Entry, Knob
 
 PATH, OEMBED, COMPONENT = "embed", "oembed", "ncd-diagram.js"
 WIDTH, HEIGHT = 860, 480  # of a frame, in pixels
-PAGE = static("host/embed.html")
-_LOOK = ("labels", "callouts", selection.FOLDED, FORMATS, own_entry.TEXT)
-_CSS = all_faces_css() + THEME_CSS + PANEL_CSS + DIAGRAM_CSS + static("host/embed.css")
-SHEET = File.of("css", "text/css", _CSS)
-SCRIPT = File.of("js", "text/javascript", LIGHT_JS + static("host/embed.js"))
+PAGE = read_static("host/embed.html")
+_LOOK = ("labels", "callouts", selection.FOLDED, FORMATS, own_entry.TEXT_KEY)
+_CSS = all_faces_css() + THEME_CSS + PANEL_CSS + DIAGRAM_CSS + read_static("host/embed.css")
+SHEET = StaticFile.of("css", "text/css", _CSS)
+SCRIPT = StaticFile.of("js", "text/javascript", HIGHLIGHT_JS + read_static("host/embed.js"))
 FILES = {file.name: file for file in (SHEET, SCRIPT)}
 UNFRAMED = "No site may show this server in a frame. NCD_FRAMES lists those that may."
 UNKNOWN = "There is no such system here. /embed/NAME takes the name of a page."
@@ -78,7 +78,7 @@ def written(name: str, said: Mapping[str, str], address: str = "") -> str:
     if scene is None:
         return ""
     with scheduler.turn():
-        drawn = diagram.drawn(scene, None, asked.get(selection.FOLDED, selection.AUTO))
+        drawn = diagram.diagram_message(scene, None, asked.get(selection.FOLDED, selection.AUTO))
     asked |= {own: str(value) for own, value in scene.settings.items()}
     return PAGE.format(
         scheme=_scheme(said),

@@ -35,23 +35,23 @@ def start() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*YOUNG)
-    Thread(target=_sweep, name="sweep", daemon=True).start()
+    Thread(target=_collect_when_idle, name="sweep", daemon=True).start()
 
 
-def _sweep() -> None:
+def _collect_when_idle() -> None:
     whole = last = given = time.monotonic()
     for rests in resting():
         now = time.monotonic()
         if rests:
             every = now > whole + WHOLE
-            tidy(every)
+            collect_garbage(every)
             last = given = now
             whole = now if every else whole
         elif now > last + LONGEST:
             gc.collect()
             last = now
         elif now > given + OFTEN:
-            give()
+            return_free_memory()
             given = now
 
 
@@ -66,7 +66,7 @@ def resting() -> Iterator[bool]:
         yield still == REST
 
 
-def tidy(every: bool = True) -> None:
+def collect_garbage(every: bool = True) -> None:
     """Collects the garbage, also of objects that were frozen if ``every``; returns free memory."""
     if every:
         gc.unfreeze()
@@ -74,10 +74,10 @@ def tidy(every: bool = True) -> None:
     gc.freeze()
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
-    give()
+    return_free_memory()
 
 
-def give() -> None:
+def return_free_memory() -> None:
     """Returns free memory to the system."""
     if _glibc:
         _glibc.malloc_trim(0)

@@ -41,7 +41,7 @@ _counts: MutableSequence[int] = [AWAY]  # the visitors of every process
 _own = 0  # the index of this process
 
 
-def join(counts: MutableSequence[int], own: int) -> None:
+def register_process(counts: MutableSequence[int], own: int) -> None:
     """Registers this process: its number of visitors is stored at ``counts[own]``."""
     global _counts, _own
     _counts, _own = counts, own
@@ -63,7 +63,7 @@ def answer(path: str) -> Response:
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
     """Runs with the server: the first SIGTERM starts the draining, a second one ends it."""
-    loop, ends, wait = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM), drain()
+    loop, ends, wait = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM), drain_seconds()
 
     def told(number: int, frame: FrameType | None) -> None:
         global _leaving
@@ -81,7 +81,7 @@ async def lifespan(app: object) -> AsyncIterator[None]:
         signal.signal(signal.SIGTERM, told)
     if SHARE is not None and len(_counts) > 1:
         tasks = set[asyncio.Task[None]]()  # else one may be collected before its end
-        loop.add_signal_handler(SHARE, lambda: tasks.add(loop.create_task(share(wait))))
+        loop.add_signal_handler(SHARE, lambda: tasks.add(loop.create_task(shed_visitors(wait))))
     _count()
     yield
 
@@ -114,7 +114,7 @@ def excess(counts: Sequence[int], own: int) -> int:
     return more if more > max(FEW, part / 4) else 0
 
 
-async def share(wait: float) -> None:
+async def shed_visitors(wait: float) -> None:
     """Disconnects the surplus visitors once the proxy sends nobody here any more.
 
     ``wait`` is the longest time in seconds until the proxy notices.
@@ -136,10 +136,10 @@ async def share(wait: float) -> None:
         _sharing = False
 
 
-def drain() -> float:
+def drain_seconds() -> float:
     """Returns ``NCD_DRAIN``: the seconds between SIGTERM and the end; 0 if it is not valid.
 
-    >>> drain()
+    >>> drain_seconds()
     0.0
     """
     try:

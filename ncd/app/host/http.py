@@ -29,7 +29,7 @@ from ncd.app.host.presenter_endpoints import (
 )
 from ncd.app.page import metrics as records
 from ncd.app.page import page_head as page_style
-from ncd.app.parts.html_panel import static
+from ncd.app.parts.html_panel import read_static
 from ncd.app.runtime import streamlit_internals
 from ncd.app.state import selection
 from ncd.app.teach.lesson_view import EARLY
@@ -37,7 +37,7 @@ from ncd.site import markup
 
 FILES = page_style.FILES | embed_endpoint.FILES
 ANYWHERE = {"Cache-Control": "no-cache", "Access-Control-Allow-Origin": "*"}
-COMPONENT = static("host/ncd-diagram.js")
+COMPONENT = read_static("host/ncd-diagram.js")
 # By the first or the last part of an address.
 ENDPOINTS: dict[str, ASGIApp] = {
     live_endpoint.PATH: live_endpoint.answer,
@@ -72,12 +72,12 @@ document.cookie = `{selection.COOKIE}=${{wide}}; path=/; samesite=lax`;
 OPENING = "<script>document.documentElement.dataset.opening = '{}';</script>"
 
 
-class Site:
+class ServerMiddleware:
     """The outermost layer of the server, through which every request passes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.hosts, self.frames = named("NCD_HOSTS"), named("NCD_FRAMES")
+        self.hosts, self.frames = names_in_setting("NCD_HOSTS"), names_in_setting("NCD_FRAMES")
         self.index = streamlit_internals.index_html()
         self.own_files = streamlit_internals.static_files()
 
@@ -125,7 +125,7 @@ class Site:
             return self.app
         if not last:
             return self.app if first else self.html("")
-        if scope["path"] != f"/{last.strip()}" or not sound(scope["raw_path"]):
+        if scope["path"] != f"/{last.strip()}" or not is_valid_path(scope["raw_path"]):
             return RedirectResponse(f"/{quote(last.strip())}")  # all pages are at the top level
         return self.html(last)
 
@@ -173,10 +173,10 @@ class Site:
         return True
 
 
-def sound(path: bytes) -> bool:
+def is_valid_path(path: bytes) -> bool:
     """Returns whether a browser can read the path of an address, which must be UTF-8.
 
-    >>> sound(b"/caf%C3%A9"), sound(b"/%"), sound(b"/%FF")
+    >>> is_valid_path(b"/caf%C3%A9"), is_valid_path(b"/%"), is_valid_path(b"/%FF")
     (True, False, False)
     """
     try:
@@ -186,7 +186,7 @@ def sound(path: bytes) -> bool:
     return not re.search(rb"%(?![0-9A-Fa-f]{2})", path)
 
 
-def named(setting: str) -> tuple[str, ...]:
+def names_in_setting(setting: str) -> tuple[str, ...]:
     """Returns the names in a setting, which are separated by commas or spaces."""
     return tuple(os.environ.get(setting, "").replace(",", " ").split())
 

@@ -31,10 +31,10 @@ from ncd.app.page.page import cost_line
 from ncd.app.panels.walk import cost_table, shapes
 from ncd.app.runtime import scheduler
 from ncd.app.scene.own_entry import entry_of
-from ncd.app.scene.scene import LABELS, Scene, built
+from ncd.app.scene.scene import LABELS, Scene, build_term
 from ncd.app.state import knobs, link_text, selection
-from ncd.app.state.cache import SHELF, kept
-from ncd.app.state.knobs import MOST
+from ncd.app.state.cache import CACHE, get_or_make
+from ncd.app.state.knobs import MAX_SLIDER_VALUE
 from ncd.app.state.session_formats import FORMATS, read
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.sized_system import traced_circuit
@@ -42,16 +42,16 @@ from ncd.formulas.traced_sizes import FILL, Trace, is_symbolic
 from ncd.site import source_listing
 from ncd.site.live_texts import FormulaTable, alike, changed_texts, changes, texts, wire_sizes
 from ncd.systems.catalogue_entry import Entry, Knob
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.write.torch_source.source_file import lines
 
 # --- Formulas for all numbers on a page in terms of its knobs, for dragging a size in the browser
 
-Open = dict[str, Any]
+Formulas = dict[str, Any]
 PANELS = ("shapes", "source", "cost")  # depend on the sizes alone; the others show a run
 
 
-def follows(scene: Scene, panel: str) -> Open | None:
+def page_formulas(scene: Scene, panel: str) -> Formulas | None:
     """Returns the formulas for a page and one of its panels; None if there are none.
 
     ``knobs`` holds the range of each knob, and ``fixed`` the values of the knobs that may not
@@ -65,9 +65,9 @@ def follows(scene: Scene, panel: str) -> Open | None:
     trace, circuit = found
     settings = dict(scene.settings) | trace.open
     own = replace(scene, term=circuit.term, settings=settings)
-    said: Open = {
+    said: Formulas = {
         "wires": dict(wire_sizes(circuit)),
-        "told": {id: text.replace(FILL, "") for id, text in diagram.words(circuit).items()},
+        "told": {id: text.replace(FILL, "") for id, text in diagram.tooltips(circuit).items()},
         "chips": changed_texts(axis_chips_html(scene.circuit), axis_chips_html(circuit)),
     }
     with trace.asking():
@@ -124,7 +124,7 @@ def _knob(knob: Knob) -> dict[str, Any]:
         "max": knob.max,
         "step": knob.step,
         "least": least,
-        "most": MOST if most is None else min(most, MOST),
+        "most": MAX_SLIDER_VALUE if most is None else min(most, MAX_SLIDER_VALUE),
         "multiple": knob.multiple,
     }
 
@@ -140,19 +140,19 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers with the requested drawing as JSON, or with 204 if there is none."""
     request = Request(scope)
     page, query = request.url.path.rpartition("/")[-1], request.url.query
-    make = followed if SCRUB in request.query_params else drawn
+    make = formulas_json if SCRUB in request.query_params else drawing_json
     with metrics.DRAWINGS.time():
         found = await run_in_threadpool(make, page, query)
     response = Response(status_code=204) if found is None else JSONResponse(found)
     await response(scope, receive, send)
 
 
-def drawn(page: str, query: str) -> dict[str, object] | None:
+def drawing_json(page: str, query: str) -> dict[str, object] | None:
     """Returns the drawing of a page at these settings as JSON data; None if it cannot be built.
 
-    >>> drawn("multi-head-attention", "h=2&labels=sizes")["svg"][:4]
+    >>> drawing_json("multi-head-attention", "h=2&labels=sizes")["svg"][:4]
     '<svg'
-    >>> drawn("nothing", "") is None
+    >>> drawing_json("nothing", "") is None
     True
     """
     scene = _asked(page, query)
@@ -160,14 +160,14 @@ def drawn(page: str, query: str) -> dict[str, object] | None:
         return None
     folded = _said(query).get("folded", selection.AUTO)
     with scheduler.turn():
-        found = diagram.as_message(diagram.drawn(scene, None, folded))
+        found = diagram.changing_part(diagram.diagram_message(scene, None, folded))
         return {**found, "cost": cost_line(scene, scene.known_seconds)}
 
 
-def followed(page: str, query: str) -> dict[str, Any] | None:
+def formulas_json(page: str, query: str) -> dict[str, Any] | None:
     """Returns formulas of a page's numbers in its knobs; see :mod:`.size_formulas`.
 
-    >>> followed("multi-head-attention", "h=2&scrub=shapes")["grips"]["h"]
+    >>> formulas_json("multi-head-attention", "h=2&scrub=shapes")["grips"]["h"]
     ['h']
     """
     scene = _asked(page, query)
@@ -176,7 +176,7 @@ def followed(page: str, query: str) -> dict[str, Any] | None:
         return None
     key = ("scrub", scene.entry.key, tuple(scene.settings.items()), panel, scene.formats)
     # takes long for a large system but is not urgent, so it does not hold the turn
-    return kept(SHELF, key, lambda: follows(scene, panel))
+    return get_or_make(CACHE, key, lambda: page_formulas(scene, panel))
 
 
 def _said(query: str) -> dict[str, str]:
@@ -193,9 +193,11 @@ def _asked(page: str, query: str) -> Scene | None:
 def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
     """Returns the scene for the settings in a link, without inputs; None if it cannot be built."""
     said = {knob: asked.get(knob.name, str(knob.default)) for knob in entry.knobs}
-    settings = entry.within({knob.name: knobs.read(knob, text)[0] for knob, text in said.items()})
+    settings = entry.within(
+        {knob.name: knobs.nearest_legal(knob, text)[0] for knob, text in said.items()}
+    )
     with scheduler.turn():
-        term, refused = built(entry, settings)
+        term, refused = build_term(entry, settings)
     if term is None or refused:
         return None
     return Scene(
@@ -203,13 +205,15 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         settings,
         seed=0,
         device="cpu",
-        feed=Feed(),
+        feed=InputSpec(),
         dark=asked.get("dark") == "1",
         labels=next((own for own in LABELS if own == asked.get("labels")), LABELS[0]),
         selected="",
         term=term,
         notes=asked.get("callouts") != "off",
-        wide=selection.fitting(asked[selection.WIDE]) if selection.WIDE in asked else None,
+        wide=selection.parse_width(asked[selection.WIDTH_KEY])
+        if selection.WIDTH_KEY in asked
+        else None,
         about=asked.get("about", ""),
         formats=read(entry, asked.get(FORMATS, ""))[0],
     )

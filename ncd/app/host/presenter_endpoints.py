@@ -26,14 +26,14 @@ from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.walk import cost_table, shapes, source
 from ncd.app.parts import heatmap
 from ncd.app.parts import input_feed as inputs
-from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.heatmap import ColourRange
 from ncd.app.runtime import scheduler
 from ncd.app.scene import own_entry
-from ncd.app.scene.scene import Scene, built
-from ncd.app.scene.session_weights import ready
+from ncd.app.scene.scene import Scene, build_term
+from ncd.app.scene.session_weights import shipped_or_served
 from ncd.app.state import knobs, selection
 from ncd.app.state.knobs import SEED
-from ncd.app.state.link_text import MARK, packed, unpacked
+from ncd.app.state.link_text import MARK, compress_text, unpacked
 from ncd.drawing.backends.drawing import Drawing
 from ncd.errors import LimitError, NCDError, ParseError
 from ncd.language.terms import Term
@@ -56,7 +56,7 @@ NO_CODE = f"A code is made of an address of at most {ADDRESS:,} letters that beg
 
 def pages() -> set[str]:
     """Returns the names of all pages that can be a view."""
-    return {*CATALOGUE, own_entry.NAME, *own_entry.SERVED}
+    return {*CATALOGUE, own_entry.CUSTOM_PAGE, *own_entry.SERVED}
 
 
 async def answer_lesson(scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,7 +82,7 @@ async def _sent(request: Request) -> Response:
             break
     text = body.decode("utf-8", "replace")
     try:
-        return JSONResponse(await run_in_threadpool(checked, text))
+        return JSONResponse(await run_in_threadpool(checked_views, text))
     except NCDError as error:
         return JSONResponse({"error": str(error)}, 400)
 
@@ -93,17 +93,17 @@ def lesson(page: str, text: str = "") -> str:
     >>> lesson("unet").partition("#")[0], lesson("nothing")
     ('unet', '')
     """
-    entry = own_entry.entry_of(page, {own_entry.TEXT: text} if text else {})
+    entry = own_entry.entry_of(page, {own_entry.TEXT_KEY: text} if text else {})
     if entry is None:
         return ""
     with scheduler.turn():
         return str(lesson_of(entry))
 
 
-def checked(text: str) -> dict[str, str]:
+def checked_views(text: str) -> dict[str, str]:
     """Returns the lesson of a file or a link: as it is in an address, and short for a link.
 
-    >>> checked("unet?c=16;nothing;unet")["views"]
+    >>> checked_views("unet?c=16;nothing;unet")["views"]
     'unet?c=16;unet'
 
     Raises ParseError or LimitError for a text that is no lesson.
@@ -118,7 +118,7 @@ def checked(text: str) -> dict[str, str]:
         found = Lesson.of_link(plain, pages())
     if not found.views:
         raise ParseError("no page is named here", cure="a file or link that was saved here")
-    short = packed(str(found))
+    short = compress_text(str(found))
     if not short:
         raise LimitError("these views are too long for a link", cure="fewer views, or a file")
     return {"views": str(found), "packed": short}
@@ -166,8 +166,8 @@ NONE = "No views given: put the address of each view into ?views=, separated by 
 async def answer_slides(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers with the file of the views that an address names, or with 404 if there are none."""
     query = Request(scope).query_params
-    asked, own = query.get("views", ""), query.get(own_entry.TEXT, "")
-    text = await run_in_threadpool(written, asked, own)
+    asked, own = query.get("views", ""), query.get(own_entry.TEXT_KEY, "")
+    text = await run_in_threadpool(presentation_html, asked, own)
     named = {
         "Content-Disposition": f'attachment; filename="{SLIDES_FILE}"',
         "Cache-Control": "no-store",
@@ -176,14 +176,14 @@ async def answer_slides(scope: Scope, receive: Receive, send: Send) -> None:
     await (response or PlainTextResponse(NONE, 404))(scope, receive, send)
 
 
-def written(views: str, text: str = "") -> str:
+def presentation_html(views: str, text: str = "") -> str:
     """Returns the file for views such as ``residual-block?s=2#Half as large;residual-block``.
 
     ``text`` is that of one's own system, for the views of it that have none.
 
-    >>> written("residual-block?s=2;nothing;residual-block").count('class="slide"')
+    >>> presentation_html("residual-block?s=2;nothing;residual-block").count('class="slide"')
     2
-    >>> written("nothing")
+    >>> presentation_html("nothing")
     ''
     """
     try:
@@ -196,7 +196,7 @@ def written(views: str, text: str = "") -> str:
 def slides(lesson: Lesson, text: str) -> Iterator[Slide]:
     """Yields a slide for each view whose system exists."""
     for view in lesson.views:
-        said = {own_entry.TEXT: text, **dict(parse_qsl(view.query))}
+        said = {own_entry.TEXT_KEY: text, **dict(parse_qsl(view.query))}
         if entry := own_entry.entry_of(view.page, {k: v for k, v in said.items() if v}):
             with scheduler.turn():
                 yield _slide(entry, said, view.says)
@@ -205,11 +205,13 @@ def slides(lesson: Lesson, text: str) -> Iterator[Slide]:
 def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
     scene = _scene(entry, said)
     if scene is None:  # draws what can be drawn, as the page does
-        settings = {k.name: knobs.read(k, said.get(k.name, str(k.default)))[0] for k in entry.knobs}
-        term, refused = built(entry, entry.within(settings))
+        settings = {
+            k.name: knobs.nearest_legal(k, said.get(k.name, str(k.default)))[0] for k in entry.knobs
+        }
+        term, refused = build_term(entry, entry.within(settings))
         words = f"<p>{markup.text(str(refused.error))}</p>" if refused else ""
         return Slide(entry.title, _drawn(term, entry), caption, words)
-    folded = selection.folded(scene.circuit, said.get(selection.FOLDED, selection.AUTO))
+    folded = selection.folded_in(scene.circuit, said.get(selection.FOLDED, selection.AUTO))
     covered = said.get("quiz") == "1"
     facts = axis_chips_html(scene.circuit) + _costs(scene)
     return Slide(
@@ -220,7 +222,7 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
         _panel(scene, said) if said.get("with") == "panel" and not covered else "",
         covered,
         selection.known_axes(scene.circuit, entry, said.get(selection.AXES, "")),
-        said.get(selection.KEY, "")[:20],
+        said.get(selection.SELECTED_KEY, "")[:20],
     )
 
 
@@ -235,7 +237,7 @@ def _drawn(term: Term | None, entry: Entry) -> Drawing | None:
 def _costs(scene: Scene) -> str:
     if not scene.sized:
         return ""
-    parameters = markup.counted(scene.cost.parameters, "parameter")
+    parameters = markup.plural(scene.cost.parameters, "parameter")
     return f'<p class="muted">{parameters} · {markup.flops(scene.cost.flops)}</p>'
 
 
@@ -243,18 +245,18 @@ def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:
     """Returns the scene of a view in light colours; the file itself switches to dark ones."""
     hidden = {"labels": "names"} if said.get("quiz") == "1" else {}
     asked = {**said, **hidden, "dark": "0"}
-    sketch, _ = built(entry, entry.settings({}))
+    sketch, _ = build_term(entry, entry.settings({}))
     scene = live_endpoint.scene(entry, asked)
     if scene is None:
         return None
-    feed = inputs.Feed()
+    feed = inputs.InputSpec()
     if sketch and inputs.takes_words(sketch):
         feed = inputs.read_words(entry, sketch, said, scene.settings)
     if feed.lengths:
         lengths = {name: str(n) for name, n in feed.lengths.items()}
         scene = live_endpoint.scene(entry, asked | lengths) or scene
-    seed = knobs.read(SEED, said.get("seed", "0"))[0]
-    known = ready(entry, scene.settings)
+    seed = knobs.nearest_legal(SEED, said.get("seed", "0"))[0]
+    known = shipped_or_served(entry, scene.settings)
     if feed.trained:
         known = proofreading(scene.settings["h"], seed)
     return replace(scene, seed=seed, feed=feed, learned=known)
@@ -286,11 +288,11 @@ def _heads(scene: Scene, softmax: str) -> str:
         return ""
     cell = next((own for own in cells if own.id == softmax), cells[0])
     found = attention_maps.weights(cell, scene.trace.values[cell.outputs[0].id])
-    maps = heatmap.pooled(found.maps[:HEADS], heatmap.SMALL)
-    ends = Ends.of(found.maps[:HEADS], signed=False)
+    maps = heatmap.pool(found.maps[:HEADS], heatmap.SMALL)
+    ends = ColourRange.of(found.maps[:HEADS], signed=False)
     names = attention_maps.heads_named(found.heads)
     figures = (
-        f'<figure><img alt="" src="{heatmap.picture(own, ends)}"><figcaption>{name}</figcaption>'
+        f'<figure><img alt="" src="{heatmap.data_url(own, ends)}"><figcaption>{name}</figcaption>'
         "</figure>"
         for name, own in zip(names, maps.maps, strict=False)
     )

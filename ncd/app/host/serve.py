@@ -40,7 +40,7 @@ def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
         raise KeyboardInterrupt from None
 
 
-def make_ready(app: str) -> None:
+def prepare_process(app: str) -> None:
     """Prepares a process that serves the app, however it was started."""
     exact()
     install()

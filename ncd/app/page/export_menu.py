@@ -18,7 +18,7 @@ from ncd.app.scene import own_entry, url
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.link_text import packed
+from ncd.app.state.link_text import compress_text
 from ncd.site.document import document
 from ncd.site.entry_page import of_entry
 from ncd.write.file_facts import onnx_with_facts, png_with_facts, tex_with_facts
@@ -37,7 +37,7 @@ def show(now: Callable[[], Scene | Refusal]) -> None:
         if scene.veil:
             st.caption("Files tell sizes. They are here again when the quiz has ended.")
         else:
-            facts = provenance.facts(scene, url.text())
+            facts = provenance.facts(scene, url.query())
             _files(scene, facts)
             st.caption("Citation, BibTeX")
             cited = provenance.citation(facts, st.context.url or "")
@@ -46,7 +46,7 @@ def show(now: Callable[[], Scene | Refusal]) -> None:
 
 def _files(scene: Scene, facts: dict[str, Any]) -> None:
     name = scene.entry.name
-    folded = selection.folded(scene.circuit)
+    folded = selection.folded_in(scene.circuit)
     drawn = replace(scene, wide=None).look  # a file does not depend on the window
     look = partial(ncd.draw, scene.term, **drawn, folded=folded)
     every: list[File] = [
@@ -72,8 +72,9 @@ def _files(scene: Scene, facts: dict[str, Any]) -> None:
     ]
     for label, make, path, kind in every:
         html_panel.button(label, make, path, kind, key=f"export {path}", width="stretch")
-    if text := packed(ncd.spell(scene.term)):
-        st.markdown(f"[Edit this system as text]({own_entry.NAME}?{own_entry.TEXT}={quote(text)})")
+    if text := compress_text(ncd.spell(scene.term)):
+        address = f"{own_entry.CUSTOM_PAGE}?{own_entry.TEXT_KEY}={quote(text)}"
+        st.markdown(f"[Edit this system as text]({address})")
 
 
 def _html(scene: Scene, facts: dict[str, Any]) -> str:

@@ -10,20 +10,20 @@ from ncd.app.page import navigation, own_page
 from ncd.app.page.own_page import OPENING
 from ncd.app.panels.attention.attention_maps import weights
 from ncd.app.parts import html_panel
-from ncd.app.parts.heatmap import Grid
-from ncd.app.parts.html_panel import static
+from ncd.app.parts.heatmap import CellGrid
+from ncd.app.parts.html_panel import read_static
 from ncd.app.scene import own_entry, url
 from ncd.app.scene.own_entry import prepare
 from ncd.app.scene.scene import Scene
 from ncd.app.state import link_text, selection
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.language.terms import Term
 from ncd.site import entry_page, markup
 from ncd.site.entry_page import GALLERY_CSS, GALLERY_HTML, GALLERY_JS, Card
 from ncd.site.page_tables import inert
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.inputs.text_inputs import PAGE, doubt, known_words
 from ncd.systems.training.sequence_data import ARE, IS, PROOFREADER_WORDS
 from ncd.systems.training.trained_weights import LONGEST, proofreading, roles
@@ -33,7 +33,7 @@ from ncd.systems.training.trained_weights import LONGEST, proofreading, roles
 SENTENCE, HEADS, ASKS = "first sentence", "first heads", "first word"  # session keys
 SAMPLE = "Anna Hill said , “ the keys by the door are old ” ."
 USUAL, MOST = 4, 8  # heads
-CSS = static("page/first_diagram.css")
+CSS = read_static("page/first_diagram.css")
 
 
 @st.fragment
@@ -48,12 +48,12 @@ def show_first_diagram() -> None:
             scene = _scene(words, h)
         with drawing:
             last = "" if scene.runs else html_panel.OPENS
-            html_panel.show(f"<style>{CSS}</style>{_drawing(scene)}{last}", "first diagram")
+            html_panel.render(f"<style>{CSS}</style>{_drawing(scene)}{last}", "first diagram")
         if not scene.runs:  # by the limits of this server
             return
         with reading:
             html = f"<style>{CSS}</style>{_looks(scene, words, row)}{html_panel.OPENS}"
-            html_panel.show(html, "first looks", on_pick=_ask)
+            html_panel.render(html, "first looks", on_pick=_ask)
 
 
 def _sentence() -> list[str]:
@@ -89,7 +89,7 @@ def _scene(words: list[str], h: int) -> Scene:
     entry = CATALOGUE[PAGE]
     settings = entry.settings({"h": h, "y": len(words), "x": len(words)})
     wide = min(selection.width(), selection.WIDTHS[-2])  # beside the sentence, or above it
-    feed = Feed({"y": tuple(words), "x": tuple(words)}, trained=True)
+    feed = InputSpec({"y": tuple(words), "x": tuple(words)}, trained=True)
     return Scene(
         entry,
         settings,
@@ -108,7 +108,7 @@ def _scene(words: list[str], h: int) -> Scene:
 
 def _drawing(scene: Scene) -> str:
     """Returns the diagram, and a line on what the number of heads has changed."""
-    svg = remember(
+    svg = cached(
         "first diagram",
         scene.term,
         scene.dark,
@@ -117,7 +117,7 @@ def _drawing(scene: Scene) -> str:
     )
     h, k, m = (scene.settings[name] for name in "hkm")
     line = (
-        f"<b>{markup.counted(h, 'head')}</b> of {k} features each: {scene.cost.parameters:,} "
+        f"<b>{markup.plural(h, 'head')}</b> of {k} features each: {scene.cost.parameters:,} "
         f"parameters, {4 * m * k:,} for each head. What comes out has the same {m} features "
         "for each word, however many heads there are."
     )
@@ -145,7 +145,7 @@ def _looks(scene: Scene, words: list[str], row: int) -> str:
     return f'{asked}<div class="rows" {name}>{table}</div>'
 
 
-def _shaded(row: Grid, words: list[str]) -> str:
+def _shaded(row: CellGrid, words: list[str]) -> str:
     """Returns the words with their weights as shades."""
     return " ".join(
         f'<span style="--weight:{60 * share:.0f}%" title="{share:.2f}">{markup.text(word)}</span>'
@@ -161,7 +161,7 @@ an operation. This is attention with four heads that have learned to correct sen
 sentence, ask another word, give it fewer heads or more.
 """
 
-DOORS = """
+START_LINKS = """
 **New here?** [How to read a diagram](legend), then [multi-head attention](multi-head-attention)
 step by step. **You teach?** Every page has a lesson with questions, and a code that opens it on
 phones: [see one](multi-head-attention?present=lesson), or [a quiz](multi-head-attention?quiz=1).
@@ -177,12 +177,12 @@ _gallery = st.components.v2.component(
 
 def show() -> None:
     """Shows a title, a live diagram and the gallery."""
-    url.take("home")
+    url.load("home")
     st.title(navigation.TITLE, anchor=False)
     st.markdown(LEAD)
     show_first_diagram()
     _door()
-    st.markdown(DOORS)
+    st.markdown(START_LINKS)
     dark = st.context.theme.type == "dark"
     _gallery(key="gallery", data=[card(entry, dark) for entry in catalogue.values()])
 
@@ -200,14 +200,14 @@ def _door() -> None:
         )
         pressed = st.button("Read it")
     if text.strip() or pressed:
-        st.session_state[own_entry.TEXT] = own_page.edited(text) or OPENING
+        st.session_state[own_entry.TEXT_KEY] = own_page.edited(text) or OPENING
         st.switch_page(YOURS)
 
 
 def card(entry: Entry, dark: bool) -> Card:
     """Returns the card of a system at its defaults."""
     term = entry.build()
-    return remember("card", term, entry.name, dark, make=lambda: _card(entry, term, dark))
+    return cached("card", term, entry.name, dark, make=lambda: _card(entry, term, dark))
 
 
 def _card(entry: Entry, term: Term, dark: bool) -> Card:

@@ -11,16 +11,16 @@ import streamlit as st
 
 from ncd.app.panels.walk.values import SPREAD
 from ncd.app.parts import map_component, slice_picker
-from ncd.app.parts.heatmap import Ends, Pooled
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import ColourRange, Pooled
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.runtime import scheduler, torch_threads
-from ncd.app.scene.captions import explained
+from ncd.app.scene.captions import with_tooltip
 from ncd.app.scene.scene import Scene
-from ncd.app.scene.session_weights import EVERY, without
-from ncd.app.state.cache import remember
+from ncd.app.scene.session_weights import POLL_SECONDS, waiting_message
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Value
 from ncd.jobs.job_pool import QUIET, Ticket, pool
-from ncd.jobs.pool_jobs import ArraySummary, Forward, fits, limits, read, shown
+from ncd.jobs.pool_jobs import ArraySummary, ForwardResult, fits, limits, read, shown
 from ncd.run.run_memory import predicted_forward_peak
 from ncd.site import markup
 from ncd.write.term_json import to_json
@@ -44,7 +44,7 @@ def _settings(scene: Scene) -> dict[str, Any]:
     return {**given, "term": to_json(scene.term, indent=None)} if own else given
 
 
-def show(scene: Scene) -> None:
+def render(scene: Scene) -> None:
     """Shows the offer, the progress or the result of a large run, if the pool accepts its size."""
     if scene.refused or not scene.sized:
         return
@@ -55,13 +55,13 @@ def show(scene: Scene) -> None:
     if now is not None and now.result:
         _result(scene, now.result)
     elif now is not None and not now.over:
-        st.fragment(_waiting, run_every=EVERY)(now)
+        st.fragment(_waiting, run_every=POLL_SECONDS)(now)
     else:
         _offer(scene, now.failure if now is not None else "")
 
 
 def _offer(scene: Scene, failure: str) -> None:
-    need = remember("pool", scene.term, str(limits()), make=lambda: _needed_bytes(scene))
+    need = cached("pool", scene.term, str(limits()), make=lambda: _needed_bytes(scene))
     if need is None:
         return
     if failure and failure not in QUIET:
@@ -78,8 +78,8 @@ def _needed_bytes(scene: Scene) -> int | None:
     def make() -> int | None:
         return predicted_forward_peak(scene.term) if fits(scene.term) else None
 
-    with scheduler.aside():
-        return torch_threads.run(make)
+    with scheduler.yielded_turn():
+        return torch_threads.run_in_thread(make)
 
 
 def _begin(scene: Scene) -> None:
@@ -102,7 +102,7 @@ def _waiting(now: Ticket) -> None:
 
 def _progress(now: Ticket) -> str:
     """Returns the progress of a run in words."""
-    if waiting := without(now, now.reports):
+    if waiting := waiting_message(now, now.reports):
         return waiting
     again = "Its worker was lost, so it begins again. " if now.again else ""
     last = now.reports[-1]
@@ -118,7 +118,7 @@ def _result(scene: Scene, result: bytes) -> None:
     chosen = scene.selected if scene.selected in found.arrays else scene.circuit.outputs[0].id
     value, seen = scene.circuit.values[chosen], found.arrays[chosen]
     focus = _focus(value, seen)
-    map_component.show(
+    map_component.render(
         "heavy",
         map=focus,
         aside=_card(scene, value, seen, found),
@@ -126,33 +126,33 @@ def _result(scene: Scene, result: bytes) -> None:
     )
 
 
-def _focus(value: Value, seen: ArraySummary) -> Map:
+def _focus(value: Value, seen: ArraySummary) -> Heatmap:
     cells = np.array(seen.cells, dtype=np.float32)
     dimensions = slice_picker.dimensions(value.array)
     rows, columns = shown(value.array)
-    ends = Ends.of(cells, signed=seen.smallest < 0)
+    ends = ColourRange.of(cells, signed=seen.smallest < 0)
     two = len(dimensions) > 1
-    return Map(
+    return Heatmap(
         f"pool {value.id} {seen.shape}",
         "The first of its maps" if len(dimensions) > 2 else "Its numbers as a map",
         Pooled(cells, seen.shape, seen.block),
         ends.whole,
-        _side(dimensions[rows]) if two else Side(),
-        _side(dimensions[columns if two else 0]) if dimensions else Side(),
+        _side(dimensions[rows]) if two else AxisLabels(),
+        _side(dimensions[columns if two else 0]) if dimensions else AxisLabels(),
         square=two and dimensions[rows].axis is dimensions[columns].axis,
     )
 
 
-def _side(dimension: slice_picker.Dimension) -> Side:
-    return Side(dimension.html, dimension.words)
+def _side(dimension: slice_picker.Dimension) -> AxisLabels:
+    return AxisLabels(dimension.html, dimension.words)
 
 
-def _card(scene: Scene, value: Value, seen: ArraySummary, found: Forward) -> str:
+def _card(scene: Scene, value: Value, seen: ArraySummary, found: ForwardResult) -> str:
     digits = markup.digits
     facts = {
         "Shape": " × ".join(map(str, value.array.shape)) or "a number",
         "Mean": digits(seen.mean),
-        explained("Spread", SPREAD): digits(seen.deviation),
+        with_tooltip("Spread", SPREAD): digits(seen.deviation),
         "Smallest": digits(seen.smallest),
         "Largest": digits(seen.largest),
     }

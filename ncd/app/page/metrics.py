@@ -39,7 +39,7 @@ def start() -> None:
 
 
 @contextmanager
-def run(entry: Entry) -> Iterator[None]:
+def measured_run(entry: Entry) -> Iterator[None]:
     """Records the time of the enclosed code as a run of this page."""
     began, waited = time.perf_counter(), scheduler.waited()
     try:
@@ -49,7 +49,7 @@ def run(entry: Entry) -> Iterator[None]:
         RUNS.labels(entry.name).observe(seconds)
         WAITS.observe(queue)
         if LOG.isEnabledFor(logging.INFO):
-            LOG.info(line(entry.name, knobs.settings(entry), seconds, queue))
+            LOG.info(line(entry.name, knobs.current(entry), seconds, queue))
 
 
 def line(page: str, sizes: dict[str, int], seconds: float, queue: float) -> str:

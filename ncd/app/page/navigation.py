@@ -59,7 +59,7 @@ def heading(title: str) -> str:
 
 NOT_FOUND_TITLE = "No such page"
 WORDS = "No page has this address. The nearest ones are named here."
-ASKED = "asked"
+REQUESTED_KEY = "asked"
 WAYS, ALIKE = 3, 0.7
 
 
@@ -71,8 +71,8 @@ def with_not_found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence
     known = {page.url_path: page for own in pages.values() for page in own}
     asked = unquote(urlsplit(st.context.url or "").path).rpartition("/")[2].strip()
     if asked and asked not in known:
-        st.session_state[ASKED] = asked
-    asked = st.session_state.get(ASKED, "")
+        st.session_state[REQUESTED_KEY] = asked
+    asked = st.session_state.get(REQUESTED_KEY, "")
     if not asked:
         return dict(pages)
     lost = st.Page(
@@ -83,7 +83,7 @@ def with_not_found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence
 
 def show(asked: str, known: Mapping[str, st.Page]) -> None:
     """Shows the unknown address and links to similar ones."""
-    url.take("lost")
+    url.load("lost")
     st.title(NOT_FOUND_TITLE, anchor=False)
     st.text(f"There is no page “{asked[:60]}” here.")
     names = nearest(asked, known)

@@ -10,15 +10,15 @@ import streamlit as st
 
 from ncd.answers.opened_files import notebook_code, opened
 from ncd.app.page import page_keys
-from ncd.app.page.page import EVERYWHERE, page, page_without_diagram
+from ncd.app.page.page import COMMON_PANELS, page_without_diagram, render_page
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.language_models import memory_fit, model_size
 from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 from ncd.app.parts import html_panel, text_editor
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_answer, own_entry, url
-from ncd.app.scene.own_entry import NAME, SAMPLE, TEXT, Own, prepare
-from ncd.app.state.link_text import LINK, LONGEST, packed, unpacked
+from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY, Own, prepare
+from ncd.app.state.link_text import LINK, LONGEST, compress_text, unpacked
 from ncd.errors import NCDError, SizeError
 from ncd.findings.reading.finding import Finding
 from ncd.notation.term_text import spell
@@ -99,7 +99,7 @@ Net()(torch.randn(8, 3, 32, 32))
 """
 EXAMPLES = {
     "A small network": OPENING,
-    "Gated layer": SAMPLE,
+    "Gated layer": DEFAULT_TEXT,
     "nn.Conv2d": "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))",
     "LeNet": """nn.Sequential(
     nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.MaxPool2d(2),
@@ -155,7 +155,7 @@ operations, and becomes the same kind of term that every other page is made from
 
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
 """
-SETTINGS = ("seed", "panel", "step", "stop", TEXT)  # of every page
+SETTINGS = ("seed", "panel", "step", "stop", TEXT_KEY)  # of every page
 FIELD, FILE = "field", "opened file"  # session keys
 UPLOAD = 4  # megabytes of a file
 EVERY = 0.4  # seconds between two looks at what is found in a source
@@ -163,24 +163,24 @@ LAST = "last text that could be read"  # a session key
 LAST_SHOWN = "Below is still the last text that could be read."
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 OF_CONFIGS = (memory_fit, model_size, *PANELS)
-CONTROLS = url.controls((*OF_CONFIGS, *EVERYWHERE))
+CONTROLS = url.controls((*OF_CONFIGS, *COMMON_PANELS))
 
 
 def show() -> None:
     """Shows the page for the text of the session, or of the link with which it opened."""
     prepare()
-    moved = url.followed() or streamlit_internals.went_back()
-    if TEXT not in st.session_state or moved:
-        bare = not {*st.query_params} - {url.GO}  # such an address opens on PyTorch
-        usual = OPENING if bare else SAMPLE
-        linked = unpacked(st.query_params.get(TEXT, usual)) or SAMPLE
-        st.session_state[TEXT] = unindented(linked)
-    text = str(st.session_state[TEXT])
+    moved = url.opened_by_link() or streamlit_internals.went_back()
+    if TEXT_KEY not in st.session_state or moved:
+        bare = not {*st.query_params} - {url.LINK_MARK}  # such an address opens on PyTorch
+        usual = OPENING if bare else DEFAULT_TEXT
+        linked = unpacked(st.query_params.get(TEXT_KEY, usual)) or DEFAULT_TEXT
+        st.session_state[TEXT_KEY] = unindented(linked)
+    text = str(st.session_state[TEXT_KEY])
     found, error = _read(text)
     if found is None:
         assert error is not None
-        url.take(NAME, (*OF_CONFIGS, *EVERYWHERE))
-        if st.session_state[TEXT] != text:  # after a reconnection the browser knows a newer one
+        url.load(CUSTOM_PAGE, (*OF_CONFIGS, *COMMON_PANELS))
+        if st.session_state[TEXT_KEY] != text:  # after a reconnection the browser knows a newer one
             st.rerun()
         return page_without_diagram(
             TITLE, LEAD, WHY, above=lambda: _editor(text, partial(own_answer.wrong, error, text))
@@ -193,7 +193,7 @@ def show() -> None:
             _editor(text, partial(own_answer.wrong, error, text))
             _stale()
 
-    page(found.entry, LEAD, WHY, OF_CONFIGS if found.memory else PANELS, above=above)
+    render_page(found.entry, LEAD, WHY, OF_CONFIGS if found.memory else PANELS, above=above)
 
 
 SERVED_LEAD = """
@@ -210,7 +210,9 @@ Source: `torch.export`, whose graph of the module is read.
 
 def show_served(name: str) -> None:
     """Shows the page of a module that the server was started with."""
-    page(own_entry.SERVED[name], SERVED_LEAD, SERVED_WHY, PANELS, above=lambda: _failure(name))
+    render_page(
+        own_entry.SERVED[name], SERVED_LEAD, SERVED_WHY, PANELS, above=lambda: _failure(name)
+    )
 
 
 def _failure(name: str) -> None:
@@ -229,16 +231,16 @@ def _read(text: str) -> tuple[Own | None, NCDError | None]:
     except NCDError as wrong:
         last = st.session_state.get(LAST)
         found, error = own_entry.own(last) if last else None, wrong
-    if found and found.entry.text != st.session_state.get(f"{NAME} shown"):
-        url.change(found.entry)
-        st.session_state[f"{NAME} shown"] = found.entry.text
+    if found and found.entry.text != st.session_state.get(f"{CUSTOM_PAGE} shown"):
+        url.switch_entry(found.entry)
+        st.session_state[f"{CUSTOM_PAGE} shown"] = found.entry.text
     return found, error
 
 
 def _checked(found: Own) -> Own:
     """Returns a text as read; raises SizeError for an axis with the name of a setting."""
     for knob in found.entry.knobs:
-        if knob.name in (*url.ON_SYSTEMS, *CONTROLS, *SETTINGS, *page_keys.KEYS):
+        if knob.name in (*url.SYSTEM_PARAMETERS, *CONTROLS, *SETTINGS, *page_keys.KEYS):
             raise SizeError(f"axis {knob.name} has the name of a setting", cure="another name")
     return found
 
@@ -249,12 +251,14 @@ def _stale() -> None:
         st.caption(LAST_SHOWN)
 
 
-def _editor(opened: str, say: Callable[[Sequence[Finding], bool], text_editor.Said]) -> None:
+def _editor(
+    opened: str, say: Callable[[Sequence[Finding], bool], text_editor.EditorMessage]
+) -> None:
     """Shows the text editor, examples to start from, and what is said about the text.
 
     What is found in a source comes later: then the page is shown again.
     """
-    text = str(st.session_state.setdefault(TEXT, opened))  # where a link leaves it out
+    text = str(st.session_state.setdefault(TEXT_KEY, opened))  # where a link leaves it out
     findings, complete = own_answer.findings(text) if has_calls(text) else ((), True)
     with st.container(key="editor"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -293,7 +297,7 @@ def _opener() -> None:
 
 def _saver(text: str) -> None:
     """Saves a text that is too long for a link as a file."""
-    if packed(text):
+    if compress_text(text):
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"This text is too long for a link of {LINK:,} letters: links leave it out.")
@@ -311,7 +315,7 @@ def _open() -> None:
 
 def _take(text: str) -> None:
     """Puts what was typed into the session; a callback."""
-    st.session_state[TEXT] = edited(text)
+    st.session_state[TEXT_KEY] = edited(text)
 
 
 def edited(text: str) -> str:
@@ -329,5 +333,5 @@ def _begin() -> None:
     """Puts an example into the field; a callback."""
     chosen = st.session_state.get("example")
     if chosen in EXAMPLES:
-        st.session_state[TEXT] = EXAMPLES[chosen]
+        st.session_state[TEXT_KEY] = EXAMPLES[chosen]
     st.session_state["example"] = None

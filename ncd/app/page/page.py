@@ -18,8 +18,8 @@ from ncd.app.parts import input_feed as inputs
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene import refusal, url
 from ncd.app.scene.refusal import Refusal
-from ncd.app.scene.scene import Scene, built, limited
-from ncd.app.scene.session_weights import learned, resume, watch
+from ncd.app.scene.scene import Scene, build_term, limit_refusal
+from ncd.app.scene.session_weights import join_linked_training, rerun_when_trained, weights_for
 from ncd.app.state import knobs, selection
 from ncd.app.state.session_formats import formats
 from ncd.app.teach import quiz
@@ -29,9 +29,9 @@ from ncd.errors import LimitError
 from ncd.site import markup
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 
-EVERYWHERE = (step, compare)  # the panels of every page, after its own
+COMMON_PANELS = (step, compare)  # the panels of every page, after its own
 HEAD_START = 0.03  # seconds for the diagram to be sent and shown before the rest is computed
 
 
@@ -47,7 +47,7 @@ class Panel(url.Panel, Protocol):
     def show(self, scene: Scene) -> None: ...
 
 
-def page(
+def render_page(
     entry: Entry,
     lead: str,
     why: str,
@@ -63,27 +63,27 @@ def page(
     Parts that no knob changes are sent once, here. The sidebar is a fragment, and everything that
     depends on it is another. The diagram is filled first, then the sidebar, then the panel.
     """
-    panels = (*panels, *EVERYWHERE)
-    url.take(entry, panels)
+    panels = (*panels, *COMMON_PANELS)
+    url.load(entry, panels)
     side = st.sidebar.container()  # created first, filled later, so that nothing jumps
-    header = _head(entry.title, f"{lead.strip()} :small[{_plain(entry.source)}]")
+    header = _head(entry.title, f"{lead.strip()} :small[{_escape_markdown(entry.source)}]")
     with header:
         show_presenter(entry)
     if above:
         above()
-    url.hold()
+    url.restore_dropped()
     body = st.container()
     with st.container(key="panels"):
         tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     with body:
-        _changing(entry, side, tab, opened, typed)
+        _body_fragment(entry, side, tab, opened, typed)
     with header:
         export_menu.show(lambda: _scene(typed(entry)))
     _why(why)
     if entry.name in CATALOGUE:
         with st.container(key="beyond"):
-            st.markdown(_beyond(entry))
+            st.markdown(_neighbour_links(entry))
 
 
 def page_without_diagram(title: str, lead: str, why: str, above: Callable[[], None]) -> None:
@@ -91,9 +91,9 @@ def page_without_diagram(title: str, lead: str, why: str, above: Callable[[], No
     _head(title, lead.strip())
     above()
     _why(why)
-    url.send()
+    url.send_link()
     leave()
-    html_panel.show(html_panel.OPENS, "opens")
+    html_panel.render(html_panel.OPENS, "opens")
 
 
 def _head(title: str, lead: str) -> DeltaGenerator:
@@ -112,20 +112,20 @@ def _why(why: str) -> None:
         st.markdown(why)
 
 
-def _plain(said: str) -> str:
+def _escape_markdown(said: str) -> str:
     """Returns a text as Markdown that shows it letter by letter.
 
-    >>> print(_plain("a_1 [b]"))
+    >>> print(_escape_markdown("a_1 [b]"))
     a\\_1 \\[b\\]
     """
     return re.sub(r"([!-/:-@[-`{-~])", r"\\\1", said)
 
 
-def _beyond(entry: Entry) -> str:
+def _neighbour_links(entry: Entry) -> str:
     """Returns links to the systems before and after one, in the order of the menu.
 
     >>> from ncd.systems.catalogue import CATALOGUE
-    >>> _beyond(CATALOGUE["scaled-dot-product-attention"])
+    >>> _neighbour_links(CATALOGUE["scaled-dot-product-attention"])
     '[Multi-head attention →](multi-head-attention)'
     """
     every = list(CATALOGUE.values())
@@ -136,7 +136,7 @@ def _beyond(entry: Entry) -> str:
 
 
 @streamlit_internals.fragment(streamlit_internals.CHANGING)
-def _changing(
+def _body_fragment(
     entry: Entry,
     side: DeltaGenerator,
     tab: DeltaGenerator,
@@ -144,9 +144,9 @@ def _changing(
     typed: Callable[[Entry], Entry],
 ) -> None:
     """Shows everything that depends on a knob, the diagram first."""
-    url.hold()
-    sidebar.follow(entry)
-    with metrics.run(entry), scheduler.turn():
+    url.restore_dropped()
+    sidebar.rerun_if_outdated(entry)
+    with metrics.measured_run(entry), scheduler.turn():
         _change(typed(entry), side, tab, opened)
 
 
@@ -154,43 +154,45 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
     scene, link, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
         lit = selection.axes(scene.circuit, entry)
-        seen = {selection.KEY: scene.selected, selection.AXES: lit}
-        link = url.text(**seen)
-        diagram.show(scene, link)
-        with scheduler.aside():
+        seen = {selection.SELECTED_KEY: scene.selected, selection.AXES: lit}
+        link = url.query(**seen)
+        diagram.render(scene, link)
+        with scheduler.yielded_turn():
             sleep(HEAD_START)
         quiz.show(scene)
         show_question(scene)
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
-            diagram.line(scene, link, cost_line(scene, scene.known_seconds))
-    if streamlit_internals.whole():
-        with streamlit_internals.outside(), side:
-            sidebar.show(entry)
+            diagram.send_cost_line(scene, link, cost_line(scene, scene.known_seconds))
+    if streamlit_internals.is_full_script_run():
+        with streamlit_internals.outside_fragments(), side:
+            sidebar.render(entry)
     with tab:
         # This run ends for one that makes the panel anew; until then the panel stays as it is.
-        streamlit_internals.stop_if_renewed()
-        if streamlit_internals.renewed(streamlit_internals.CHANGING):  # and the whole page is run
+        streamlit_internals.stop_if_superseded()
+        if streamlit_internals.will_rerun_fragment(
+            streamlit_internals.CHANGING
+        ):  # and the whole page is run
             st.empty()  # so that the run that waits, which is of the fragment, may write here
         else:
             _panel(scene, opened, link, untimed)
-        if isinstance(scene, Refusal) or url.text() != link:  # a panel corrected a setting
-            url.send()
-    watch(entry)
+        if isinstance(scene, Refusal) or url.query() != link:  # a panel corrected a setting
+            url.send_link()
+    rerun_when_trained(entry)
 
 
 def _scene(entry: Entry) -> Scene | Refusal:
-    sketch, _ = built(entry, entry.settings({}))
-    feed = inputs.feed(entry, sketch) if sketch else Feed()
-    settings = knobs.settings(entry) | feed.lengths
-    term, refused = built(entry, settings)
+    sketch, _ = build_term(entry, entry.settings({}))
+    feed = inputs.feed(entry, sketch) if sketch else InputSpec()
+    settings = knobs.current(entry) | feed.lengths
+    term, refused = build_term(entry, settings)
     if term is None:
         assert refused is not None
         return refused
     if feed.words and not inputs.takes_words(term):  # such as one step with a KV cache
-        feed = Feed()
-    if refused is None and limited(entry, settings, term, device=knobs.device()) is None:
-        resume(entry, settings, knobs.seed(), knobs.device())
+        feed = InputSpec()
+    if refused is None and limit_refusal(entry, settings, term, device=knobs.device()) is None:
+        join_linked_training(entry, settings, knobs.seed(), knobs.device())
     heatmap.DARK.set(dark := st.context.theme.type == "dark")
     scene = Scene(
         entry,
@@ -199,13 +201,13 @@ def _scene(entry: Entry) -> Scene | Refusal:
         knobs.device(),
         feed,
         dark=dark,
-        labels=diagram.labels(),
+        labels=diagram.current_labels(),
         selected="",
         term=term,
-        notes=diagram.notes(),
+        notes=diagram.callouts_on(),
         wide=selection.width(),
         refused=refused,
-        learned=learned(entry, settings, knobs.seed(), feed),
+        learned=weights_for(entry, settings, knobs.seed(), feed),
         formats=formats(entry),
     )
     chosen = scene.choosing(selection.selected(scene.circuit))
@@ -215,14 +217,14 @@ def _scene(entry: Entry) -> Scene | Refusal:
 def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> None:
     """Shows the open panel, then updates the line under the diagram with a newly measured time."""
     if isinstance(scene, Refusal):
-        refusal.show(scene)
+        refusal.render(scene)
         return
     if scene.veil:
         opened = LockedPanel(opened.TITLE)
     if scene.refusal:
-        refusal.show(scene.refusal)
+        refusal.render(scene.refusal)
         if opened.RUNS:
-            large_run.show(scene)
+            large_run.render(scene)
         elif scene.sized:
             opened.show(scene)
         return
@@ -235,7 +237,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> N
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])
     if untimed and (seconds is not None or not scene.long):
-        diagram.line(scene, link, cost_line(scene, seconds), timed=True)
+        diagram.send_cost_line(scene, link, cost_line(scene, seconds), timed=True)
 
 
 def cost_line(scene: Scene, seconds: float | None) -> str:
@@ -243,7 +245,7 @@ def cost_line(scene: Scene, seconds: float | None) -> str:
     if not scene.sized or scene.veil:
         return ""
     parts = [
-        markup.counted(scene.cost.parameters, "parameter"),
+        markup.plural(scene.cost.parameters, "parameter"),
         markup.flops(scene.cost.flops),
     ]
     if not scene.formats.plain:

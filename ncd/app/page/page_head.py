@@ -11,7 +11,7 @@ from ncd.app.figure.legend_page import LEAD
 from ncd.app.page import gallery, navigation, own_page
 from ncd.app.page.navigation import NOT_FOUND_TITLE, WORDS
 from ncd.app.parts import text_editor
-from ncd.app.parts.html_panel import File, static
+from ncd.app.parts.html_panel import StaticFile, read_static
 from ncd.app.scene import own_entry
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import all_faces_css
@@ -26,7 +26,7 @@ def heads() -> dict[str, tuple[str, str]]:
     first = {
         "": (navigation.TITLE, gallery.LEAD),
         "legend": (navigation.heading("Legend"), LEAD),
-        own_entry.NAME: (navigation.heading(own_page.TITLE), own_page.LEAD),
+        own_entry.CUSTOM_PAGE: (navigation.heading(own_page.TITLE), own_page.LEAD),
     }
     served = {
         own.name: (navigation.heading(own.title), own_page.SERVED_LEAD)
@@ -46,14 +46,14 @@ LIGHT = {
     style.paint_colour(name, dark=True): style.paint_colour(name) for name in PAINTS
 }  # for paper
 # Inside a shadow root @font-face does nothing; in the document it serves every shadow root.
-SHEET = File.of("css", "text/css", all_faces_css() + static("page/page.css"))
-SCRIPT = File.of(
+SHEET = StaticFile.of("css", "text/css", all_faces_css() + read_static("page/page.css"))
+SCRIPT = StaticFile.of(
     "js",
     "text/javascript",
     f"const PAGES = {json.dumps(HEADS)};\n"
     f"const LOST = {json.dumps(LOST[1])};\n"
     f"const SECTIONS = {json.dumps(SECTIONS)};\n"
-    f"const LIGHT = {json.dumps(LIGHT)};\n{static('page/page.js', 'page/print.js')}",
+    f"const LIGHT = {json.dumps(LIGHT)};\n{read_static('page/page.js', 'page/print.js')}",
 )
 FILES = {file.name: file for file in (SHEET, SCRIPT, text_editor.SCRIPT)}
 # At the end, since later rules win; as a module, so that its names are not global.

@@ -92,7 +92,7 @@ def reproducing_line(scene: Scene) -> str:
     names, inputs = "import ncd", f"ncd.example_inputs(term, {scene.seed}{where})"
     if scene.feed.code:
         names += ", ncd.systems.inputs.run_inputs"
-        feed = f"ncd.systems.inputs.run_inputs.Feed({scene.feed.code})"
+        feed = f"ncd.systems.inputs.run_inputs.InputSpec({scene.feed.code})"
         inputs = f'{feed}.tensors(term, {scene.seed}, "{scene.device}")'
     term = f'ncd.catalogue["{scene.entry.name}"].build({turned})'
     if scene.entry.text:

@@ -15,19 +15,19 @@ import streamlit as st
 
 from ncd.app.parts import input_feed
 from ncd.app.runtime import streamlit_internals
-from ncd.app.scene.scene import built
+from ncd.app.scene.scene import build_term
 from ncd.app.state import knobs, session_formats
 from ncd.run.device import description, devices
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
 PRESET = "preset"
-SHOWN = "sidebar shows"
+SHOWN_VALUES_KEY = "sidebar shows"
 
 
 @streamlit_internals.fragment(streamlit_internals.SIDEBAR)
-def show(entry: Entry) -> None:
+def render(entry: Entry) -> None:
     """Shows all widgets at the values in the session."""
-    sketch, _ = built(entry, entry.settings({}))
+    sketch, _ = build_term(entry, entry.settings({}))
     with st.container(horizontal=True, vertical_alignment="center", key="sizes"):
         st.subheader("Sizes", anchor=False)
         st.button(
@@ -35,7 +35,7 @@ def show(entry: Entry) -> None:
             type="tertiary",
             key="reset",
             help="Sets all that stands here to how the page begins.",
-            on_click=_redrawing(
+            on_click=_then_redraw(
                 partial(knobs.reset, entry, input_feed.defaults(entry, sketch) if sketch else {})
             ),
         )
@@ -49,61 +49,65 @@ def show(entry: Entry) -> None:
             _choice(knob)
     if sketch is not None:
         input_feed.show_feed(entry, sketch)
-    session_formats.show(entry)
+    session_formats.render(entry)
     seed, device = st.columns(2, gap="small")
     with seed:
         _seed()
     with device:
         _device()
-    st.session_state[SHOWN] = _shown_values(entry)
-    knobs.sent()
+    st.session_state[SHOWN_VALUES_KEY] = _shown_values(entry)
+    knobs.mark_sent()
 
 
-def follow(entry: Entry) -> None:
+def rerun_if_outdated(entry: Entry) -> None:
     """Runs the sidebar again, within a run of the page, if it shows outdated values."""
     key = streamlit_internals.SIDEBAR
-    if streamlit_internals.without(key) and st.session_state.get(SHOWN) != _shown_values(entry):
+    if streamlit_internals.skips_fragment(key) and st.session_state.get(
+        SHOWN_VALUES_KEY
+    ) != _shown_values(entry):
         streamlit_internals.restart_with(key)
 
 
 def _shown_values(entry: Entry) -> dict[str, Any]:
     """Returns everything the sidebar has to show, by widget key."""
-    sketch, _ = built(entry, entry.settings({}))
-    settings = knobs.settings(entry)
-    published = knobs.chosen(entry, settings)
+    sketch, _ = build_term(entry, entry.settings({}))
+    settings = knobs.current(entry)
+    published = knobs.matching_preset(entry, settings)
     return {
         **settings,
         **{f"{knob.name} ends": settings[knob.below] for knob in entry.knobs if knob.below},
         "seed": knobs.seed(),
         "device": knobs.device(),
-        **session_formats.shown(entry),
+        **session_formats.widget_values(entry),
         PRESET: published.name if published else None,
-        **(input_feed.state(entry, sketch) if sketch else {}),
-        **knobs.beside(("", *settings, "seed", "device", knobs.TYPED, session_formats.FORMATS)),
+        **(input_feed.widget_values(entry, sketch) if sketch else {}),
+        **knobs.notices_and_ranges(
+            ("", *settings, "seed", "device", knobs.TYPED, session_formats.FORMATS)
+        ),
     }
 
 
-def _moved(name: str) -> None:
+def _on_change(name: str) -> None:
     """Removes the note of a widget that was moved; a callback."""
-    if knobs.outdated(name):
+    if knobs.keeps_newer_value(name):
         return
-    if SHOWN in st.session_state:
-        st.session_state[SHOWN][name] = st.session_state.get(name)
-    knobs.forget(name)
+    if SHOWN_VALUES_KEY in st.session_state:
+        st.session_state[SHOWN_VALUES_KEY][name] = st.session_state.get(name)
+    knobs.clear_notice(name)
 
 
-def _redrawing(act: Callable[[], None]) -> Callable[[], None]:
+def _then_redraw(act: Callable[[], None]) -> Callable[[], None]:
     """Returns a callback that runs ``act`` and then redraws the sidebar."""
 
     def call() -> None:
-        st.session_state.pop(SHOWN, None)
+        st.session_state.pop(SHOWN_VALUES_KEY, None)
         act()
 
     return call
 
 
 def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
-    settings = {**knobs.settings(entry), **lengths}
+    settings = {**knobs.current(entry), **lengths}
     _note("")
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:
@@ -115,13 +119,13 @@ def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
 
 def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
     """Shows the choice of presets; returns the one that the sizes match."""
-    now = knobs.chosen(entry, settings)
+    now = knobs.matching_preset(entry, settings)
     name = now.name if now else None
     if st.session_state.get(PRESET) != name:
         st.session_state[PRESET] = name
 
     def set_all() -> None:
-        knobs.choose(entry, st.session_state[PRESET])
+        knobs.apply_preset(entry, st.session_state[PRESET])
 
     st.selectbox(
         "Sizes as published",
@@ -130,7 +134,7 @@ def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
         format_func=lambda name: entry.preset(name).title,
         placeholder="As in a published model …",
         key=PRESET,
-        on_change=_redrawing(set_all),
+        on_change=_then_redraw(set_all),
         label_visibility="collapsed",
     )
     return now
@@ -145,7 +149,7 @@ def _bounded(knob: Knob, settings: Mapping[str, int]) -> Knob:
 
 
 def _size(knob: Knob, value: int, fixed: bool) -> None:
-    least, most = knobs.span(knob, value)
+    least, most = knobs.slider_range(knob, value)
     alone = least == most  # one legal value: a slider needs two
     if fixed:
         st.session_state[f"{knob.name} words"] = value
@@ -158,7 +162,7 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
         key=f"{knob.name} words" if fixed else knob.name,
         disabled=fixed or alone,
         help="The sentence sets it: one position for each word." if fixed else hint(knob),
-        on_change=partial(_moved, knob.name),
+        on_change=partial(_on_change, knob.name),
     )
     _note(knob.name)
 
@@ -173,7 +177,7 @@ def _typed(entry: Entry) -> None:
         "Sizes, typed",
         key=knobs.TYPED,
         placeholder=f"Type any size: {first.name}={first.legal(96)} {last.name}={last.legal(12)}",
-        on_change=_redrawing(partial(knobs.typed, entry)),
+        on_change=_then_redraw(partial(knobs.apply_typed_sizes, entry)),
         label_visibility="collapsed",
     )
     _note(knobs.TYPED)
@@ -184,7 +188,7 @@ def _switch(knob: Knob) -> None:
         knob.name.capitalize(),
         key=knob.name,
         help=hint(knob),
-        on_change=partial(_moved, knob.name),
+        on_change=partial(_on_change, knob.name),
     )
     _note(knob.name)
 
@@ -198,7 +202,7 @@ def _choice(knob: Knob) -> None:
         format_func=lambda value: knob.names[value],
         key=knob.name,
         help=f"{_sentence(knob.reason)} In a link it is a number, from 0 on.".strip(),
-        on_change=partial(_moved, knob.name),
+        on_change=partial(_on_change, knob.name),
     )
     _note(knob.name)
 
@@ -212,7 +216,7 @@ def _seed() -> None:
         key="seed",
         help="What the weights and the random arrays are drawn from. "
         "The same seed gives everyone the same numbers.",
-        on_change=partial(_moved, "seed"),
+        on_change=partial(_on_change, "seed"),
     )
     _note("seed")
 
@@ -223,7 +227,7 @@ def _device() -> None:
         devices(),
         key="device",
         help="What this machine can run the circuit on.",
-        on_change=partial(_moved, "device"),
+        on_change=partial(_on_change, "device"),
     )
     st.caption(description(knobs.device()))
     _note("device")
@@ -235,7 +239,7 @@ def label(knob: Knob) -> str:
     >>> label(Knob("n0", 1, 64, 16, help="channels that go in"))
     'n₀ · channels that go in'
     """
-    name = knobs.label(knob.name)
+    name = knobs.subscripted(knob.name)
     return f"{name} · {knob.help}" if knob.help else name
 
 
@@ -256,6 +260,6 @@ def _sentence(text: str) -> str:
 
 
 def _note(name: str) -> None:
-    text = knobs.told(name)
+    text = knobs.notice_markdown(name)
     if text:
         st.caption(f":orange-background[{text}]")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 
 from ncd.app.parts import heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import Ends, Grid, Pooled
-from ncd.app.parts.slice_picker import Cut, Dimension
+from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled
+from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.language.axes import Array
 from ncd.site import markup
 
@@ -51,7 +51,7 @@ def html(array: Array, tensor: torch.Tensor) -> str:
     return shown + _first(tensor)
 
 
-def _written(grid: Grid, whole: bool) -> str:
+def _written(grid: CellGrid, whole: bool) -> str:
     def word(number: float) -> str:
         if number != number:
             return "masked"
@@ -64,22 +64,22 @@ def _written(grid: Grid, whole: bool) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _single(grid: Grid, cut: Cut) -> str:
-    pooled = heatmap.pooled(grid, CELLS)
+def _single(grid: CellGrid, cut: ArraySlice) -> str:
+    pooled = heatmap.pool(grid, CELLS)
     image = _image(pooled.maps, grid.shape, SIDE, _ends(pooled.maps))
     return f'{image}<p class="muted">{_sides(cut)}. {_range(pooled)}</p>'
 
 
-def _tiles(tensor: torch.Tensor, cut: Cut) -> str:
+def _tiles(tensor: torch.Tensor, cut: ArraySlice) -> str:
     """Returns pictures along the longest of the other axes, with one colour scale."""
     assert cut.along is not None and cut.rows is not None
     dimension, each = cut.dimensions[cut.along], cut.rows.size * cut.columns.size
     run = range(min(MANY, dimension.size, max(1, MOST // each)))
-    pooled = heatmap.pooled(slice_picker.stack(tensor, cut, run), TILE)
+    pooled = heatmap.pool(slice_picker.stack(tensor, cut, run), TILE)
     ends = _ends(pooled.maps)
     tiles = "".join(
         f"<span>{_image(cells, pooled.shape, SIDE / 2, ends)}"
-        f"{map_component.named(dimension.axis, i, dimension.side)}</span>"
+        f"{map_component.position_html(dimension.axis, i, dimension.side)}</span>"
         for i, cells in zip(run, pooled.maps, strict=True)
     )
     more = dimension.size - len(run)
@@ -88,15 +88,15 @@ def _tiles(tensor: torch.Tensor, cut: Cut) -> str:
     at = "".join(f", at {_named(d)} = 0" for d in fixed)
     return (
         f'<div class="tiles">{tiles}</div><p class="muted">{_sides(cut)}; '
-        f"{markup.counted(len(run), 'picture')} along {_named(dimension)}{left}{at}. "
+        f"{markup.plural(len(run), 'picture')} along {_named(dimension)}{left}{at}. "
         f"{_range(pooled)}</p>"
     )
 
 
-def _coloured(tensor: torch.Tensor, cut: Cut) -> str:
+def _coloured(tensor: torch.Tensor, cut: ArraySlice) -> str:
     """Returns three channels as a colour image."""
-    channels = heatmap.pooled(slice_picker.stack(tensor, cut, range(slice_picker.CHANNELS)), CELLS)
-    address = heatmap.address(heatmap.photograph(channels.maps))
+    channels = heatmap.pool(slice_picker.stack(tensor, cut, range(slice_picker.CHANNELS)), CELLS)
+    address = heatmap.image_url(heatmap.rgb_image(channels.maps))
     wide, tall = _pixels(channels.shape, SIDE)
     told = f" {channels.told}" if channels.told else ""
     return (
@@ -105,10 +105,10 @@ def _coloured(tensor: torch.Tensor, cut: Cut) -> str:
     )
 
 
-def _image(cells: Grid, shape: Sequence[int], side: float, ends: Ends) -> str:
+def _image(cells: CellGrid, shape: Sequence[int], side: float, ends: ColourRange) -> str:
     stops = heatmap.scale(ends.low < 0)
     wide, tall = _pixels(shape, side)
-    source = heatmap.picture(cells, ends, stops)
+    source = heatmap.data_url(cells, ends, stops)
     return f'<img alt="" src="{source}" width="{wide}" height="{tall}">'
 
 
@@ -119,8 +119,8 @@ def _pixels(shape: Sequence[int], side: float) -> tuple[int, int]:
     return max(THIN, round(side * columns / most)), max(THIN, round(side * rows / most))
 
 
-def _ends(numbers: Grid) -> Ends:
-    return Ends.of(numbers, signed=bool((numbers < 0).any()))
+def _ends(numbers: CellGrid) -> ColourRange:
+    return ColourRange.of(numbers, signed=bool((numbers < 0).any()))
 
 
 def _range(pooled: Pooled) -> str:
@@ -143,7 +143,7 @@ def _first(tensor: torch.Tensor) -> str:
     return f"<p class='numbers'><span class='muted'>begins</span> {told}{more}</p>"
 
 
-def _sides(cut: Cut) -> str:
+def _sides(cut: ArraySlice) -> str:
     rows = f"{_named(cut.rows)} down, " if cut.rows else ""
     return f"{rows}{_named(cut.columns)} across"
 

@@ -22,7 +22,7 @@ CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": [*ZOOMS, "lasso2d", "s
 Points = Sequence[tuple[float, float]]
 
 
-def show(figure: go.Figure, key: str, said: str) -> None:
+def render(figure: go.Figure, key: str, said: str) -> None:
     """Shows a chart; ``said`` is its description for screen readers."""
     st.plotly_chart(figure, key=key, height=figure.layout.height, config=CONFIG, alt=said)
 
@@ -112,10 +112,10 @@ def bars(title: str, labels: Sequence[str], shares: Mapping[str, Sequence[float]
     return figure.update_layout(barmode="group", showlegend=len(shares) > 1)
 
 
-def spoken(name: str, points: Points) -> str:
+def curve_description(name: str, points: Points) -> str:
     """Returns a description of a curve for screen readers.
 
-    >>> spoken("", [(1, 2.5), (9, 0.5)]), spoken("by hand", [])
+    >>> curve_description("", [(1, 2.5), (9, 0.5)]), curve_description("by hand", [])
     ('from 2.5 at step 1 to 0.5 at step 9', 'by hand nothing yet')
     """
     if not points:

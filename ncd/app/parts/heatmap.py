@@ -21,7 +21,7 @@ from ncd.site.markup import SIGNED, SIGNED_DARK
 
 # --- Heat maps of arrays: pooled to screen size, in colours that suit colour-blind readers
 
-Grid = NDArray[np.float32]
+CellGrid = NDArray[np.float32]
 LARGE, SMALL = 256, 84  # the cells along a side of the large map and of a small picture
 FEW, RARE = 3, 2000  # outliers ignored: at least 3, or one in 2000
 OUTLIERS_FROM = 12  # outliers are ignored only in arrays with more numbers
@@ -57,7 +57,7 @@ def palette(stops: str) -> bytes:
 class Pooled:
     """Maps whose cells stand for blocks of numbers, by their mean or their largest value."""
 
-    maps: Grid  # (…, rows, columns)
+    maps: CellGrid  # (…, rows, columns)
     shape: tuple[int, int]
     block: tuple[int, int] = (1, 1)
     largest: bool = False
@@ -72,15 +72,15 @@ class Pooled:
         return f"{rows:,} × {columns:,} numbers, shown as {what} of {high} × {wide}."
 
 
-def pooled(maps: Grid, most: int) -> Pooled:
+def pool(maps: CellGrid, most: int) -> Pooled:
     """Pools maps to at most ``most`` cells a side; masked numbers (NaN) are ignored.
 
     A cell is the mean of a block of numbers. If the mean would hide a few outliers, every cell is
     the number of its block that is furthest from zero.
 
-    >>> pooled(np.arange(6, dtype=np.float32).reshape(1, 6), 3).maps
+    >>> pool(np.arange(6, dtype=np.float32).reshape(1, 6), 3).maps
     array([[0.5, 2.5, 4.5]], dtype=float32)
-    >>> pooled(np.eye(8, dtype=np.float32)[:1] * 9, 2).maps
+    >>> pool(np.eye(8, dtype=np.float32)[:1] * 9, 2).maps
     array([[9., 0.]], dtype=float32)
     """
     shape = maps.shape[-2:]
@@ -98,7 +98,7 @@ def pooled(maps: Grid, most: int) -> Pooled:
     return Pooled(cells.astype(np.float32), shape, (rows, columns), largest)
 
 
-def _blocks(maps: Grid, rows: int, columns: int) -> Grid:
+def _blocks(maps: CellGrid, rows: int, columns: int) -> CellGrid:
     """Cuts maps into blocks: (…, cells down, rows, cells across, columns)."""
     high, wide = maps.shape[-2:]
     more = [(0, 0)] * (maps.ndim - 2) + [(0, -high % rows), (0, -wide % columns)]
@@ -107,7 +107,7 @@ def _blocks(maps: Grid, rows: int, columns: int) -> Grid:
 
 
 @dataclass(frozen=True)
-class Ends:
+class ColourRange:
     """The range of a colour scale, and the number of outliers far beyond it."""
 
     low: float
@@ -116,12 +116,12 @@ class Ends:
     largest: float = 0.0
 
     @staticmethod
-    def of(numbers: Grid, *, signed: bool) -> Ends:
+    def of(numbers: CellGrid, *, signed: bool) -> ColourRange:
         """Returns the range from zero to the largest number, or symmetric about zero if ``signed``.
 
         A few outliers are ignored, because with them all other numbers would have the same colour.
 
-        >>> Ends.of(np.float32([*range(16), 1000]), signed=False)
+        >>> ColourRange.of(np.float32([*range(16), 1000]), signed=False)
         Ends(low=0.0, high=15.0, beyond=1, largest=1000.0)
         """
         sizes = np.abs(numbers[np.isfinite(numbers)])
@@ -133,16 +133,16 @@ class Ends:
             beyond = next(gaps, few if top[0] > FAR * top[few] > 0 else 0)
             high = float(top[beyond])
         high = high or 1.0
-        return Ends(-high if signed else 0.0, high, beyond, largest)
+        return ColourRange(-high if signed else 0.0, high, beyond, largest)
 
     @property
-    def whole(self) -> Ends:
+    def whole(self) -> ColourRange:
         """The same scale, extended to the largest number."""
         high = self.largest or 1.0
-        return Ends(-high if self.low < 0 else 0.0, high, self.beyond, self.largest)
+        return ColourRange(-high if self.low < 0 else 0.0, high, self.beyond, self.largest)
 
 
-def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
+def data_url(cells: CellGrid, ends: ColourRange, stops: str = POSITIVE) -> str:
     """Returns a map as a small image in a data URL; masked cells are transparent."""
     share = (cells - ends.low) / (ends.high - ends.low)
     known = np.isfinite(share)
@@ -152,9 +152,9 @@ def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
     return _coloured(shades, known, palette(stops))
 
 
-def sheet(maps: Grid, ends: Ends, stops: str = POSITIVE) -> str:
+def sprite_sheet(maps: CellGrid, ends: ColourRange, stops: str = POSITIVE) -> str:
     """Returns one picture of several maps, (maps, rows, columns), one below the other."""
-    return picture(maps.reshape(-1, maps.shape[-1]), ends, stops)
+    return data_url(maps.reshape(-1, maps.shape[-1]), ends, stops)
 
 
 def _coloured(shades: NDArray[np.uint8], known: NDArray[np.bool_], colours: bytes) -> str:
@@ -167,14 +167,14 @@ def _coloured(shades: NDArray[np.uint8], known: NDArray[np.bool_], colours: byte
     return _address(image)
 
 
-def photograph(channels: Grid) -> NDArray[np.uint8]:
+def rgb_image(channels: CellGrid) -> NDArray[np.uint8]:
     """Returns three maps as the red, green and blue of one image, scaled to their extremes."""
     numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
     low, high = float(numbers.min()), float(numbers.max())
     return np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
 
 
-def address(pixels: NDArray[np.uint8]) -> str:
+def image_url(pixels: NDArray[np.uint8]) -> str:
     """Returns a colour image as a data URL."""
     return _address(Image.fromarray(pixels))
 
@@ -185,10 +185,10 @@ def _address(image: Image.Image) -> str:
     return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
 
 
-def shown(count: int, at: int, most: int) -> range:
+def visible_range(count: int, at: int, most: int) -> range:
     """Returns the group of ``most`` pictures, out of ``count``, that contains number ``at``.
 
-    >>> shown(100, 70, 32), shown(100, 99, 32)
+    >>> visible_range(100, 70, 32), visible_range(100, 99, 32)
     (range(64, 96), range(96, 100))
     """
     start = at // most * most
@@ -213,7 +213,7 @@ class Mosaic:
     told: str
 
 
-def mosaic(numbers: Grid, colours: int | None) -> Mosaic:
+def mosaic(numbers: CellGrid, colours: int | None) -> Mosaic:
     """Returns numbers as a picture; the axis ``colours``, of length 3, is red, green and blue.
 
     Numbers outside 0 to 1 are scaled between their extremes.
@@ -233,10 +233,12 @@ def mosaic(numbers: Grid, colours: int | None) -> Mosaic:
     across = prod(lead[1:]) if len(lead) > 1 and prod(lead[1:]) <= 12 else min(len(flat), 8)
     image = Image.fromarray(_tiled(flat, across))
     image.thumbnail((WIDE, TALL), Image.Resampling.BOX)
-    return Mosaic(address(np.asarray(image)), image.size, _told(numbers, lead, (high, wide), count))
+    return Mosaic(
+        image_url(np.asarray(image)), image.size, _alt_text(numbers, lead, (high, wide), count)
+    )
 
 
-def _told(numbers: Grid, lead: tuple[int, ...], size: tuple[int, int], count: int) -> str:
+def _alt_text(numbers: CellGrid, lead: tuple[int, ...], size: tuple[int, int], count: int) -> str:
     low, high = float(numbers.min()), float(numbers.max())
     words = [f"{size[0]:,} × {size[1]:,} pixels"]
     if lead:
@@ -248,7 +250,7 @@ def _told(numbers: Grid, lead: tuple[int, ...], size: tuple[int, int], count: in
     return " ".join(words)
 
 
-def _shades(numbers: Grid) -> NDArray[np.uint8]:
+def _shades(numbers: CellGrid) -> NDArray[np.uint8]:
     low, high = min(0.0, float(numbers.min())), max(1.0, float(numbers.max()))
     return np.round(255 * (numbers - low) / (high - low)).astype(np.uint8)
 

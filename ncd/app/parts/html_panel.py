@@ -11,23 +11,23 @@ import streamlit as st
 
 from ncd.app.state import selection
 from ncd.app.state.controls import Control, pick
-from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS
 
 # --- Style sheets, scripts and markup of the pages, read from the folders of ``ncd/view``
 
 VIEW = Path(__file__).parents[1]
 
 
-def static(*paths: str) -> str:
+def read_static(*paths: str) -> str:
     """Returns the text of one or more files, joined; each path starts at ``ncd/app``.
 
-    >>> static("teach/quiz.css", "figure/scrub.css").count("{") > 2
+    >>> read_static("teach/quiz.css", "figure/scrub.css").count("{") > 2
     True
     """
     return "".join((VIEW / path).read_text() for path in paths)
 
 
-class File(NamedTuple):
+class StaticFile(NamedTuple):
     """A static file; its name contains a hash of its content."""
 
     name: str
@@ -35,7 +35,7 @@ class File(NamedTuple):
     text: str
 
     @classmethod
-    def of(cls, end: str, kind: str, text: str) -> File:
+    def of(cls, end: str, kind: str, text: str) -> StaticFile:
         return cls(f"ncd-{sha256(text.encode()).hexdigest()[:12]}.{end}", kind, text)
 
 
@@ -60,15 +60,15 @@ def button(
 
 OPENS = "<i data-opens></i>"  # ends what its panel shows: all that follows has its place now
 
-_panel = st.components.v2.component(
+_html_component = st.components.v2.component(
     "ncd_panel",
     html='<div class="ncd"><div class="content"></div></div>',
-    css=PANEL_CSS + DIAGRAM_CSS + static("panels/tensors/cells.css"),
-    js=LIGHT_JS + static("parts/html_panel.js"),
+    css=PANEL_CSS + DIAGRAM_CSS + read_static("panels/tensors/cells.css"),
+    js=HIGHLIGHT_JS + read_static("parts/html_panel.js"),
 )
 
 
-def show(
+def render(
     html: str,
     key: str,
     controls: Sequence[Control] = (),
@@ -83,27 +83,27 @@ def show(
     """
 
     def picked() -> None:
-        value = asked(key, "pick")
+        value = sent_value(key, "pick")
         name, _, text = str(value or "").partition("=")
         if not pick(controls, name, text) and on_pick is not None and isinstance(value, str):
             on_pick(value)
 
-    _panel(
+    _html_component(
         key=key,
         data={"html": html},
-        on_select_change=lambda: heed(key),
+        on_select_change=lambda: apply_component_selection(key),
         on_pick_change=picked,
     )
 
 
-def heed(key: str) -> None:
+def apply_component_selection(key: str) -> None:
     """Applies a selection made in a component; a callback."""
-    value = asked(key, "select")
+    value = sent_value(key, "select")
     if isinstance(value, dict):
-        selection.heed(value)
+        selection.apply_event(value)
 
 
-def asked(key: str, name: str) -> Any:
+def sent_value(key: str, name: str) -> Any:
     """Returns the value that a component has sent under a name, or None."""
     state = st.session_state.get(key)
     return None if state is None else getattr(state, name, None)

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.parts.html_panel import asked, static
+from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.systems.inputs import picture_inputs
@@ -23,8 +23,8 @@ _canvas = st.components.v2.component(
     html="""<div class="board"><canvas tabindex="0" role="img"></canvas>
 <div><button type="button" data-do="undo">Undo</button>
 <button type="button" data-do="clear">Clear</button></div></div>""",
-    css=static("parts/sketch_pad.css"),
-    js=static("parts/sketch_pad.js"),
+    css=read_static("parts/sketch_pad.css"),
+    js=read_static("parts/sketch_pad.js"),
 )
 
 
@@ -45,7 +45,7 @@ def drawn() -> str:
 
 
 def _take_strokes() -> None:
-    st.session_state[DRAWING] = valid(asked(KEY, "drawn"))
+    st.session_state[DRAWING] = valid(sent_value(KEY, "drawn"))
 
 
 # --- The choice of pictures: its session state and its widgets
@@ -128,7 +128,7 @@ def _gallery(sketch: Term, key: str, first: str) -> None:
     if first:
         html = f"<p>{label}</p>{html}"
     place = "wall" if len(buttons) > IN_A_ROW else "gallery"  # the style sheet keeps its room
-    html_panel.show(html, key=f"{key} {place}", on_pick=partial(_pick, key))
+    html_panel.render(html, key=f"{key} {place}", on_pick=partial(_pick, key))
 
 
 def _button(name: str, pressed: bool, picture: str, text: str = "") -> str:
@@ -148,7 +148,7 @@ def _pick(key: str, name: str) -> None:
 @lru_cache(64)
 def _thumb(name: str, fit: bool) -> str:
     seen = picture_inputs.sample(name).pixels(3, THUMB, THUMB, 0, fit).clamp(0, 1)
-    return heatmap.address((255 * seen.permute(1, 2, 0)).byte().numpy())
+    return heatmap.image_url((255 * seen.permute(1, 2, 0)).byte().numpy())
 
 
 def _upload() -> None:
@@ -165,7 +165,7 @@ def _upload() -> None:
     if wrong:
         st.caption(f":orange-background[{wrong}]")
     elif held:
-        shown = heatmap.address((255 * held.pixels(3, 96, 96, 0).permute(1, 2, 0)).byte().numpy())
+        shown = heatmap.image_url((255 * held.pixels(3, 96, 96, 0).permute(1, 2, 0)).byte().numpy())
         st.html(f'<img alt="the uploaded picture" style="border-radius:4px" src="{shown}">')
     else:
         st.caption("None yet, so a sample goes in. No link carries a picture of yours.")

@@ -14,7 +14,7 @@ from ncd.app.state.controls import Place, Text
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs, text_inputs
-from ncd.systems.inputs.run_inputs import RANDOM, Feed, sequences, takes_words
+from ncd.systems.inputs.run_inputs import RANDOM, InputSpec, sequences, takes_words
 from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE, SymbolInput, doubt, parse, tokens, words
 from ncd.systems.training import trained_weights
 from ncd.systems.training.sequence_data import PROOFREADER_WORDS, SEQUENCES
@@ -48,21 +48,21 @@ def show_sentence(axes: Sequence[str], settings: Mapping[str, int]) -> None:
         help=f"The words that it knows: {' '.join(PROOFREADER_WORDS)}",
         on_change=partial(_set_sizes, axes),
     )
-    st.caption(_told(words(str(st.session_state[KEY] or "")), settings))
+    st.caption(_sentence_caption(words(str(st.session_state[KEY] or "")), settings))
 
 
 def _set_sizes(axes: Sequence[str]) -> None:
     """Sets the sizes of the axes to the number of words; a callback."""
     own = words(str(st.session_state[KEY] or ""))[: trained_weights.LONGEST]
     for name in axes if own else ():
-        knobs.forget(name)
+        knobs.clear_notice(name)
         st.session_state[name] = len(own)
 
 
-def _told(words: Sequence[str], settings: Mapping[str, int]) -> str:
+def _sentence_caption(words: Sequence[str], settings: Mapping[str, int]) -> str:
     """Returns a sentence about how much of the sentence is read.
 
-    >>> _told(["the", "cat"], {"k": 16, "m": 128, "y": 1, "x": 2})
+    >>> _sentence_caption(["the", "cat"], {"k": 16, "m": 128, "y": 1, "x": 2})
     '2 words: y asks with 1 of them, x answers with 2.'
     """
     own, most = trained_weights.OWN, trained_weights.LONGEST
@@ -109,53 +109,53 @@ def feed(
     sketch: Term,
     settings: Mapping[str, int] | None = None,
     seed: int | None = None,
-) -> Feed:
+) -> InputSpec:
     """Returns the inputs from the session, before any widget is made.
 
     ``settings`` and ``seed`` are those of the session if none are given.
     """
     if entry.name in SEQUENCES:
-        own = knobs.settings(entry) if settings is None else settings
+        own = knobs.current(entry) if settings is None else settings
         return _sequence(entry, sketch, own, knobs.seed() if seed is None else seed)
     every = choices(entry, sketch)
     way = st.session_state.get(INPUT, every[0])
     if way not in every or way == RANDOM:
-        return Feed()
+        return InputSpec()
     if way in (WORDS, TRAINED):
-        own = knobs.settings(entry) if settings is None else settings
+        own = knobs.current(entry) if settings is None else settings
         return read_words(entry, sketch, st.session_state, own)
-    return Feed(pictures=image_picker.chosen(sketch, way))
+    return InputSpec(pictures=image_picker.chosen(sketch, way))
 
 
 def read_words(
     entry: Entry, sketch: Term, held: Mapping[Any, Any], settings: Mapping[str, int]
-) -> Feed:
+) -> InputSpec:
     """Returns the words of the sentences in ``held``, a copy of the session."""
     way = held.get(INPUT, choices(entry, sketch)[0])
     if way == TRAINED and entry.name == text_inputs.PAGE:
         text = str(held.get(KEY, text_inputs.SAMPLE_SENTENCE) or "")
         words = text_inputs.read(text, sequences(sketch), settings)
-        return Feed(words, trained=bool(words))
-    return read_sentences(entry, sketch, held) if way == WORDS else Feed()
+        return InputSpec(words, trained=bool(words))
+    return read_sentences(entry, sketch, held) if way == WORDS else InputSpec()
 
 
-def read_sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
+def read_sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> InputSpec:
     """Returns the words of the sentences in ``held``, a copy of the session."""
     axes = sequences(sketch)
     found = {name: tokens(sentence(name, axes, held)) for name in axes}
     if not found[axes[0]]:
-        return Feed()
+        return InputSpec()
     words = {name: found[name] or found[axes[0]] for name in axes}
     fitting = {name: tuple(own[: _most(entry, name)]) for name, own in words.items()}
-    return Feed(fitting, held.get("positions", False) in (True, "1", "true"))
+    return InputSpec(fitting, held.get("positions", False) in (True, "1", "true"))
 
 
-def _sequence(entry: Entry, sketch: Term, settings: Mapping[str, int], seed: int) -> Feed:
+def _sequence(entry: Entry, sketch: Term, settings: Mapping[str, int], seed: int) -> InputSpec:
     """Returns the symbols that a system reads, if they are few enough to be typed."""
     found = read(entry.name, settings, seed)
     if found is None:
-        return Feed()
-    return Feed({sketch.dom[0][0].name: found.words}, numbers=found.numbers)
+        return InputSpec()
+    return InputSpec({sketch.dom[0][0].name: found.words}, numbers=found.numbers)
 
 
 def sentence(name: str, axes: list[str], held: Mapping[Any, Any]) -> str:
@@ -189,7 +189,7 @@ def show_feed(entry: Entry, sketch: Term) -> None:
     if way == RANDOM:
         return
     if way == TRAINED:
-        show_sentence(sequences(sketch), knobs.settings(entry))
+        show_sentence(sequences(sketch), knobs.current(entry))
         return
     if way != WORDS:
         image_picker.show_picker(sketch, way)
@@ -206,7 +206,7 @@ def show_feed(entry: Entry, sketch: Term) -> None:
         )
 
 
-def state(entry: Entry, sketch: Term) -> dict[str, object]:
+def widget_values(entry: Entry, sketch: Term) -> dict[str, object]:
     """Returns what these widgets show, by session key; switches keep their own value."""
     every = choices(entry, sketch)
     if len(every) == 1 or entry.name in SEQUENCES:
@@ -229,15 +229,19 @@ def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
         key=key,
         placeholder="random arrays" if name == first else f"empty: the sentence of {first} again",
     )
-    st.caption(_taken(name, first, str(st.session_state[key] or ""), _most(entry, name)))
+    st.caption(
+        _words_read_caption(name, first, str(st.session_state[key] or ""), _most(entry, name))
+    )
 
 
-def _taken(name: str, first: str, text: str, most: int) -> str:
+def _words_read_caption(name: str, first: str, text: str, most: int) -> str:
     """Returns a sentence that says how much of the text is read.
 
-    >>> _taken("y", "y", "one two", 256), _taken("y", "y", "one two three", 2)
-    ('2 words: y = 2.', 'Only the first 2 of 3 words go in: y = 2.')
-    >>> _taken("y", "y", "a" * 3000, 256)
+    >>> _words_read_caption("y", "y", "one two", 256)
+    '2 words: y = 2.'
+    >>> _words_read_caption("y", "y", "one two three", 2)
+    'Only the first 2 of 3 words go in: y = 2.'
+    >>> _words_read_caption("y", "y", "a" * 3000, 256)
     'Only the first 2,000 of 3,000 letters go in: y = 1.'
     """
     count = len(tokens(text[:LONGEST]))

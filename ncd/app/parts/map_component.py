@@ -14,12 +14,12 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import Ends, Pooled
-from ncd.app.parts.html_panel import asked, heed, static
+from ncd.app.parts.heatmap import ColourRange, Pooled
+from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.state.controls import Choice, Control, pick
 from ncd.language.axes import Axis
 from ncd.site import markup
-from ncd.site.markup import LIGHT_JS, PANEL_CSS
+from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
 ZOOM = """
 <div class="zoom" role="group" aria-label="Zoom">
@@ -54,13 +54,13 @@ LIGHTS = re.compile(' data-axis="[^"]*"')
 _maps = st.components.v2.component(
     "ncd_maps",
     html=HTML,
-    css=PANEL_CSS + static("parts/map_component.css") + static("figure/cell.css"),
-    js=LIGHT_JS + static("parts/zoom.js") + static("parts/map_component.js"),
+    css=PANEL_CSS + read_static("parts/map_component.css") + read_static("figure/cell.css"),
+    js=HIGHLIGHT_JS + read_static("parts/zoom.js") + read_static("parts/map_component.js"),
 )
 
 
 @dataclass(frozen=True)
-class Side:
+class AxisLabels:
     """One side of a map: its title (HTML), the name of a position, the words at positions.
 
     ``picks`` is the control that a click on a cell sets to the position on this side.
@@ -73,7 +73,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Mark:
+class CellFrame:
     """A frame around a cell or a whole row of a map; ``kind`` is its style."""
 
     kind: str
@@ -82,7 +82,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Map:
+class Heatmap:
     """A large map of numbers; its zoom is kept as long as ``id`` stays the same.
 
     With ``picks="cell"``, and where a side picks, a click picks a cell as ``"cell=3,5"``, the place
@@ -93,14 +93,14 @@ class Map:
     id: str
     label: str
     numbers: Pooled
-    ends: Ends
-    rows: Side
-    columns: Side
+    ends: ColourRange
+    rows: AxisLabels
+    columns: AxisLabels
     said: str = ""
     square: bool = False
     whole: bool = False
     pixels: NDArray[np.uint8] | None = None  # an image in place of the numbers
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[CellFrame, ...] = ()
     picks: str = ""
 
     @property
@@ -135,7 +135,7 @@ class Map:
         """The controls of row and column that a click sets."""
         return self.rows.picks, self.columns.picks
 
-    def _side(self, side: Side, n: int) -> dict[str, Any]:
+    def _side(self, side: AxisLabels, n: int) -> dict[str, Any]:
         return {
             "title": side.title,
             "said": side.said,
@@ -155,14 +155,14 @@ def _text(numbers: Any) -> str:
     return b64encode(bytes(numbers) if isinstance(numbers, bytes) else numbers.tobytes()).decode()
 
 
-def show(
+def render(
     key: str,
     controls: Sequence[Control] = (),
     on_pick: Callable[[str, str], None] | None = None,
     *,
     head: str = "",
     side: str = "",
-    map: Map | None = None,
+    map: Heatmap | None = None,
     aside: str = "",
     foot: str = "",
 ) -> None:
@@ -174,7 +174,7 @@ def show(
     """
 
     def picked() -> None:
-        name, _, value = str(asked(key, "pick") or "").partition("=")
+        name, _, value = str(sent_value(key, "pick") or "").partition("=")
         if name == CELL and map and any(map.picked):
             for control, at in zip(map.picked, value.split(","), strict=False):
                 if control is not None:
@@ -191,26 +191,26 @@ def show(
             "aside": aside,
             "foot": foot,
         },
-        on_select_change=lambda: heed(key),
+        on_select_change=lambda: apply_component_selection(key),
         on_pick_change=picked,
     )
 
 
-def plain(axis: Axis) -> str:
+def axis_text(axis: Axis) -> str:
     """Returns the name of an axis as plain text, as similar to its label as possible.
 
-    >>> plain(Axis("n_0")), plain(Axis("n_b")), plain(Axis("c", label="c_{5-λ}"))
+    >>> axis_text(Axis("n_0")), axis_text(Axis("n_b")), axis_text(Axis("c", label="c_{5-λ}"))
     ('n₀', 'n_b', 'c_{5-λ}')
     """
     return SUBSCRIPT.sub(lambda found: found[1].translate(BELOW), axis.called)
 
 
-def named(axis: Axis, at: int, side: str = "") -> str:
+def position_html(axis: Axis, at: int, side: str = "") -> str:
     """Returns a position on an axis as HTML without links, for use inside a button."""
     return f"{LIGHTS.sub('', markup.axis(axis))}{side and f' {side}'} = {at}"
 
 
-def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
+def thumbnail_buttons(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
     """Returns small pictures as buttons; each has a value to pick, a name and an image URL."""
     buttons = (
         _button(pick, pick == chosen, f'<img alt="" src="{address}">{name}')
@@ -219,10 +219,10 @@ def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
     return _buttons("".join(buttons), len(pictures))
 
 
-def cut(sheet: str, names: Sequence[tuple[str, str]], chosen: str) -> str:
+def sprite_buttons(sheet: str, names: Sequence[tuple[str, str]], chosen: str) -> str:
     """Returns small pictures as buttons, cut from one image in which they are stacked.
 
-    >>> html = cut("data:", [("a=0", ""), ("a=1", ""), ("a=2", "")], "a=0")
+    >>> html = sprite_buttons("data:", [("a=0", ""), ("a=1", ""), ("a=2", "")], "a=0")
     >>> [part.partition("%")[0] for part in html.split("position-y:")[1:]]
     ['0.0', '50.0', '100.0']
     """
@@ -250,16 +250,16 @@ def _buttons(inner: str, count: int, style: str = "") -> str:
     return f'<div class="heads" style="--across:{across};--thumb:{tall}px{style}">{inner}</div>'
 
 
-def colours(ends: Ends) -> Ends:
+def colours(ends: ColourRange) -> ColourRange:
     """Returns the range of the colours that is chosen: up to outliers, or without them."""
     return ends.whole if COLOURS.value else ends
 
 
-def beyond(ends: Ends, chosen: Ends) -> str:
+def outlier_notice(ends: ColourRange, chosen: ColourRange) -> str:
     """Returns a sentence about outliers, with an offer to change the range."""
     if not ends.beyond:
         return ""
-    far = markup.counted(ends.beyond, "number")
+    far = markup.plural(ends.beyond, "number")
     verb = "is" if ends.beyond == 1 else "are"
     what = f"{far} {verb} much larger than all others, up to {markup.digits(ends.largest)} in size"
     if chosen.high < ends.largest:
@@ -274,7 +274,7 @@ def beyond(ends: Ends, chosen: Ends) -> str:
     )
 
 
-def beside(name: str, run: range, count: int) -> str:
+def pager(name: str, run: range, count: int) -> str:
     """Returns buttons to the previous and the next group of pictures."""
     if len(run) == count:
         return ""

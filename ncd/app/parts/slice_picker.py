@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends, Grid
+from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.state.controls import Text
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
@@ -39,11 +39,11 @@ class Dimension:
 
     @property
     def words(self) -> str:
-        return f"{map_component.plain(self.axis)} {self.side}".strip()
+        return f"{map_component.axis_text(self.axis)} {self.side}".strip()
 
 
 @dataclass(frozen=True)
-class Cut:
+class ArraySlice:
     """A slice of an array: its dimensions, those of the picture, and positions along others."""
 
     dimensions: tuple[Dimension, ...]
@@ -111,14 +111,14 @@ def dimensions(array: Array) -> tuple[Dimension, ...]:
     )
 
 
-def chosen(array: Array) -> Cut:
+def chosen(array: Array) -> ArraySlice:
     """Returns the visitor's choice, where it is valid for this array."""
     own = dimensions(array)
     names = [d.name for d in own]
     shown = tuple(names.index(n) for n in PICTURE.value.split(",") if n in names)
     if len(set(shown)) != 2:
         shown = _two(own)
-    cut = Cut(own, shown, (0,) * len(own))
+    cut = ArraySlice(own, shown, (0,) * len(own))
     first = COLOURED if cut.coloured else 0
     places = _places()
     at = tuple(
@@ -129,10 +129,10 @@ def chosen(array: Array) -> Cut:
     if any(places.get(name, place) != place for name, place in wrong.items()):
         _keep({**places, **{n: place for n, place in wrong.items() if n in places}})
         st.rerun()  # so that the link matches the page
-    return Cut(own, shown, at)
+    return ArraySlice(own, shown, at)
 
 
-def first(array: Array) -> Cut:
+def first(array: Array) -> ArraySlice:
     """Returns the default slice of an array.
 
     >>> batches = [first(Array.parse(f"b:3 c:{n} x:4x4")) for n in (3, 2)]
@@ -140,10 +140,12 @@ def first(array: Array) -> Cut:
     [('c', True), ('b', False)]
     """
     own = dimensions(array)
-    cut = Cut(own, _two(own), (0,) * len(own))
+    cut = ArraySlice(own, _two(own), (0,) * len(own))
     if not cut.coloured:
         return cut
-    return Cut(own, cut.shown, tuple(COLOURED if i == cut.along else 0 for i in range(len(own))))
+    return ArraySlice(
+        own, cut.shown, tuple(COLOURED if i == cut.along else 0 for i in range(len(own)))
+    )
 
 
 def _two(dimensions: tuple[Dimension, ...]) -> tuple[int, ...]:
@@ -159,7 +161,7 @@ def _places() -> dict[str, str]:
     return {name: place for name, _, place in parts if name}
 
 
-def show(array: Array, index: tuple[int, ...]) -> str:
+def select_slice_of(array: Array, index: tuple[int, ...]) -> str:
     """Selects the slice that contains a number; returns the number's row and column, as ``3,5``."""
     whole = dimensions(array)
     names = [d.name for d in whole]
@@ -191,7 +193,7 @@ def _keep(places: Mapping[str, str]) -> None:
     SLICES.put(",".join(kept))
 
 
-def grid(tensor: torch.Tensor, cut: Cut) -> Grid:
+def grid(tensor: torch.Tensor, cut: ArraySlice) -> CellGrid:
     """Returns the numbers of the picture; infinite ones are NaN."""
     index = tuple(slice(None) if i in cut.shown else max(0, at) for i, at in enumerate(cut.at))
     part = tensor[index]
@@ -200,7 +202,7 @@ def grid(tensor: torch.Tensor, cut: Cut) -> Grid:
     return np.atleast_2d(numbers(part))
 
 
-def stack(tensor: torch.Tensor, cut: Cut, run: range) -> Grid:
+def stack(tensor: torch.Tensor, cut: ArraySlice, run: range) -> CellGrid:
     """Returns the small pictures for some positions of the longest other dimension."""
     along = cut.along
     assert along is not None
@@ -213,21 +215,21 @@ def stack(tensor: torch.Tensor, cut: Cut, run: range) -> Grid:
     return numbers(turned)
 
 
-def numbers(part: torch.Tensor) -> Grid:
+def numbers(part: torch.Tensor) -> CellGrid:
     """Returns numbers for a picture; infinite ones are NaN."""
     found = part.detach().float().cpu().numpy()
     return np.where(np.isfinite(found), found, np.float32("nan"))
 
 
-def image(tensor: torch.Tensor, cut: Cut) -> NDArray[np.uint8] | None:
+def image(tensor: torch.Tensor, cut: ArraySlice) -> NDArray[np.uint8] | None:
     """Returns the colour image, if that is chosen."""
     if not cut.coloured or cut.along is None or cut.at[cut.along] != COLOURED:
         return None
-    channels = heatmap.pooled(stack(tensor, cut, range(CHANNELS)), heatmap.LARGE)
-    return heatmap.photograph(channels.maps)
+    channels = heatmap.pool(stack(tensor, cut, range(CHANNELS)), heatmap.LARGE)
+    return heatmap.rgb_image(channels.maps)
 
 
-def controls(cut: Cut) -> str:
+def controls(cut: ArraySlice) -> str:
     """Returns controls for the dimensions down and across, and sliders for the others."""
     if len(cut.dimensions) < 2:
         return ""
@@ -253,7 +255,7 @@ def controls(cut: Cut) -> str:
     return choice + "".join(_slider(cut, i) for i in cut.rest if i != cut.along)
 
 
-def _slider(cut: Cut, i: int) -> str:
+def _slider(cut: ArraySlice, i: int) -> str:
     dimension, at = cut.dimensions[i], cut.at[i]
     return (
         f'<label class="cut">{dimension.html} = {at} <input type="range" min="0" '
@@ -261,26 +263,26 @@ def _slider(cut: Cut, i: int) -> str:
     )
 
 
-def overview(cut: Cut, tensor: torch.Tensor, signed: bool) -> str:
+def thumbnails_html(cut: ArraySlice, tensor: torch.Tensor, signed: bool) -> str:
     """Returns small pictures for the positions along the longest of the other dimensions."""
     if cut.along is None:
         return ""
     dimension, at = cut.dimensions[cut.along], cut.at[cut.along]
-    run = heatmap.shown(dimension.size, max(0, at), MOST)
-    pool = heatmap.pooled(stack(tensor, cut, run), heatmap.SMALL)
-    ends, stops = Ends.of(pool.maps, signed=signed), heatmap.scale(signed)
+    run = heatmap.visible_range(dimension.size, max(0, at), MOST)
+    pool = heatmap.pool(stack(tensor, cut, run), heatmap.SMALL)
+    ends, stops = ColourRange.of(pool.maps, signed=signed), heatmap.scale(signed)
     pictures = [
         (
             f"{dimension.name}={i}",
-            map_component.named(dimension.axis, i, dimension.side),
-            heatmap.picture(cells, ends, stops),
+            map_component.position_html(dimension.axis, i, dimension.side),
+            heatmap.data_url(cells, ends, stops),
         )
         for i, cells in zip(run, pool.maps, strict=True)
     ]
     if cut.coloured:
-        address = heatmap.address(heatmap.photograph(pool.maps))
+        address = heatmap.image_url(heatmap.rgb_image(pool.maps))
         pictures.insert(0, (f"{dimension.name}=", "in colours", address))
     picked = f"{dimension.name}={'' if at == COLOURED else at}"
     told = f"<p class='muted'>Small pictures: {pool.told}</p>" if pool.told else ""
-    gallery = map_component.gallery(pictures, picked)
-    return gallery + map_component.beside(dimension.name, run, dimension.size) + told
+    gallery = map_component.thumbnail_buttons(pictures, picked)
+    return gallery + map_component.pager(dimension.name, run, dimension.size) + told

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import streamlit as st
 
-from ncd.app.parts.html_panel import File, asked, static
+from ncd.app.parts.html_panel import StaticFile, read_static, sent_value
 from ncd.errors import NCDError
 from ncd.installation import bundled
 from ncd.notation.call_form import CallForm
@@ -77,7 +77,7 @@ def _bare(names: str) -> list[Completion]:
 
 # --- A text editor with highlighting, completion and underlined errors, based on CodeMirror 6
 
-SCRIPT = File.of(
+SCRIPT = StaticFile.of(
     "js",
     "text/javascript",
     f"{bundled('assets', 'editor', 'codemirror.js').read_text()}\n"
@@ -94,8 +94,8 @@ _editor = st.components.v2.component(
 <details class="raw" hidden><summary>The message of torch</summary><p></p></details></div>
 <div class="editor"><textarea spellcheck="false"></textarea></div>
 <ul class="findings" aria-live="polite" aria-label="Findings" tabindex="0" hidden></ul></div>""",
-    css=static("parts/editor.css"),
-    js=static("parts/editor.js", "parts/call_form.js", "parts/lit_lines.js"),
+    css=read_static("parts/editor.css"),
+    js=read_static("parts/editor.js", "parts/call_form.js", "parts/lit_lines.js"),
 )
 
 
@@ -138,7 +138,7 @@ class Remark(NamedTuple):
     wires: str = ""
 
 
-class Said(NamedTuple):
+class EditorMessage(NamedTuple):
     """The answer to a text, and all that is said around it.
 
     ``sentence`` is the answer, with buttons that cure what fails, and ``words`` is the message
@@ -183,7 +183,7 @@ def faults(error: NCDError) -> tuple[Fault, ...]:
 def show(
     label: str,
     text: str,
-    said: Said,
+    said: EditorMessage,
     take: Callable[[str], None],
     key: str,
 ) -> None:
@@ -222,7 +222,7 @@ def show(
     }
 
     def changed() -> None:
-        if isinstance(found := asked(key, "text"), str):
+        if isinstance(found := sent_value(key, "text"), str):
             take(found)
 
     _editor(key=key, data=data, on_text_change=changed)

@@ -59,7 +59,7 @@ def turn() -> Iterator[None]:
 
 
 @contextmanager
-def aside(late: bool = True) -> Iterator[None]:
+def yielded_turn(late: bool = True) -> Iterator[None]:
     """Gives up the turn while the enclosed code runs; diagrams go first then, if ``late``."""
     held = _lane() is not None
     if held:
@@ -96,7 +96,7 @@ def _take(lane: int) -> None:
     with _guard:
         heappush(_lines[lane], mine)
         _grant()
-    check = streamlit_internals.stop_check()
+    check = streamlit_internals.superseded_check()
     try:
         while not mine.lock.acquire(timeout=EVERY if check else -1):
             if check:

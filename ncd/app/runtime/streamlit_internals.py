@@ -84,10 +84,10 @@ NEEDS = {
 }
 
 
-def has(path: str) -> bool:
+def exists(path: str) -> bool:
     """Returns whether this Streamlit has a ``module:name`` or ``module:Class.attribute``.
 
-    >>> has("streamlit:slider"), has("streamlit:gone"), has("streamlit.gone:slider")
+    >>> exists("streamlit:slider"), exists("streamlit:gone"), exists("streamlit.gone:slider")
     (True, False, False)
     """
     module, _, names = path.partition(":")
@@ -107,11 +107,11 @@ def has(path: str) -> bool:
 
 
 @cache
-def works(part: str) -> bool:
+def is_supported(part: str) -> bool:
     """Returns whether a part of ``NEEDS`` is in use; logs the first name that is missing."""
     if os.environ.get("NCD_STREAMLIT_PATCHES", "on").lower() == "off":
         return False
-    lost = next((path for path in NEEDS[part] if not has(path)), None)
+    lost = next((path for path in NEEDS[part] if not exists(path)), None)
     if lost:
         said = "Streamlit %s has no %s: the app works without %s, only slower."
         LOG.warning(said, st.__version__, lost, part)
@@ -136,32 +136,32 @@ def static_folder() -> Path:
     return Path(get_static_dir()).resolve()
 
 
-def stop_check() -> Callable[[], None] | None:
+def superseded_check() -> Callable[[], None] | None:
     """Returns a function that ends the run of a page if its visitor has asked for another.
 
     A run of fragments also ends for one that makes one of them anew, which Streamlit would let
     wait. It is none outside of a page's run.
     """
     run = get_script_run_ctx(suppress_warning=True)
-    return partial(_check, run) if run is not None and works(ENDS) else None
+    return partial(_check, run) if run is not None and is_supported(ENDS) else None
 
 
 def _check(run: Any) -> None:
     run.yield_check()
     if {*(run.fragment_ids_this_run or ())} & {*_awaited(run)}:
-        _give_way(run)
+        _merge_into_waiting_run(run)
 
 
-def stop_if_renewed() -> None:
-    """Ends the run of a page if its visitor has asked for another, as :func:`stop_check` does."""
-    if check := stop_check():
+def stop_if_superseded() -> None:
+    """Ends the run of a page if its visitor has asked for another; see :func:`superseded_check`."""
+    if check := superseded_check():
         check()
 
 
-def renewed(key: str) -> bool:
+def will_rerun_fragment(key: str) -> bool:
     """Returns whether a run that waits makes the fragment of this key anew."""
     run = get_script_run_ctx()
-    if run is None or not (works(ENDS) and works(FRAGMENTS)):
+    if run is None or not (is_supported(ENDS) and is_supported(FRAGMENTS)):
         return False
     return bool({*run.fragment_storage.resolve_target(key)} & {*_awaited(run)})
 
@@ -175,7 +175,7 @@ def _awaited(run: Any) -> Sequence[str]:
     return requests._rerun_data.fragment_id_queue if waits else ()
 
 
-def _give_way(run: Any) -> NoReturn:
+def _merge_into_waiting_run(run: Any) -> NoReturn:
     """Ends a run of fragments for the one that waits, which then makes all of them."""
     from streamlit.runtime.scriptrunner import RerunException
 
@@ -187,13 +187,13 @@ def _give_way(run: Any) -> NoReturn:
 def went_back() -> bool:
     """Returns whether the browser's Back or Forward asked for this run."""
     run = get_script_run_ctx()
-    return run is not None and works(BACK) and run.is_history_navigation
+    return run is not None and is_supported(BACK) and run.is_history_navigation
 
 
 def reconnected() -> bool:
     """Returns whether the browser was connected to another process, or to one that has ended."""
     run = get_script_run_ctx()
-    return run is not None and works(RESTART) and bool(run.cached_message_hashes)
+    return run is not None and is_supported(RESTART) and bool(run.cached_message_hashes)
 
 
 def session_id() -> str:
@@ -210,19 +210,19 @@ def session_id() -> str:
 
 def fragment(key: str) -> Callable[[Function], Function]:
     """Returns a decorator: ``st.fragment`` with this key, or nothing where pages run as a whole."""
-    return st.fragment(key=key) if works(FRAGMENTS) else lambda function: function
+    return st.fragment(key=key) if is_supported(FRAGMENTS) else lambda function: function
 
 
-def whole() -> bool:
+def is_full_script_run() -> bool:
     """Returns whether the whole page is run, not only some of its fragments."""
     run = get_script_run_ctx()
-    return run is not None and not (works(FRAGMENTS) and run.fragment_ids_this_run)
+    return run is not None and not (is_supported(FRAGMENTS) and run.fragment_ids_this_run)
 
 
 @contextmanager
-def outside() -> Iterator[None]:
+def outside_fragments() -> Iterator[None]:
     """Shows the enclosed elements in the page itself, not in the fragment that is running."""
-    if not works(FRAGMENTS):
+    if not is_supported(FRAGMENTS):
         yield
         return
     from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
@@ -231,10 +231,10 @@ def outside() -> Iterator[None]:
         yield
 
 
-def without(key: str) -> bool:
+def skips_fragment(key: str) -> bool:
     """Returns whether this run leaves out the fragment with this key."""
     run = get_script_run_ctx()
-    if run is None or whole():
+    if run is None or is_full_script_run():
         return False
     ids = run.fragment_storage.resolve_target(key)
     return not set(ids) <= set(run.fragment_ids_this_run or ())
@@ -399,5 +399,5 @@ PATCHES = {
 def install() -> None:
     """Installs all patches whose names exist in this version of Streamlit."""
     for part, patch in PATCHES.items():
-        if works(part):
+        if is_supported(part):
             patch()

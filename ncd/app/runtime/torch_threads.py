@@ -15,18 +15,18 @@ T = TypeVar("T")
 EVERY = 0.1  # seconds between two checks whether the page still needs the result
 
 
-def run(make: Callable[[], T], *, long: bool = False) -> T:
+def run_in_thread(make: Callable[[], T], *, long: bool = False) -> T:
     """Returns ``make()``, computed in a thread of the pool; its exceptions are raised here.
 
     The run of the page ends here if the visitor has requested another one. ``make`` is then skipped
     if it has not begun, and its result is ignored if it has.
 
-    >>> run(lambda: run(lambda: 1 + 1, long=True))
+    >>> run_in_thread(lambda: run_in_thread(lambda: 1 + 1, long=True))
     2
     """
     if torch_pool.inside():
         return make()
-    check = streamlit_internals.stop_check()
+    check = streamlit_internals.superseded_check()
     if check is not None:
         check()
     made = torch_pool.submit(partial(copy_context().run, make), long=long)

@@ -12,18 +12,18 @@ UNTRAINED = (
 )
 
 
-def origin(scene: Scene) -> str:
+def numbers_origin(scene: Scene) -> str:
     """Returns as HTML where a run's numbers come from: how weights and inputs were made."""
     trained = scene.learned.said if scene.learned else ""
     said = run_inputs.origin(scene.feed, trained, _learns(scene), scene.seed)
     words = run_inputs.UNTRAINED
-    return markup.text(said).replace(words, explained(words, UNTRAINED), 1)
+    return markup.text(said).replace(words, with_tooltip(words, UNTRAINED), 1)
 
 
-def explained(words: str, why: str) -> str:
+def with_tooltip(words: str, why: str) -> str:
     """Returns words with a tooltip that explains them.
 
-    >>> explained("mean", "the sum over the count")
+    >>> with_tooltip("mean", "the sum over the count")
     '<abbr title="the sum over the count">mean</abbr>'
     """
     return f'<abbr title="{markup.text(why)}">{markup.text(words)}</abbr>'

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from ncd.answers.answer_sentences import LETTERS, dimension_names, shape_words
 from ncd.answers.error_messages import first_words
 from ncd.answers.plain_answer import sentence_of
-from ncd.app.parts.text_editor import Fault, Remark, Remedy, Said, faults
+from ncd.app.parts.text_editor import EditorMessage, Fault, Remark, Remedy, faults
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene.own_entry import Own
 from ncd.circuit.circuit import Cell
@@ -40,7 +40,7 @@ FAILS = " ✗"  # behind the shape that a failing call is given
 MARGIN = 2  # arrays beside a line
 
 
-def said(found: Own, findings: Sequence[Finding] = (), complete: bool = True) -> Said:
+def said(found: Own, findings: Sequence[Finding] = (), complete: bool = True) -> EditorMessage:
     """Returns what is said about a text that could be read, with what is found in it.
 
     Until the findings are ``complete``, a failure says that its reason is looked for.
@@ -57,13 +57,13 @@ def said(found: Own, findings: Sequence[Finding] = (), complete: bool = True) ->
     else:
         read = " ".join(filter(None, (f"Read as {found.kind}.", found.call.modes, found.note)))
         told = f"{found.costs}\n{read}".strip()
-        plain = Said(told, sentence=found.sentence)
+        plain = EditorMessage(told, sentence=found.sentence)
     plain = _with_form(plain, found.entry.text, found.call)._replace(ops=found.ops, beside=beside)
     answer = _with(plain, found.entry.text, findings, complete)
     return answer._replace(remarks=tuple(_lit(each, found, cells) for each in answer.remarks))
 
 
-def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = ()) -> Said:
+def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = ()) -> EditorMessage:
     """Returns where and on what a text stops; the message of torch is folded.
 
     Args:
@@ -73,7 +73,7 @@ def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = (
     """
     found = RAISED.match(failure.fact)
     if found is None:  # words of ours
-        return Said(STOPS, True, faults(failure), str(failure))
+        return EditorMessage(STOPS, True, faults(failure), str(failure))
     meaning = first_words(found["raw"])
     shapes = " and ".join(shape_words(shape) for shape in given[:MARGIN])
     stops = f"{found['layer']} stops" if found["layer"] else f"{_code(failure, text)} stops"
@@ -82,7 +82,7 @@ def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = (
     says = f"{stops}{arrays}. {meaning}".strip()
     sentence = sentence_of(Finding("failure", failure.line, "", says))
     underlined = tuple(fault._replace(message=sentence) for fault in faults(failure))
-    return Said(STOPS, True, underlined, sentence, raw=failure.fact)
+    return EditorMessage(STOPS, True, underlined, sentence, raw=failure.fact)
 
 
 def _code(failure: TextError, text: str) -> str:
@@ -94,7 +94,7 @@ def _code(failure: TextError, text: str) -> str:
     return f"`{code[:LONGEST]}{'…' * (len(code) > LONGEST or not whole)}`" if code else "This line"
 
 
-def _with_form(plain: Said, text: str, call: ModuleCall) -> Said:
+def _with_form(plain: EditorMessage, text: str, call: ModuleCall) -> EditorMessage:
     """Returns what is said about a text, with its last line as a form if it has fields."""
     form = call_form(text, call)
     modes = [] if any(each.kind == "mode" for each in form.fields) else [mode_form(text, call)]
@@ -105,9 +105,9 @@ def _with_form(plain: Said, text: str, call: ModuleCall) -> Said:
 
 def wrong(
     error: NCDError, text: str, findings: Sequence[Finding] = (), complete: bool = True
-) -> Said:
+) -> EditorMessage:
     """Returns what is said about a text with an error."""
-    plain = Said(str(error), True, faults(error))
+    plain = EditorMessage(str(error), True, faults(error))
     if isinstance(error, TextError) and RAISED.match(error.fact):
         plain = _stopped(error, text)
     if isinstance(error, TextError) and error.call:
@@ -115,7 +115,9 @@ def wrong(
     return _with(plain, text, findings, complete)
 
 
-def _with(plain: Said, text: str, findings: Sequence[Finding], complete: bool) -> Said:
+def _with(
+    plain: EditorMessage, text: str, findings: Sequence[Finding], complete: bool
+) -> EditorMessage:
     """Returns what is said about a text together with what is found in it."""
     first = next((each for each in findings if each.kind == "failure"), None)
     rest = [each for each in findings if each is not first]

@@ -14,7 +14,7 @@ import torch
 from ncd.answers.answer_sentences import LETTERS, cost_sentence, memory_sentences, result_sentence
 from ncd.answers.plain_answer import reading_of, with_usual_sizes
 from ncd.app.runtime import scheduler, streamlit_internals
-from ncd.app.scene.session_weights import OWN
+from ncd.app.scene.session_weights import SERVED_WEIGHTS
 from ncd.app.state.link_text import unpacked
 from ncd.circuit.elaborate import Axes, elaborate, needed_sizes
 from ncd.drawing.pipeline import drawn_wires
@@ -57,14 +57,14 @@ def reading(text: str) -> Reading:
 
 
 def _pasted(text: str) -> Reading:
-    with scheduler.aside():
+    with scheduler.yielded_turn():
         return reader().read(text, streamlit_internals.session_id())
 
 
 # --- The system that a visitor has written: an entry made from a text, with a knob for each size
 
-NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
-SAMPLE = """Axes(t=seq(12), m=64, d=256)(
+CUSTOM_PAGE, TEXT_KEY = "yours", "text"  # the page's address, and the session key of its text
+DEFAULT_TEXT = """Axes(t=seq(12), m=64, d=256)(
     Wire("t m -> t m, t m")
     >> (Linear("m -> d", "gate") >> Elementwise("silu")) @ Linear("m -> d", "up")
     >> Map("d, d -> d", "$1 * $2")
@@ -100,10 +100,10 @@ class Own:
     ops: Mapping[int, str] = field(default_factory=dict)
 
 
-def own_entry(text: str) -> Entry:
+def custom_entry(text: str) -> Entry:
     """Returns the entry of a text; its knobs are the sizes in the text and those it leaves open.
 
-    >>> entry = own_entry('Id("~y:5 m:8") >> Linear("m -> k", "W")')
+    >>> entry = custom_entry('Id("~y:5 m:8") >> Linear("m -> k", "W")')
     >>> [(knob.name, knob.default) for knob in entry.knobs]
     [('y', 5), ('m', 8), ('k', 16)]
     >>> str(entry.build(m=3).dom.spec)
@@ -122,7 +122,7 @@ def own(text: str) -> Own:
     """
     if is_config(text):
         model = read_config(text)
-        entry = model.entry(NAME, text)
+        entry = model.entry(CUSTOM_PAGE, text)
         costs = "\n".join(memory_sentences(model)[:-1])  # what fits is a panel
         note = " ".join(model.notes)
         sentence = _sentence(entry)
@@ -131,7 +131,7 @@ def own(text: str) -> Own:
     least = is_source(text)
     term = _closed(found.term) if least else found.term  # a source names no op by itself
     _check_parts(term)
-    entry = _entry(term, NAME, "Yours", "Your own text", text, least)
+    entry = _entry(term, CUSTOM_PAGE, "Yours", "Your own text", text, least)
     entry = replace(entry, training=found.call.training)
     _check_wires(entry)
     if found.failure is not None:
@@ -219,14 +219,18 @@ SERVED: dict[str, Entry] = {}  # the user's own modules, by the addresses of the
 FAILURES: dict[str, str] = {}  # the error messages of those that fail, by the same addresses
 
 
-def serve(title: str, term: Term, failure: str = "", module: CircuitModule | None = None) -> str:
+def add_served_module(
+    title: str, term: Term, failure: str = "", module: CircuitModule | None = None
+) -> str:
     """Adds a page for the user's own term; returns its address.
 
     It runs with the weights of ``module`` where the sizes on the page fit them.
 
     >>> from ncd import parse
-    >>> serve("Net", parse('Id("~y:5 m:8") >> Linear("m -> k", "W")')), SERVED["own-net"].title
-    ('own-net', 'Net')
+    >>> add_served_module("Net", parse('Id("~y:5 m:8") >> Linear("m -> k", "W")'))
+    'own-net'
+    >>> SERVED["own-net"].title
+    'Net'
 
     Raises NCDError for a term that cannot be built.
     """
@@ -234,7 +238,9 @@ def serve(title: str, term: Term, failure: str = "", module: CircuitModule | Non
     SERVED[name] = _entry(term, name, title, "A module of your own", name, least=True)
     FAILURES[name] = failure
     if module is not None and sum(x.nbytes for x in module.state_dict().values()) < MOST_BYTES:
-        OWN[name] = TrainedWeights(written(module, {"system": title}), "of the module itself")
+        SERVED_WEIGHTS[name] = TrainedWeights(
+            written(module, {"system": title}), "of the module itself"
+        )
     return name
 
 
@@ -255,13 +261,13 @@ def _entry(term: Term, name: str, title: str, source: str, text: str, least: boo
 
 def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
     """Returns the system of a page's address and query, or None if there is none."""
-    text = unpacked(asked.get(TEXT, SAMPLE))
-    if page == EINOPS.name and TEXT in asked and text is not None:
+    text = unpacked(asked.get(TEXT_KEY, DEFAULT_TEXT))
+    if page == EINOPS.name and TEXT_KEY in asked and text is not None:
         return line_entry(text)  # whose line is checked when it is built
-    if page != NAME:
+    if page != CUSTOM_PAGE:
         return SERVED.get(page) or CATALOGUE.get(page)
     try:
-        return None if text is None else own_entry(text)
+        return None if text is None else custom_entry(text)
     except NCDError:
         return None
 

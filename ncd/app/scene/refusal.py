@@ -13,8 +13,8 @@ from time import thread_time
 import streamlit as st
 
 from ncd.app.runtime import scheduler
-from ncd.app.state.cache import SHELF, kept
-from ncd.app.state.knobs import label, put
+from ncd.app.state.cache import CACHE, get_or_make
+from ncd.app.state.knobs import set_values, subscripted
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError, NCDError
 from ncd.formulas.prefixed_amounts import amount
@@ -63,18 +63,18 @@ class Refusal:
         if self.closed:
             return ()
         key = ("ways", self.entry.key, tuple(self.settings.items()), str(self.error))
-        return kept(SHELF, key, self._found)
+        return get_or_make(CACHE, key, self._found)
 
     def _found(self) -> tuple[Mapping[str, int], ...]:
-        with scheduler.aside():
+        with scheduler.yielded_turn():
             return tuple(islice(_ways(self), WAYS))
 
 
-def refuse(
+def refusal_of(
     error: NCDError, entry: Entry, settings: Mapping[str, int], drawn: Term | None
 ) -> Refusal:
     """Returns the refusal for an error, with the op that caused it."""
-    return Refusal(error, failing(error, drawn), entry, settings)
+    return Refusal(error, failing_op_id(error, drawn), entry, settings)
 
 
 def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
@@ -101,7 +101,7 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
             value = largest(knob, at, fits, knob.min if entry.text else knob.default)
         else:
             told = refusal.error.nearest if knob.name == refusal.error.axis else None
-            value = told if told is not None and fits(told) else _around(knob, at, fits)
+            value = told if told is not None and fits(told) else _nearest_fitting(knob, at, fits)
         if value is not None:
             found = True
             yield {knob.name: value}
@@ -211,18 +211,18 @@ def largest(knob: Knob, above: int, fits: Callable[[int], bool], least: int) -> 
     return max(neat, least)
 
 
-def failing(error: NCDError, drawn: Term | None) -> str | None:
+def failing_op_id(error: NCDError, drawn: Term | None) -> str | None:
     """Returns the id of the op that caused an error, in the circuit that is drawn."""
     if drawn is None or not isinstance(error.op, Op):
         return None
-    wanted = (error.op, bare(error.op))
+    wanted = (error.op, without_sizes(error.op))
     for cell in elaborate(drawn).cells:
-        if cell.op in wanted or bare(cell.op) == wanted[1]:
+        if cell.op in wanted or without_sizes(cell.op) == wanted[1]:
             return cell.id
     return None
 
 
-def bare(term: Term) -> Term:
+def without_sizes(term: Term) -> Term:
     """Returns the term without sizes, to recognise an op of a sketch."""
 
     def unsized(axis: Axis) -> Axis:
@@ -232,7 +232,7 @@ def bare(term: Term) -> Term:
     return bare
 
 
-def show(refusal: Refusal) -> None:
+def render(refusal: Refusal) -> None:
     """Shows the reason in plain words, and buttons that set knobs to values that work."""
     with st.container(border=True, key="refusal"):
         st.markdown(f"**{refusal.title}**")
@@ -243,7 +243,9 @@ def show(refusal: Refusal) -> None:
                 for way in refusal.ways:
                     key = f"fit {' '.join(way)}"
                     named = (p.title for p in refusal.entry.presets if dict(p.knobs) == way)
-                    st.button(next(named, _said(way)), key=key, on_click=partial(put, way))
+                    st.button(
+                        next(named, _button_label(way)), key=key, on_click=partial(set_values, way)
+                    )
 
 
 def _reason(error: NCDError) -> str:
@@ -260,15 +262,15 @@ def _reason(error: NCDError) -> str:
     )
 
 
-def _said(way: Mapping[str, int]) -> str:
+def _button_label(way: Mapping[str, int]) -> str:
     """Returns the label of a button: the sizes that it sets.
 
-    >>> _said({"y": 2048, "x": 2048}), _said({"y": 2, "x": 3})
+    >>> _button_label({"y": 2048, "x": 2048}), _button_label({"y": 2, "x": 3})
     ('y = x = 2,048', 'y = 2, x = 3')
     """
     if len(set(way.values())) == 1:
-        return f"{' = '.join(map(label, way))} = {next(iter(way.values())):,}"
-    return ", ".join(f"{label(name)} = {value:,}" for name, value in way.items())
+        return f"{' = '.join(map(subscripted, way))} = {next(iter(way.values())):,}"
+    return ", ".join(f"{subscripted(name)} = {value:,}" for name, value in way.items())
 
 
 def _most_likely_first(entry: Entry, error: NCDError) -> list[Knob]:
@@ -276,7 +278,7 @@ def _most_likely_first(entry: Entry, error: NCDError) -> list[Knob]:
     return sorted(knobs, key=lambda knob: knob.name != error.axis)
 
 
-def _around(knob: Knob, at: int, fits: Callable[[int], bool]) -> int | None:
+def _nearest_fitting(knob: Knob, at: int, fits: Callable[[int], bool]) -> int | None:
     """Returns the nearest value that fits, or the one nearest to the range of the slider."""
     for middle in dict.fromkeys((at, knob.nearest(at))):
         for distance in range(REACH + 1):

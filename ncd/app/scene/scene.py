@@ -12,10 +12,10 @@ import torch
 
 import ncd
 from ncd.app.runtime import scheduler, torch_threads
-from ncd.app.scene.refusal import Refusal, refuse
+from ncd.app.scene.refusal import Refusal, refusal_of
 from ncd.app.state import hide_sizes, selection
-from ncd.app.state.cache import SHELF, kept, known, remember
-from ncd.app.state.hide_sizes import Veil
+from ncd.app.state.cache import CACHE, cached, get_or_make, peek
+from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
@@ -28,7 +28,7 @@ from ncd.run.guard import check_run
 from ncd.run.measurement import medians
 from ncd.run.module import CircuitModule, Trace, with_rounding
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.trained_weights import TrainedWeights, read_weights
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Scene:
     settings: Mapping[str, int]
     seed: int
     device: str
-    feed: Feed
+    feed: InputSpec
     dark: bool
     labels: Labels
     selected: str
@@ -66,7 +66,7 @@ class Scene:
     wide: int | None = None
     refused: Refusal | None = None
     learned: TrainedWeights | None = None
-    veil: Veil | None = None
+    veil: HiddenSizes | None = None
     about: str = ""
     formats: Formats = FLOAT32
 
@@ -80,7 +80,7 @@ class Scene:
         own = self.entry.look(self.settings, self.notes and not self.narrow)
         usual = {**own, "labels": self.labels, "dark": self.dark, "width": self.width}
         usual["formats"] = self.formats
-        return hide_sizes.look(usual) if self.veil else usual
+        return hide_sizes.sizeless_options(usual) if self.veil else usual
 
     @property
     def width(self) -> float:
@@ -99,7 +99,7 @@ class Scene:
     def refusal(self) -> Refusal | None:
         """The reason why it cannot run, if it cannot."""
         own = self.entry, self.settings, self.term, self.formats, self.device
-        return self.refused or limited(*own)
+        return self.refused or limit_refusal(*own)
 
     @property
     def runs(self) -> bool:
@@ -132,11 +132,11 @@ class Scene:
     def work(self, make: Callable[[], T]) -> T:
         """Returns ``make()``, run in a thread for torch; others get the turn if it takes long."""
         if self.quick:
-            return torch_threads.run(make)
-        with scheduler.aside():
+            return torch_threads.run_in_thread(make)
+        with scheduler.yielded_turn():
             if self.cost.flops > LARGE:
                 sleep(REST)  # a slider that moves on ends this run before it costs anything
-            return torch_threads.run(make, long=self.long)
+            return torch_threads.run_in_thread(make, long=self.long)
 
     @property
     def weights(self) -> tuple[Hashable, ...]:
@@ -152,12 +152,12 @@ class Scene:
     @property
     def module(self) -> CircuitModule:
         """The compiled module, shared by all visitors with the same term and never modified."""
-        return remember("module", self.term, *self.weights, make=lambda: self.work(self._compiled))
+        return cached("module", self.term, *self.weights, make=lambda: self.work(self._compiled))
 
     @property
     def compiled(self) -> bool:
         """Returns whether its module exists already."""
-        return known("module", self.term, *self.weights) is not None
+        return peek("module", self.term, *self.weights) is not None
 
     def _compiled(self) -> CircuitModule:
         if not self.learned and self.formats.plain and self.device == "cpu":
@@ -173,12 +173,12 @@ class Scene:
     def inputs(self) -> tuple[torch.Tensor, ...]:
         """The inputs, shared like the module."""
         given = self.term, self.seed, self.device
-        return remember("inputs", *given, self.feed.key, make=lambda: self.feed.tensors(*given))
+        return cached("inputs", *given, self.feed.key, make=lambda: self.feed.tensors(*given))
 
     @property
     def trace(self) -> Trace:
         """The value of every array."""
-        return remember("trace", self.term, *self.numbers, make=lambda: self.work(self._run))
+        return cached("trace", self.term, *self.numbers, make=lambda: self.work(self._run))
 
     def _run(self) -> Trace:
         module, inputs, timer = self.module, self.inputs, Timer(self.device)
@@ -188,25 +188,25 @@ class Scene:
         timer.mark()
         if not self.quick or len(self.circuit.cells) > MANY:  # long enough to be timed
             (taken,) = timer.laps()
-            remember("run seconds", self.term, self.device, make=lambda: taken)
+            cached("run seconds", self.term, self.device, make=lambda: taken)
         return found
 
     @property
     def seconds(self) -> float:
         """The median time of a forward pass on the device; of a long one that for the panel."""
-        return remember("seconds", self.term, self.device, make=self._measured)
+        return cached("seconds", self.term, self.device, make=self._measured)
 
     @property
     def known_seconds(self) -> float | None:
         """The median time if it has been measured already, else None."""
-        seconds: float | None = known("seconds", self.term, self.device)
+        seconds: float | None = peek("seconds", self.term, self.device)
         return seconds
 
     def _measured(self) -> float:
-        taken: float | None = known("run seconds", self.term, self.device)
+        taken: float | None = peek("run seconds", self.term, self.device)
         if taken is not None:
             return taken
-        with scheduler.aside(late=False):  # only a message has to be sent afterwards
+        with scheduler.yielded_turn(late=False):  # only a message has to be sent afterwards
             return self.work(self._time)
 
     def _time(self) -> float:
@@ -223,20 +223,20 @@ class Scene:
         return self.feed.shown(axis)
 
 
-def built(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
+def build_term(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
     """Returns the term at these settings; or the part that can be drawn, and the refusal."""
     key = ("built", entry.key, tuple(settings.items()))
-    return kept(SHELF, key, lambda: _build(entry, settings))
+    return get_or_make(CACHE, key, lambda: _build(entry, settings))
 
 
 def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
     try:
         return entry.build(**settings), None
     except NCDError as error:
-        return error.sketch, refuse(error, entry, settings, error.sketch)
+        return error.sketch, refusal_of(error, entry, settings, error.sketch)
 
 
-def limited(
+def limit_refusal(
     entry: Entry,
     settings: Mapping[str, int],
     term: Term,
@@ -246,7 +246,7 @@ def limited(
     """Returns the reason why a term is too large to run here, if it is."""
     limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
     key = ("limited", entry.key, tuple(settings.items()), limits, formats, device)
-    return kept(SHELF, key, lambda: _limit(entry, settings, term, formats, device))
+    return get_or_make(CACHE, key, lambda: _limit(entry, settings, term, formats, device))
 
 
 def _limit(
@@ -257,5 +257,5 @@ def _limit(
             elaborate(term), watched=True, formats=formats, device=device
         )  # shows every array
     except NCDError as error:
-        return refuse(error, entry, settings, term)
+        return refusal_of(error, entry, settings, term)
     return None

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ncd.app.parts import html_panel
-from ncd.app.state.cache import SHELF, kept
+from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.controls import Choice
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
 from ncd.jobs.job_pool import QUIET, Ticket
-from ncd.jobs.training_runs import Run
+from ncd.jobs.training_runs import TrainingRun
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.tasks import TASKS
 from ncd.systems.training.trained_weights import TrainedWeights, proofreading, shipped_weights
 
-STATE = "training"
+TRAINING_KEY = "training"
 STEPS = Choice("steps", ("100", "300", "1000", "3000"), "300")
 TRAINED = "trained"  # the session key, also in the link, that a run of so many steps was begun
-EVERY = 0.4  # seconds between two checks of a run
+POLL_SECONDS = 0.4  # seconds between two checks of a run
 ENDS = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -39,13 +39,13 @@ class Training:
     page: str
     settings: Mapping[str, int]
     seed: int | None
-    run: Run | None = None
+    run: TrainingRun | None = None
     learned: TrainedWeights | None = None
     ended: bool = False
-    beside: Run | None = None
+    beside: TrainingRun | None = None
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[TrainingRun, ...]:
         """Returns its runs: none, one, or two that are compared."""
         return tuple(run for run in (self.run, self.beside) if run is not None)
 
@@ -73,28 +73,28 @@ class Training:
 
 def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training | None:
     """Returns the session's training of this system at these settings, if there is one."""
-    found: Training | None = st.session_state.get(STATE)
+    found: Training | None = st.session_state.get(TRAINING_KEY)
     return found if found is not None and found.of(entry, settings, seed) else None
 
 
-def resume(entry: Entry, settings: Mapping[str, int], seed: int, device: str) -> None:
+def join_linked_training(entry: Entry, settings: Mapping[str, int], seed: int, device: str) -> None:
     """Finds the training run that the link names, and keeps the link right.
 
     The pool has the run while it goes on and keeps its result for a while, so that a page that is
     loaded again takes part in it; else it begins again.
     """
-    found: Training | None = st.session_state.get(STATE)
+    found: Training | None = st.session_state.get(TRAINING_KEY)
     elsewhere = found is None or found.page != entry.name
     if st.session_state.get(TRAINED) and elsewhere and entry.name in TASKS:
-        run = Run(entry.name, settings, seed, int(STEPS.value), device)
-        begin(Training(entry.name, settings, seed, run))
+        run = TrainingRun(entry.name, settings, seed, int(STEPS.value), device)
+        replace_training(Training(entry.name, settings, seed, run))
     now = training(entry, settings, seed)
     fits = now is not None and now.run is not None and not (now.run.stopping or now.run.failure)
     st.session_state[TRAINED] = "1" if fits else ""
 
 
-def learned(
-    entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed
+def weights_for(
+    entry: Entry, settings: Mapping[str, int], seed: int, feed: InputSpec
 ) -> TrainedWeights | None:
     """Returns the trained weights for these settings, if any; called at the start of a run.
 
@@ -105,19 +105,25 @@ def learned(
     found = training(entry, settings, seed)
     if found is not None:
         found.look()
-    return found.learned if found is not None and found.learned else ready(entry, settings)
+    return (
+        found.learned if found is not None and found.learned else shipped_or_served(entry, settings)
+    )
 
 
-OWN: dict[
+SERVED_WEIGHTS: dict[
     str, TrainedWeights
 ] = {}  # the weights of modules that the server was started with, by page
 
 
-def ready(entry: Entry, settings: Mapping[str, int]) -> TrainedWeights | None:
+def shipped_or_served(entry: Entry, settings: Mapping[str, int]) -> TrainedWeights | None:
     """Returns the weights shipped for these settings, or a served module's own, if any."""
-    if entry.name in OWN:
+    if entry.name in SERVED_WEIGHTS:
         key = ("own weights", entry.key, tuple(settings.items()))
-        return OWN[entry.name] if kept(SHELF, key, lambda: _fits(entry, settings)) else None
+        return (
+            SERVED_WEIGHTS[entry.name]
+            if get_or_make(CACHE, key, lambda: _fits(entry, settings))
+            else None
+        )
     return shipped_weights(entry, settings)
 
 
@@ -134,7 +140,7 @@ def _weight_shapes(term: Term) -> list[tuple[int, ...]]:
     return [own.array.shape for cell in cells for own in cell.initial.values()]
 
 
-def without(run: Ticket, progress: Sequence[object]) -> str:
+def waiting_message(run: Ticket, progress: Sequence[object]) -> str:
     """Returns a message about a run that failed, waits or has not begun; empty for others."""
     if run.failure:
         quiet = run.failure in QUIET
@@ -157,17 +163,17 @@ def nth(place: int) -> str:
     return f"{place}{'th' if teens else ENDS.get(place % 10, 'th')}"
 
 
-def begin(training: Training | None) -> None:
+def replace_training(training: Training | None) -> None:
     """Replaces the session's training; None removes it."""
-    leave()
-    st.session_state[STATE] = training
+    stop_training()
+    st.session_state[TRAINING_KEY] = training
     if training is None:
         st.session_state[TRAINED] = ""  # the link would begin it again
 
 
-def leave() -> None:
+def stop_training() -> None:
     """Stops the session's training run; called when the visitor leaves its page."""
-    found: Training | None = st.session_state.get(STATE)
+    found: Training | None = st.session_state.get(TRAINING_KEY)
     for run in found.runs if found is not None else ():
         run.leave()
 
@@ -181,15 +187,15 @@ def download(entry: Entry, found: TrainedWeights | None) -> None:
         )
 
 
-@st.fragment(run_every=EVERY)
+@st.fragment(run_every=POLL_SECONDS)
 def _watch(found: Training) -> None:
     found.look()
     if found.ended:
         st.rerun()
 
 
-def watch(entry: Entry) -> None:
+def rerun_when_trained(entry: Entry) -> None:
     """Reruns the page when its training has ended, whatever panel is open."""
-    found: Training | None = st.session_state.get(STATE)
+    found: Training | None = st.session_state.get(TRAINING_KEY)
     if found is not None and found.page == entry.name and found.going:
         _watch(found)

@@ -14,41 +14,41 @@ from urllib.parse import parse_qsl, quote, urlencode
 import streamlit as st
 
 from ncd.app.parts import image_picker, input_feed
-from ncd.app.parts.html_panel import static
+from ncd.app.parts.html_panel import read_static
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import pin
-from ncd.app.scene.own_entry import NAME, SAMPLE, TEXT
-from ncd.app.scene.scene import LABELS, built
-from ncd.app.scene.session_weights import TRAINED, leave
+from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY
+from ncd.app.scene.scene import LABELS, build_term
+from ncd.app.scene.session_weights import TRAINED, stop_training
 from ncd.app.state import knobs, link_text
 from ncd.app.state.controls import Control
-from ncd.app.state.link_text import Kept, Value
+from ncd.app.state.link_text import LinkParameter, Value
 from ncd.app.state.session_formats import FORMATS, LONGEST
 from ncd.language.terms import Term
 from ncd.run.device import devices
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE
 
-JS = static("scene/url.js")
-STATE, GO = "link", "go"
-PRESENTED = ("present", "views", "with")  # read by the browser alone, in presenter.js
+JS = read_static("scene/url.js")
+STATE, LINK_MARK = "link", "go"
+PRESENTER_PARAMETERS = ("present", "views", "with")  # read by the browser alone, in presenter.js
 MOST = 10_000  # the greatest number of letters in a sentence
 
-ON_SYSTEMS: dict[str, Kept] = {
-    "device": Kept(devices()[0], devices(), meaning="device"),
-    "labels": Kept(LABELS[0], LABELS, meaning="labels"),
-    "select": Kept(""),
-    "axes": Kept(""),
-    "folded": Kept("auto"),
-    "callouts": Kept("on", ("on", "off"), meaning="callouts"),
-    "quiz": Kept("", ("", "1")),
-    "ask": Kept(""),
-    TRAINED: Kept("", ("", "1")),
-    FORMATS: Kept("", longest=LONGEST, meaning="formats"),
-    pin.PIN: Kept("", longest=pin.LONGEST, meaning="pin"),
-    pin.VIEW: Kept(pin.VIEWS[0], pin.VIEWS),
+SYSTEM_PARAMETERS: dict[str, LinkParameter] = {
+    "device": LinkParameter(devices()[0], devices(), meaning="device"),
+    "labels": LinkParameter(LABELS[0], LABELS, meaning="labels"),
+    "select": LinkParameter(""),
+    "axes": LinkParameter(""),
+    "folded": LinkParameter("auto"),
+    "callouts": LinkParameter("on", ("on", "off"), meaning="callouts"),
+    "quiz": LinkParameter("", ("", "1")),
+    "ask": LinkParameter(""),
+    TRAINED: LinkParameter("", ("", "1")),
+    FORMATS: LinkParameter("", longest=LONGEST, meaning="formats"),
+    pin.PIN: LinkParameter("", longest=pin.LONGEST, meaning="pin"),
+    pin.VIEW: LinkParameter(pin.VIEWS[0], pin.VIEWS),
 }
-WITH_TEXT: dict[str, Kept | Control] = {TEXT: Kept(SAMPLE, packed=True)}
+WITH_TEXT: dict[str, LinkParameter | Control] = {TEXT_KEY: LinkParameter(DEFAULT_TEXT, packed=True)}
 
 
 class Panel(Protocol):
@@ -63,7 +63,7 @@ def controls(panels: Iterable[Panel]) -> dict[str, Control]:
 
 
 @dataclass
-class Link:
+class PageState:
     """The session keys that a page stores in its link, and their last values.
 
     Streamlit drops the value of a widget that is not shown; ``held`` still has it. ``shared`` holds
@@ -74,7 +74,7 @@ class Link:
     """
 
     page: str
-    kept: Mapping[str, Kept | Control]
+    kept: Mapping[str, LinkParameter | Control]
     panels: Sequence[Panel] = ()
     shared: dict[str, Value] = field(default_factory=dict)
     held: dict[str, Value] = field(default_factory=dict)
@@ -83,56 +83,56 @@ class Link:
     waiting: dict[str, str] | None = None
 
 
-def followed() -> bool:
+def opened_by_link() -> bool:
     """Returns whether one of the app's own links was followed to a page that is not yet open.
 
     Its mark stays in the address for a moment, in which a visitor may have changed something.
     """
-    left: Link | None = st.session_state.get(STATE)
-    return st.query_params.get(GO, "") not in ("", left.followed if left else "")
+    left: PageState | None = st.session_state.get(STATE)
+    return st.query_params.get(LINK_MARK, "") not in ("", left.followed if left else "")
 
 
-def take(page: Entry | str, panels: Sequence[Panel] = ()) -> None:
+def load(page: Entry | str, panels: Sequence[Panel] = ()) -> None:
     """Reads the address into the session's state when a page has just opened.
 
     ``page`` is a system, or the name of a page without knobs: of one whose text has an error, all
-    else in the address waits for :func:`change`.
+    else in the address waits for :func:`switch_entry`.
     """
     name = page if isinstance(page, str) else page.name
-    left: Link | None = st.session_state.get(STATE)
-    asked = _asked() if left is None else st.query_params.to_dict()
-    mark, went = asked.pop(GO, ""), followed()
-    for key in PRESENTED:
+    left: PageState | None = st.session_state.get(STATE)
+    asked = _browser_query() if left is None else st.query_params.to_dict()
+    mark, went = asked.pop(LINK_MARK, ""), opened_by_link()
+    for key in PRESENTER_PARAMETERS:
         asked.pop(key, None)
     back = not went and streamlit_internals.went_back()
     if left is not None and left.page == name and not (went or back):
         return
-    shared = {} if left is None else _leave(left)
-    leave()
-    known = WITH_TEXT if page == NAME else {}
+    shared = {} if left is None else _close_page(left)
+    stop_training()
+    known = WITH_TEXT if page == CUSTOM_PAGE else {}
     names = known if isinstance(page, str) else parameters(page, panels)
-    link = Link(name, names, panels, shared, followed=mark)
+    link = PageState(name, names, panels, shared, followed=mark)
     st.session_state[STATE] = link
     _read(link, asked, {} if back else shared)
     if isinstance(page, Entry):
-        knobs.take(page)
-        _tell_unread(link, asked)
+        knobs.parse_all(page)
+        _note_unknown_parameters(link, asked)
     else:
         link.waiting = {key: text for key, text in asked.items() if key not in link.kept}
 
 
-def _read(link: Link, asked: Mapping[str, str], shared: Mapping[str, Value]) -> None:
+def _read(link: PageState, asked: Mapping[str, str], shared: Mapping[str, Value]) -> None:
     """Puts what the address asks for, or else what pages share, into the session's state."""
     for key, kept in link.kept.items():
         value = kept.read(asked[key]) if key in asked else None
         if value is None and kept.meaning in shared:
             value = shared[kept.meaning]
-            value = pin.here(link.page, str(value)) if key == pin.PIN else value
+            value = pin.without_page_name(link.page, str(value)) if key == pin.PIN else value
         if value is not None:
             st.session_state[key] = value
 
 
-_where = st.components.v2.component(
+_address_component = st.components.v2.component(
     "ncd_where",
     js="""
 export default function ({ setStateValue }) {
@@ -146,7 +146,7 @@ export default function ({ setStateValue }) {
 )
 
 
-def _asked() -> dict[str, str]:
+def _browser_query() -> dict[str, str]:
     """Returns the query of the address, also in a session that has just reconnected.
 
     After a reconnection Streamlit reports the address with which the page was first opened, so the
@@ -155,32 +155,43 @@ def _asked() -> dict[str, str]:
     if not streamlit_internals.reconnected():
         return st.query_params.to_dict()
     # The browser remembers a component's answer to another process under its key, so this is new.
-    found = _where(key=f"where {streamlit_internals.session_id()}", on_search_change=lambda: None)
+    found = _address_component(
+        key=f"where {streamlit_internals.session_id()}", on_search_change=lambda: None
+    )
     if not found.search:
         st.stop()
     return dict(parse_qsl(str(found.search)[1:]))
 
 
-def parameters(entry: Entry, panels: Sequence[Panel]) -> dict[str, Kept | Control]:
+def parameters(entry: Entry, panels: Sequence[Panel]) -> dict[str, LinkParameter | Control]:
     """Returns the session keys that the page of a system stores in its link, its knobs first."""
     sizes = {knob.name: _knob(knob) for knob in entry.knobs}
-    sketch, _ = built(entry, entry.settings({}))
-    given = _given(entry, sketch) if sketch else {}
+    sketch, _ = build_term(entry, entry.settings({}))
+    given = _input_parameters(entry, sketch) if sketch else {}
     titles = tuple(panel.TITLE for panel in panels)
-    panel = {"panel": Kept(titles[0], titles)} if titles else {}
-    seed = {"seed": Kept(0, meaning="seed")}
-    walk = {walked(entry): Kept("")}
+    panel = {"panel": LinkParameter(titles[0], titles)} if titles else {}
+    seed = {"seed": LinkParameter(0, meaning="seed")}
+    walk = {step_key(entry): LinkParameter("")}
     own = WITH_TEXT if entry.text else {}
-    return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **own, **controls(panels)}
+    return {
+        **sizes,
+        **seed,
+        **SYSTEM_PARAMETERS,
+        **walk,
+        **given,
+        **panel,
+        **own,
+        **controls(panels),
+    }
 
 
-def change(entry: Entry) -> None:
+def switch_entry(entry: Entry) -> None:
     """Replaces the knobs by those of another entry on the same page."""
-    link: Link | None = st.session_state.get(STATE)
+    link: PageState | None = st.session_state.get(STATE)
     if link is None or link.page != entry.name:
         return
     new = parameters(entry, link.panels)
-    stays = {"panel", TEXT, "device", "seed"}
+    stays = {"panel", TEXT_KEY, "device", "seed"}
     for key in {*link.kept, *(knob.name for knob in entry.knobs)} - stays:
         st.session_state.pop(key, None)
         link.held.pop(key, None)
@@ -188,46 +199,50 @@ def change(entry: Entry) -> None:
     if link.waiting is not None:
         asked, link.waiting = link.waiting, None
         _read(link, asked, link.shared)
-        knobs.take(entry)
-        _tell_unread(link, asked)
+        knobs.parse_all(entry)
+        _note_unknown_parameters(link, asked)
 
 
-def walked(entry: Entry) -> str:
+def step_key(entry: Entry) -> str:
     """Returns the key of a walk's current step: ``step``, or ``stop`` if a knob has that name."""
     return "stop" if any(knob.name == "step" for knob in entry.knobs) else "step"
 
 
-def _given(entry: Entry, sketch: Term) -> dict[str, Kept]:
+def _input_parameters(entry: Entry, sketch: Term) -> dict[str, LinkParameter]:
     """Returns the keys for the choice of inputs, and for the sentences or pictures."""
     ways = input_feed.choices(entry, sketch)
-    found = {input_feed.INPUT: Kept(ways[0], ways)}
+    found = {input_feed.INPUT: LinkParameter(ways[0], ways)}
     if input_feed.TRAINED in ways:
-        found[input_feed.KEY] = Kept(SAMPLE_SENTENCE, longest=MOST)
+        found[input_feed.KEY] = LinkParameter(SAMPLE_SENTENCE, longest=MOST)
     if input_feed.WORDS in ways:
         axes = input_feed.sequences(sketch)
-        found |= {f"text_{name}": Kept("", longest=MOST) for name in axes}
-        found[f"text_{axes[0]}"] = Kept(input_feed.SAMPLE, longest=MOST)
-        found["positions"] = Kept(False)
+        found |= {f"text_{name}": LinkParameter("", longest=MOST) for name in axes}
+        found[f"text_{axes[0]}"] = LinkParameter(input_feed.SAMPLE, longest=MOST)
+        found["positions"] = LinkParameter(False)
     elif len(ways) > 1:
-        found |= {key: Kept(*choice) for key, choice in image_picker.session_keys(sketch).items()}
-        found[image_picker.DRAWING] = Kept("", longest=MOST)
+        found |= {
+            key: LinkParameter(*choice) for key, choice in image_picker.session_keys(sketch).items()
+        }
+        found[image_picker.DRAWING] = LinkParameter("", longest=MOST)
     return found
 
 
-def _knob(knob: knobs.Knob) -> Kept:
+def _knob(knob: knobs.Knob) -> LinkParameter:
     """Returns how a knob is stored; knobs with the same name and help are shared between pages."""
     default = bool(knob.default) if knob.switch else knob.default
-    return Kept(default, meaning=f"{knob.name}: {knob.help}")
+    return LinkParameter(default, meaning=f"{knob.name}: {knob.help}")
 
 
-def _leave(link: Link) -> dict[str, Value]:
+def _close_page(link: PageState) -> dict[str, Value]:
     """Forgets a page's values; returns those that the next page takes over."""
     shared = dict(link.shared)
     for key, kept in link.kept.items():
         st.session_state.pop(key, None)
         value = link.held.get(key, kept.default)
         if key == pin.PIN:
-            value = pin.elsewhere(link.page, str(link.held.get(TEXT, SAMPLE)), str(value))
+            value = pin.with_page_name(
+                link.page, str(link.held.get(TEXT_KEY, DEFAULT_TEXT)), str(value)
+            )
         if kept.meaning and value != kept.default:
             shared[kept.meaning] = value
         else:
@@ -235,7 +250,7 @@ def _leave(link: Link) -> dict[str, Value]:
     return shared
 
 
-def _tell_unread(link: Link, asked: Mapping[str, str]) -> None:
+def _note_unknown_parameters(link: PageState, asked: Mapping[str, str]) -> None:
     """Shows a note about the parts of an address that this page does not know."""
     unread = [
         f"{key[:20]}={text[:20]}"
@@ -245,13 +260,13 @@ def _tell_unread(link: Link, asked: Mapping[str, str]) -> None:
     if unread:
         more = f" and {len(unread) - 3} more" if len(unread) > 3 else ""
         names = ", ".join(unread[:3])
-        knobs.note("", f"The link has {names}{more}, which this page does not know.")
+        knobs.set_notice("", f"The link has {names}{more}, which this page does not know.")
 
 
-def hold() -> None:
+def restore_dropped() -> None:
     """Remembers all stored values, and restores those that Streamlit dropped with their widgets."""
     state = st.session_state.to_dict()  # one copy: each access takes some microseconds
-    link: Link = state[STATE]
+    link: PageState = state[STATE]
     for key in link.kept:
         if key in state:
             link.held[key] = state[key]
@@ -259,17 +274,17 @@ def hold() -> None:
             st.session_state[key] = link.held[key]
 
 
-def text(**seen: str) -> str:
+def query(**seen: str) -> str:
     """Returns the query of the address for the current state, with its "?"; empty at the defaults.
 
     Called before the widgets of a run are made.
     """
-    hold()
-    link: Link = st.session_state[STATE]
+    restore_dropped()
+    link: PageState = st.session_state[STATE]
     link.seen |= seen
     values = {key: link.seen.get(key, link.held.get(key)) for key in link.kept}
     said = {
-        key: _said(link.kept[key], value)
+        key: _encoded(link.kept[key], value)
         for key, value in values.items()
         if value is not None and value != link.kept[key].default
     }
@@ -278,9 +293,9 @@ def text(**seen: str) -> str:
     return f"?{urlencode(said, quote_via=quote, safe=',=:~')}" if said else ""
 
 
-def _said(kept: Kept | Control, value: Value) -> str:
+def _encoded(kept: LinkParameter | Control, value: Value) -> str:
     if kept.packed:
-        return link_text.packed(str(value))
+        return link_text.compress_text(str(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -295,7 +310,7 @@ export default function ({{ data, parentElement }}) {{
 )
 
 
-def send() -> None:
+def send_link() -> None:
     """Sends the link again, where no diagram carries it or where it has changed since."""
-    link: Link = st.session_state[STATE]
-    _link(key="address", data={"query": text(), "page": link.page})
+    link: PageState = st.session_state[STATE]
+    _link(key="address", data={"query": query(), "page": link.page})

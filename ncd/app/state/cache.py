@@ -28,7 +28,7 @@ SMALL, LEAF, TERM = 1_000, 100, 50_000  # estimated bytes of an entry, of a valu
 RUN = 1_000_000
 
 
-def weigh(value: object) -> int:
+def size_of(value: object) -> int:
     """Returns the approximate size of a cached value in bytes."""
     return SMALL + _held(value)
 
@@ -53,16 +53,16 @@ def _held(value: object) -> int:
     return LEAF
 
 
-SHELF: Cache[tuple[Hashable, ...], Any] = LRUCache(LIMIT, getsizeof=weigh)
+CACHE: Cache[tuple[Hashable, ...], Any] = LRUCache(LIMIT, getsizeof=size_of)
 _LOCK = Lock()
 
 
-def kept(shelf: Cache[Any, Any], key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+def get_or_make(shelf: Cache[Any, Any], key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
     """Returns the cached value for a key, or computes and stores it; errors are not cached.
 
-    >>> shelf = LRUCache(10_000, getsizeof=weigh)
-    >>> kept(shelf, ("a",), lambda: "x" * 6_000)[:1], kept(shelf, ("b",), lambda: "y" * 6_000)[:1]
-    ('x', 'y')
+    >>> shelf = LRUCache(10_000, getsizeof=size_of)
+    >>> [get_or_make(shelf, (key,), lambda: "x" * 6_000)[:1] for key in "ab"]
+    ['x', 'x']
     >>> list(shelf)
     [('b',)]
     """
@@ -76,12 +76,12 @@ def kept(shelf: Cache[Any, Any], key: tuple[Hashable, ...], make: Callable[[], T
     return value
 
 
-def known(what: str, term: Term, *rest: Hashable) -> Any:
+def peek(what: str, term: Term, *rest: Hashable) -> Any:
     """Returns the cached value, or None."""
     with _LOCK:
-        return SHELF.get((what, term, *rest))
+        return CACHE.get((what, term, *rest))
 
 
-def remember(what: str, term: Term, *rest: Hashable, make: Callable[[], T]) -> T:
+def cached(what: str, term: Term, *rest: Hashable, make: Callable[[], T]) -> T:
     """Returns ``make()``, cached under a name, the term and further keys."""
-    return kept(SHELF, (what, term, *rest), make)
+    return get_or_make(CACHE, (what, term, *rest), make)

@@ -35,7 +35,7 @@ T = TypeVar("T", DrawnGlyph, Annotation)
 
 
 @dataclass(frozen=True)
-class Veil:
+class HiddenSizes:
     """The id of the array that the quiz asks for, and the ids of those already answered."""
 
     asked: str
@@ -53,12 +53,12 @@ class Veil:
         return frozenset(id for id, own in ends.items() if self.hidden in own)
 
 
-def look(usual: Mapping[str, Any]) -> dict[str, Any]:
+def sizeless_options(usual: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the drawing options with names only, without callouts and cell grids."""
     return {**usual, "labels": "names", "notes": {}, "cells": False}
 
 
-def drawing(whole: Drawing, circuit: Circuit, veil: Veil) -> Drawing:
+def hide_in_drawing(whole: Drawing, circuit: Circuit, veil: HiddenSizes) -> Drawing:
     """Returns the drawing without sizes, except those of answered arrays."""
     around, cells = veil.around(circuit), {cell.id: cell for cell in circuit.cells}
     scans = {loop.id for loop in circuit.loops if loop.kind == "scan"}
@@ -73,7 +73,7 @@ def drawing(whole: Drawing, circuit: Circuit, veil: Veil) -> Drawing:
     )
 
 
-def _wire(wire: DrawnWire, veil: Veil) -> DrawnWire:
+def _wire(wire: DrawnWire, veil: HiddenSizes) -> DrawnWire:
     if wire.array == veil.hidden:
         return replace(wire, axis="", words="an axis of the array that is asked for")
     if wire.array in veil.known:
@@ -81,7 +81,7 @@ def _wire(wire: DrawnWire, veil: Veil) -> DrawnWire:
     return replace(wire, words=SIZE.sub("", wire.words))
 
 
-def _text(text: Text, veil: Veil) -> Text:
+def _text(text: Text, veil: HiddenSizes) -> Text:
     """Returns a label without its size, centred where the full label stood."""
     hidden = bool(veil.hidden) and text.array == veil.hidden
     told = any(map(str.isalpha, text.label.typed.text)) or text.array in veil.known
@@ -104,7 +104,7 @@ def _named(text: Text) -> Label:
 
 
 def _glyph(
-    glyph: DrawnGlyph, veil: Veil, around: frozenset[str], cells: Mapping[str, Cell]
+    glyph: DrawnGlyph, veil: HiddenSizes, around: frozenset[str], cells: Mapping[str, Cell]
 ) -> DrawnGlyph:
     words = glyph.words
     if glyph.cells or glyph.node not in cells:
@@ -139,20 +139,22 @@ def _bare(axis: Axis) -> Axis:
     return replace(axis, size=None)
 
 
-def _extra(extra: Annotation, veil: Veil) -> Annotation:
+def _extra(extra: Annotation, veil: HiddenSizes) -> Annotation:
     if veil.hidden and extra.of == veil.hidden:
         extra = replace(extra, words="")
     return _inside(extra, veil)
 
 
-def _inside(part: T, veil: Veil) -> T:
+def _inside(part: T, veil: HiddenSizes) -> T:
     def item(own: Outline | Dot | Text) -> Outline | Dot | Text:
         return _text(own, veil) if isinstance(own, Text) else own
 
     return replace(part, items=tuple(map(item, part.items)))
 
 
-def words(circuit: Circuit, veil: Veil, told: Mapping[str, str]) -> dict[str, str]:
+def hide_in_tooltips(
+    circuit: Circuit, veil: HiddenSizes, told: Mapping[str, str]
+) -> dict[str, str]:
     """Returns hover texts without sizes; ``told`` are the full texts."""
     names = array_names(circuit)
     found = {id: told[id] for id in veil.known if id in told}
@@ -167,10 +169,10 @@ def _title(fence: Fence) -> str:
     return markup.text(title(fence))
 
 
-def code(line: str, html: str) -> str:
+def hide_in_code(line: str, html: str) -> str:
     """Returns a line of source with its numbers hidden; a docstring line becomes empty.
 
-    >>> code("x = 12", 'x = <span class="number-literal">12</span>')
+    >>> hide_in_code("x = 12", 'x = <span class="number-literal">12</span>')
     'x = <span class="number-literal">?</span>'
     """
     if '"""' in line:

@@ -14,12 +14,12 @@ from ncd.run.device import devices
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
 SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
-MOST = 10**9  # larger numbers would be rounded by the slider in the browser
+MAX_SLIDER_VALUE = 10**9  # larger numbers would be rounded by the slider in the browser
 NOTES, RANGES, TYPED = "notes", "ranges", "typed"
 UNSEEN = "unseen"  # the values that were set last, and until when a browser may not show them
-LAG = 1.0  # seconds until a busy browser shows what it was sent
+BROWSER_LAG = 1.0  # seconds until a busy browser shows what it was sent
 # Names of sizes in PyTorch and in published configurations, with the knob and its meaning.
-USUAL = {
+SIZE_ALIASES = {
     **dict.fromkeys(("d_model", "embed_dim", "hidden_size", "n_embd"), ("m", "features")),
     **dict.fromkeys(("heads", "n_heads", "num_heads", "nhead", "n_head"), ("h", "heads")),
     **dict.fromkeys(("d_k", "d_head", "head_dim"), ("k", "features")),
@@ -34,16 +34,18 @@ USUAL = {
 PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
 WORD = r"[^\W\d]\w*"
 BARE = rf"\s+(?!{WORD}(?:\s*[=:]|\s+-?\d))"  # a space that is no end of a word that stands alone
-SAID = re.compile(rf"({WORD})(?:\s*[=:]\s*|{BARE})(-?\d{{1,3}}(?:,\d{{3}})+(?!\d)|[^\s,;=:]+)")
+SIZE_PATTERN = re.compile(
+    rf"({WORD})(?:\s*[=:]\s*|{BARE})(-?\d{{1,3}}(?:,\d{{3}})+(?!\d)|[^\s,;=:]+)"
+)
 
 
-def settings(entry: Entry) -> dict[str, int]:
+def current(entry: Entry) -> dict[str, int]:
     """Returns every knob's value from the session, before any widget is made.
 
     A missing value becomes the default, an illegal one the nearest legal one.
     """
     found = entry.within(asked := {knob.name: _value(knob) for knob in entry.knobs})
-    put({name: n for name, n in found.items() if n != asked[name]})
+    set_values({name: n for name, n in found.items() if n != asked[name]})
     return found
 
 
@@ -57,7 +59,9 @@ def device() -> str:
     known = devices()
     chosen = st.session_state.get("device", known[0])
     if chosen not in known:
-        note("device", f"There is no device “{str(chosen)[:20]}” here. It runs on {known[0]}.")
+        set_notice(
+            "device", f"There is no device “{str(chosen)[:20]}” here. It runs on {known[0]}."
+        )
         chosen = known[0]
     if st.session_state.get("device") != chosen:
         st.session_state["device"] = chosen
@@ -67,43 +71,43 @@ def device() -> str:
 def _value(knob: Knob) -> int:
     held = st.session_state.get(knob.name, knob.default)
     if isinstance(held, str):
-        value, said = read(knob, held)
-        note(knob.name, said)
+        value, said = nearest_legal(knob, held)
+        set_notice(knob.name, said)
     else:
-        value = min(knob.legal(int(held)), MOST if knob is not SEED else SEED.max)
+        value = min(knob.legal(int(held)), MAX_SLIDER_VALUE if knob is not SEED else SEED.max)
     right = bool(value) if knob.switch else value
     if knob.name not in st.session_state or held != right:
         st.session_state[knob.name] = right
     return value
 
 
-def take(entry: Entry) -> None:
+def parse_all(entry: Entry) -> None:
     """Parses the knob values of a link, and adds a note for every value that had to be changed."""
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}
-    settings(entry)
+    current(entry)
     seed()
     device()
 
 
-def read(knob: Knob, asked: str) -> tuple[int, str]:
+def nearest_legal(knob: Knob, asked: str) -> tuple[int, str]:
     """Returns the legal value nearest to a text, and a note if it differs.
 
     >>> h, n1 = Knob("h", 1, 16, 4), Knob("n1", 4, 256, 64, multiple=4)
-    >>> read(h, "96"), read(h, "0")
+    >>> nearest_legal(h, "96"), nearest_legal(h, "0")
     ((96, ''), (1, 'h cannot be 0: it is 1 or more. The nearest is 1.'))
-    >>> read(h, "4.5"), read(h, "abc")
+    >>> nearest_legal(h, "4.5"), nearest_legal(h, "abc")
     ((4, 'h is a whole number: 4.5 became 4.'), (4, '“abc” is no whole number. h is 4.'))
-    >>> read(n1, "71")[0]
+    >>> nearest_legal(n1, "71")[0]
     72
     """
     if knob.switch:
         return _read_switch(knob, asked)
-    number, name = _number(asked), label(knob.name)
+    number, name = _number(asked), subscripted(knob.name)
     if number is None:
         return knob.default, f"“{asked[:20]}” is no whole number. {name} is {knob.default}."
-    if abs(number) > max(MOST, SEED.max):
+    if abs(number) > max(MAX_SLIDER_VALUE, SEED.max):
         return knob.default, f"{asked[:20]} is more than fits in here. {name} is {knob.default}."
-    value = min(knob.legal(round(number)), SEED.max if knob is SEED else MOST)
+    value = min(knob.legal(round(number)), SEED.max if knob is SEED else MAX_SLIDER_VALUE)
     if value == number:
         return value, ""
     if value == round(number):
@@ -133,46 +137,46 @@ def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:
 # --- typed, published, and back -------------------------------------------------------------------
 
 
-def typed(entry: Entry) -> None:
+def apply_typed_sizes(entry: Entry) -> None:
     """Sets the sizes in a text such as ``h=96 m=12288``; the callback of the text field.
 
-    Usual names such as ``d_model`` stand for the knobs in ``USUAL``.
+    Usual names such as ``d_model`` stand for the knobs in ``SIZE_ALIASES``.
     """
     text = str(st.session_state.get(TYPED, ""))[:200]
     known = {knob.name: knob for knob in entry.knobs}
     st.session_state.get(NOTES, {}).pop(TYPED, None)
-    said, wrong = spelled(text)
+    said, wrong = parse_sizes(text)
     for word, asked in said.items():
-        name, meant = (word, "") if word in known else USUAL.get(word.lower(), (word, ""))
+        name, meant = (word, "") if word in known else SIZE_ALIASES.get(word.lower(), (word, ""))
         if name in known and known[name].help.startswith(meant):
-            value, why = read(known[name], asked)
-            put({name: value})
-            note(name, why)
+            value, why = nearest_legal(known[name], asked)
+            set_values({name: value})
+            set_notice(name, why)
         else:
             wrong.append(word)
     if wrong:
-        names = ", ".join(map(label, known))
+        names = ", ".join(map(subscripted, known))
         what = ", ".join(f"“{word[:20]}”" for word in wrong[:3])
         first = entry.knobs[0].name
-        note(
+        set_notice(
             TYPED, f"There is no size {what} here. Type {first}=8, for example; there are {names}."
         )
     else:
         st.session_state[TYPED] = ""
 
 
-def spelled(text: str) -> tuple[dict[str, str], list[str]]:
+def parse_sizes(text: str) -> tuple[dict[str, str], list[str]]:
     """Parses sizes from a text; returns them by name, and the words that cannot be read.
 
-    >>> spelled("h=96, m = 12,288 n₀: 7 x")
+    >>> parse_sizes("h=96, m = 12,288 n₀: 7 x")
     ({'h': '96', 'm': '12,288', 'n0': '7'}, ['x'])
     """
     plain = text.translate(str.maketrans(SMALL, PLAIN))
-    rest = re.split(r"[\s,;]+", SAID.sub(" ", plain).strip())
-    return dict(SAID.findall(plain)), [word for word in rest if word]
+    rest = re.split(r"[\s,;]+", SIZE_PATTERN.sub(" ", plain).strip())
+    return dict(SIZE_PATTERN.findall(plain)), [word for word in rest if word]
 
 
-def put(values: Mapping[str, int]) -> None:
+def set_values(values: Mapping[str, int]) -> None:
     """Sets knobs; for use in callbacks."""
     unseen = _unseen()
     for name, value in values.items():
@@ -182,10 +186,10 @@ def put(values: Mapping[str, int]) -> None:
             unseen[name] = unseen.get(name, (held,))[0], new
             st.session_state[UNSEEN] = unseen, math.inf
         st.session_state[name] = new
-        forget(name)
+        clear_notice(name)
 
 
-def outdated(name: str) -> bool:
+def keeps_newer_value(name: str) -> bool:
     """Returns whether a browser reports what it showed before a value that it has just been sent.
 
     The new value then stays. A browser sends all its sliders with each message, also with one that
@@ -200,9 +204,9 @@ def outdated(name: str) -> bool:
     return True
 
 
-def sent() -> None:
+def mark_sent() -> None:
     """Records that the browser has been sent every value."""
-    st.session_state[UNSEEN] = _unseen(), time.monotonic() + LAG
+    st.session_state[UNSEEN] = _unseen(), time.monotonic() + BROWSER_LAG
 
 
 def _unseen() -> dict[str, tuple[Any, Any]]:
@@ -211,49 +215,52 @@ def _unseen() -> dict[str, tuple[Any, Any]]:
     return values if time.monotonic() < until else {}
 
 
-def scrubbed(entry: Entry, said: object) -> None:
+def apply_dragged_sizes(entry: Entry, said: object) -> None:
     """Sets the sizes that were dragged in the diagram; a callback."""
     known = {knob.name: knob for knob in entry.knobs if knob.is_size}
     for name, asked in said.items() if isinstance(said, Mapping) else ():
         if name in known and isinstance(asked, int | float):
-            value, why = read(known[name], str(asked)[:20])
-            put({name: value})
-            note(name, why)
+            value, why = nearest_legal(known[name], str(asked)[:20])
+            set_values({name: value})
+            set_notice(name, why)
 
 
 def reset(entry: Entry, given: Mapping[str, str]) -> None:
     """Resets the whole sidebar, inputs included; a callback."""
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}
-    put({knob.name: knob.default for knob in (*entry.knobs, SEED)})
+    set_values({knob.name: knob.default for knob in (*entry.knobs, SEED)})
     for name, value in {"device": devices()[0], **given, "preset": None, "formats": ""}.items():
         st.session_state[name] = value
 
 
-def choose(entry: Entry, name: str | None) -> None:
+def apply_preset(entry: Entry, name: str | None) -> None:
     """Sets the knobs of a preset, and all others to their defaults; a callback."""
     published = entry.preset(name).knobs if name else {}
-    put({knob.name: published.get(knob.name, knob.default) for knob in entry.knobs})
+    set_values({knob.name: published.get(knob.name, knob.default) for knob in entry.knobs})
 
 
-def chosen(entry: Entry, values: Mapping[str, int]) -> Preset | None:
+def matching_preset(entry: Entry, values: Mapping[str, int]) -> Preset | None:
     """Returns the preset with the current sizes; of several, the one that fixes the most knobs.
 
     >>> import ncd
     >>> entry = ncd.catalogue["multi-head-attention"]
-    >>> chosen(entry, entry.settings({"h": 8, "k": 64, "m": 512, "y": 7})).title
+    >>> matching_preset(entry, entry.settings({"h": 8, "k": 64, "m": 512, "y": 7})).title
     'Transformer, base'
     """
     found = [preset for preset in entry.presets if preset.knobs.items() <= values.items()]
     return max(found, key=lambda preset: len(preset.knobs), default=None)
 
 
-def span(knob: Knob, value: int) -> tuple[int, int]:
+def slider_range(knob: Knob, value: int) -> tuple[int, int]:
     """Returns the range of a slider, extended to include a value outside it that was requested."""
     ranges: dict[str, tuple[int, int]] = st.session_state.setdefault(RANGES, {})
     low, high = ranges.get(knob.name, (knob.min, knob.max))
     if not low <= value <= high:
         double = 1 << (value - 1).bit_length()
-        low, high = min(low, value), max(high, min(double, MOST, knob.bounds[1] or MOST))
+        low, high = (
+            min(low, value),
+            max(high, min(double, MAX_SLIDER_VALUE, knob.bounds[1] or MAX_SLIDER_VALUE)),
+        )
         ranges[knob.name] = low, high
     return low, high
 
@@ -261,34 +268,34 @@ def span(knob: Knob, value: int) -> tuple[int, int]:
 # --- notes and names ------------------------------------------------------------------------------
 
 
-def note(name: str, text: str) -> None:
+def set_notice(name: str, text: str) -> None:
     """Shows a note beside a knob until the knob moves."""
     if text:
         st.session_state.setdefault(NOTES, {})[name] = text
 
 
-def forget(name: str) -> None:
+def clear_notice(name: str) -> None:
     """Removes the note beside a knob; a callback."""
     st.session_state.get(NOTES, {}).pop(name, None)
 
 
-def told(name: str) -> str:
+def notice_markdown(name: str) -> str:
     """Returns the note beside a knob as escaped Markdown."""
     text = st.session_state.get(NOTES, {}).get(name, "")
     return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~&" else c for c in text)
 
 
-def beside(names: Iterable[str]) -> dict[str, object]:
+def notices_and_ranges(names: Iterable[str]) -> dict[str, object]:
     """Returns the notes for these names and the extended slider ranges."""
     notes = st.session_state.get(NOTES, {})
     said = {name: notes[name] for name in names if name in notes} if notes else {}
     return {NOTES: said, RANGES: dict(st.session_state.get(RANGES, {}))}
 
 
-def label(name: str) -> str:
+def subscripted(name: str) -> str:
     """Returns a knob's name with subscript digits.
 
-    >>> label("n0"), label("c_2")
+    >>> subscripted("n0"), subscripted("c_2")
     ('n₀', 'c₂')
     """
     return re.sub(r"_(?=\d+$)", "", name).translate(str.maketrans(PLAIN, SMALL))

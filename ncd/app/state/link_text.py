@@ -14,10 +14,10 @@ LINK = 6000  # the greatest number of letters in a link
 LONGEST = 120_000  # the greatest number of letters in a text
 
 
-def packed(text: str) -> str:
+def compress_text(text: str) -> str:
     """Returns the form of a text in a link; empty if it is too long.
 
-    >>> packed("a b -> b a"), unpacked(packed("layer " * 900)) == "layer " * 900
+    >>> compress_text("a b -> b a"), unpacked(compress_text("layer " * 900)) == "layer " * 900
     ('a b -> b a', True)
     """
     small = zlib.compress(text.encode("utf-8", "replace"), 9)
@@ -51,7 +51,7 @@ Value = str | int | bool
 
 
 @dataclass(frozen=True)
-class Kept:
+class LinkParameter:
     """A session key: its default, its allowed values, if limited, and its greatest length.
 
     Pages share the values of keys with the same ``meaning``; a long text may be ``packed``
@@ -67,7 +67,7 @@ class Kept:
     def read(self, text: str) -> Value | None:
         """Returns the value that a text stands for, or None if it is not valid.
 
-        >>> Kept(False).read("1"), Kept("op", ("op", "all")).read("no")
+        >>> LinkParameter(False).read("1"), LinkParameter("op", ("op", "all")).read("no")
         (True, None)
         """
         if isinstance(self.default, bool):

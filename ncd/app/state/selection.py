@@ -2,7 +2,7 @@
 
 It is kept in the session under the keys below and in the link; every view highlights it.
 ``select`` is an id, ``axes`` are up to four names, each at the place of its colour (``k,,h``),
-``folded`` are the ids of the collapsed blocks, ``none`` or ``auto``.
+``folded_in`` are the ids of the collapsed blocks, ``none`` or ``auto``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import streamlit as st
 from ncd.circuit.circuit import Circuit
 from ncd.systems.catalogue_entry import Entry
 
-KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
+SELECTED_KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
 CALLOUTS = "callouts"  # "on" or "off"
 QUIZ = "quiz"  # "1", or nothing
-ASK = "ask"  # a question of ncd.systems.lessons.computed_questions
-WIDE = "wide"  # one of WIDTHS, measured by the browser
-OPENS = "Values"
-COLOURS = 4  # axes highlighted at once
+QUESTION_KEY = "ask"  # a question of ncd.systems.lessons.computed_questions
+WIDTH_KEY = "wide"  # one of WIDTHS, measured by the browser
+CARD_PANEL = "Values"
+MAX_LOCKED_AXES = 4  # axes highlighted at once
 AUTO, NONE = "auto", "none"
 WIDTHS = (340, 620, 860, 1280)  # pixels for which diagrams are drawn: phone, tablet, laptop, screen
 COOKIE = "ncd_wide"  # holds the width for the first run of a page
@@ -32,11 +32,11 @@ NOTE = re.compile(r"(?:save|load)-(v\d+)~?")  # a memory note
 
 def selected(circuit: Circuit) -> str:
     """Returns the selected id if this circuit has it, else an empty text."""
-    wanted = str(st.session_state.get(KEY, ""))
-    return wanted if wanted in known(circuit) else ""
+    wanted = str(st.session_state.get(SELECTED_KEY, ""))
+    return wanted if wanted in selectable_ids(circuit) else ""
 
 
-def known(circuit: Circuit) -> set[str]:
+def selectable_ids(circuit: Circuit) -> set[str]:
     """Returns all ids that can be selected in a circuit."""
     cells = {cell.id for cell in circuit.cells}
     stacks = {f"s{cell.id[1:]}" for cell in circuit.cells}  # named after the first op in them
@@ -57,39 +57,39 @@ def known_axes(circuit: Circuit, entry: Entry, text: str) -> str:
     'h,q,,k'
     """
     names = {axis.name for axis in circuit.axes}
-    wanted = (entry.renamed.get(name, name) for name in text.split(",")[:COLOURS])
+    wanted = (entry.renamed.get(name, name) for name in text.split(",")[:MAX_LOCKED_AXES])
     return ",".join(name if name in names else "" for name in wanted).rstrip(",")
 
 
-def folding() -> str:
+def folded_text() -> str:
     """Returns the session's list of collapsed blocks as text."""
     return str(st.session_state.get(FOLDED, AUTO))
 
 
-def folded(circuit: Circuit, text: str | None = None) -> Literal["auto"] | frozenset[str]:
+def folded_in(circuit: Circuit, text: str | None = None) -> Literal["auto"] | frozenset[str]:
     """Returns the collapsed blocks of this circuit, from a text or from the session."""
-    text = folding() if text is None else text
-    ids = known(circuit).intersection(BLOCK.findall(text))
+    text = folded_text() if text is None else text
+    ids = selectable_ids(circuit).intersection(BLOCK.findall(text))
     return frozenset(ids) if ids or text == NONE else "auto"
 
 
 def width() -> int:
     """Returns the width of the diagram in pixels, which fits the column."""
-    return fitting(str(st.session_state.get(WIDE) or st.context.cookies.get(COOKIE, "")))
+    return parse_width(str(st.session_state.get(WIDTH_KEY) or st.context.cookies.get(COOKIE, "")))
 
 
-def fitting(text: str) -> int:
+def parse_width(text: str) -> int:
     """Returns the width given by a text, or the largest.
 
-    >>> fitting("620"), fitting("90000"), fitting("")
+    >>> parse_width("620"), parse_width("90000"), parse_width("")
     (620, 1280, 1280)
     """
     return next((width for width in WIDTHS if str(width) == text), WIDTHS[-1])
 
 
-def heed(wish: Mapping[str, object]) -> None:
+def apply_event(wish: Mapping[str, object]) -> None:
     """Applies a click in a component; a callback."""
-    for key in (AXES, FOLDED, LABELS, CALLOUTS, QUIZ, WIDE):
+    for key in (AXES, FOLDED, LABELS, CALLOUTS, QUIZ, WIDTH_KEY):
         if isinstance(value := wish.get(key), str):
             st.session_state[key] = value
     if isinstance(id := wish.get("id"), str):
@@ -100,10 +100,10 @@ def heed(wish: Mapping[str, object]) -> None:
 def select(target: str, *, open_card: bool = False) -> None:
     """Selects an id, or clears it if it was selected; ``open_card`` also opens the Values panel."""
     target = NOTE.sub(r"\1", target)
-    same = target == st.session_state.get(KEY)
-    if same and (not open_card or st.session_state.get(PANEL) == OPENS):
+    same = target == st.session_state.get(SELECTED_KEY)
+    if same and (not open_card or st.session_state.get(PANEL) == CARD_PANEL):
         target = ""
-    st.session_state[KEY] = target
-    if target and open_card and st.session_state.get(PANEL) != OPENS:
-        st.session_state[PANEL] = OPENS
+    st.session_state[SELECTED_KEY] = target
+    if target and open_card and st.session_state.get(PANEL) != CARD_PANEL:
+        st.session_state[PANEL] = CARD_PANEL
         st.rerun()  # the tabs are outside the fragment that a click reruns

@@ -22,7 +22,7 @@ def formats(entry: Entry) -> Formats:
     """Returns the session's formats, for a system; what cannot be read becomes float32."""
     said = str(st.session_state.get(FORMATS, ""))
     found, note = read(entry, said)
-    knobs.note(FORMATS, note)
+    knobs.set_notice(FORMATS, note)
     if found.said != said:
         st.session_state[FORMATS] = found.said
     return found
@@ -42,7 +42,7 @@ def read(entry: Entry, said: str) -> tuple[Formats, str]:
         return Formats(cached=entry.cached), str(error)
 
 
-def show(entry: Entry) -> None:
+def render(entry: Entry) -> None:
     """Shows a choice for each kind of numbers."""
     now = formats(entry)
     title = f"Number formats: {now.said.replace(',', ', ').replace('=', ' ') or PLAIN_FORMATS}"
@@ -52,11 +52,11 @@ def show(entry: Entry) -> None:
             if st.session_state.get(key) != getattr(now, kind):
                 st.session_state[key] = getattr(now, kind)
             st.selectbox(kind.capitalize(), list(BITS), key=key, help=HELP, on_change=_choose)
-    if text := knobs.told(FORMATS):
+    if text := knobs.notice_markdown(FORMATS):
         st.caption(f":orange-background[{text}]")
 
 
-def shown(entry: Entry) -> dict[str, str]:
+def widget_values(entry: Entry) -> dict[str, str]:
     """Returns what the choices have to show, by their keys."""
     now = formats(entry)
     return {_key(kind): getattr(now, kind) for kind in KINDS}
@@ -71,5 +71,5 @@ def _choose() -> None:
     weights, arrays, cache = (
         str(st.session_state.get(_key(kind), PLAIN_FORMATS)) for kind in KINDS
     )
-    knobs.forget(FORMATS)
+    knobs.clear_notice(FORMATS)
     st.session_state[FORMATS] = Formats(weights, arrays, cache).said

@@ -17,13 +17,13 @@ from functools import cache
 import streamlit as st
 
 from ncd.app.parts import html_panel
-from ncd.app.parts.html_panel import static
+from ncd.app.parts.html_panel import read_static
 from ncd.app.scene import url
-from ncd.app.scene.own_entry import NAME, SERVED
+from ncd.app.scene.own_entry import CUSTOM_PAGE, SERVED
 from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes, selection
-from ncd.app.state.cache import remember
-from ncd.app.state.hide_sizes import Veil
+from ncd.app.state.cache import cached
+from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
 from ncd.systems.catalogue import CATALOGUE
@@ -44,9 +44,9 @@ JS = ("page/copy_link.js", *(f"teach/{file}" for file in FILES))
 
 _present = st.components.v2.component(
     "ncd_present",
-    html=static("teach/presenter.html"),
-    css=static("teach/presenter.css"),
-    js=static(*JS),
+    html=read_static("teach/presenter.html"),
+    css=read_static("teach/presenter.css"),
+    js=read_static(*JS),
 )
 
 
@@ -80,7 +80,9 @@ def leave() -> None:
 @cache
 def _titles() -> dict[str, str]:
     """Returns the titles of all pages, by their names."""
-    return {name: entry.title for name, entry in (CATALOGUE | SERVED).items()} | {NAME: "Yours"}
+    return {name: entry.title for name, entry in (CATALOGUE | SERVED).items()} | {
+        CUSTOM_PAGE: "Yours"
+    }
 
 
 # --- A question of a lesson below the diagram: several answers, one of them right
@@ -89,29 +91,29 @@ KEY = "prediction"
 CHOSEN = "predicted"  # a session key: the question that was answered, and with what
 SHOW = "show"  # in place of an answer: nobody has guessed
 SHOWS = f'<button type="button" class="show" data-pick="{SHOW}">Show the answer</button>'
-CSS = static("teach/prediction.css")
+CSS = read_static("teach/prediction.css")
 
 
 def with_question(scene: Scene) -> Scene:
     """Returns the scene with what is asked for selected, and hidden if its shape is asked for."""
-    found = asked(scene)
+    found = current_question(scene)
     if found is None or not found.about:
         return scene
     chosen = replace(scene.choosing(found.about), about=found.about)
     if _chosen(scene) or not found.hides:
         return chosen
     others = frozenset(scene.circuit.values) - {found.about}
-    return replace(chosen, veil=Veil(found.about, others))
+    return replace(chosen, veil=HiddenSizes(found.about, others))
 
 
-def asked(scene: Scene) -> Question | None:
+def current_question(scene: Scene) -> Question | None:
     """Returns the question of the link, if this system has it at its sizes and no quiz is on."""
-    ask = str(st.session_state.get(selection.ASK, ""))
+    ask = str(st.session_state.get(selection.QUESTION_KEY, ""))
     if not ask or st.session_state.get(selection.QUIZ):
         return None
     key = ask, tuple(scene.settings.items())
     make = lambda: (question(scene.entry, scene.settings, ask),)  # noqa: E731
-    (found,) = remember("prediction", scene.term, scene.entry.key, *key, make=make)
+    (found,) = cached("prediction", scene.term, scene.entry.key, *key, make=make)
     return found
 
 
@@ -122,7 +124,7 @@ def reveal() -> None:
 
 def _identity() -> tuple[str, str]:
     """Returns the page and the question of the session."""
-    return st.session_state[url.STATE].page, str(st.session_state.get(selection.ASK, ""))
+    return st.session_state[url.STATE].page, str(st.session_state.get(selection.QUESTION_KEY, ""))
 
 
 def _choose(answer: str) -> None:
@@ -140,17 +142,19 @@ def _chosen(scene: Scene) -> str:
 
 def show_question(scene: Scene) -> None:
     """Shows the question below the diagram, if the link has one."""
-    found = asked(scene)
+    found = current_question(scene)
     if found is None:
         return
     with st.container(key="prediction-box"):
-        html_panel.show(f"<style>{CSS}</style>{_html(found, _chosen(scene))}", KEY, on_pick=_choose)
+        html_panel.render(
+            f"<style>{CSS}</style>{_html(found, _chosen(scene))}", KEY, on_pick=_choose
+        )
 
 
 def _html(found: Question, chosen: str) -> str:
     """Returns the question with its answers as buttons, marked once one was chosen."""
     rows = "".join(_answer(found, n, chosen) for n in range(len(found.answers)))
-    show, told = ("", _told(found, chosen)) if chosen else (SHOWS, _room(found))
+    show, told = ("", _verdict_html(found, chosen)) if chosen else (SHOWS, _room(found))
     buttons = f'<div class="answers" role="group" aria-label="Answers">{rows}{show}</div>'
     return (
         f'<div class="predict"><p class="asked">{markup.text(found.text)}</p>{buttons}{told}</div>'
@@ -163,7 +167,7 @@ def _room(found: Question) -> str:
     return f'<p class="room" aria-hidden="true">{"nnnn " * words}</p>'
 
 
-def _told(found: Question, chosen: str) -> str:
+def _verdict_html(found: Question, chosen: str) -> str:
     return f'<p role="status">{_verdict(found, chosen)} {markup.text(found.why)}</p>'
 
 

@@ -14,25 +14,25 @@ from typing import Any
 import streamlit as st
 
 from ncd.app.parts import html_panel
-from ncd.app.parts.html_panel import static
+from ncd.app.parts.html_panel import read_static
 from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes, selection
-from ncd.app.state.cache import remember
-from ncd.app.state.hide_sizes import Veil
+from ncd.app.state.cache import cached
+from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.teach.lesson_view import reveal
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
 from ncd.drawing.pipeline import draw
 from ncd.language.axes import Axis
 from ncd.language.torch_code import Arg
 from ncd.site import markup, source_listing
-from ncd.site.markup import DIAGRAM_CSS, GRADING_JS, LIGHT_JS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, GRADING_JS, HIGHLIGHT_JS, PANEL_CSS
 from ncd.site.quiz_facts import axis_facts, computed_axes, plain, taken_axes
 from ncd.write.torch_source.source_file import lines
 
 # --- The questions of a quiz: which arrays it can ask for
 
 
-def askable(circuit: Circuit) -> tuple[str, ...]:
+def askable_arrays(circuit: Circuit) -> tuple[str, ...]:
     """Returns the ids of arrays with known sizes, in the order in which they are made."""
     sized = lambda value: all(axis.size is not None for axis in value.array)  # noqa: E731
     return tuple(value.id for value in circuit.values.values() if sized(value))
@@ -54,17 +54,19 @@ def visible_arrays(scene: Scene) -> Mapping[str, tuple[str, ...]]:
 
     Each comes with the names of its axes from the upper wire to the lower.
     """
-    folded = selection.folded(scene.circuit)
+    folded = selection.folded_in(scene.circuit)
 
     def make() -> dict[str, tuple[str, ...]]:
-        drawing = draw(scene.term, **hide_sizes.look(scene.look), folded=folded)
+        drawing = draw(scene.term, **hide_sizes.sizeless_options(scene.look), folded=folded)
         given = {value.id for value in scene.circuit.inputs}
-        passed = {v.id for cell in scene.circuit.cells if _passes(cell) for v in cell.outputs}
+        passed = {
+            v.id for cell in scene.circuit.cells if _only_passes_on(cell) for v in cell.outputs
+        }
         wires = sorted((wire for wire in drawing.wires), key=lambda wire: wire.path[0].a.y)
         shown = dict.fromkeys(wire.array for wire in wires if wire.array not in given | passed)
         return {id: tuple(wire.axis for wire in wires if wire.array == id) for id in shown}
 
-    return remember("asked for", scene.term, scene.entry.key, folded, make=make)
+    return cached("asked for", scene.term, scene.entry.key, folded, make=make)
 
 
 def is_given(circuit: Circuit, value: Value) -> bool:
@@ -72,10 +74,10 @@ def is_given(circuit: Circuit, value: Value) -> bool:
     maker = circuit.makers.get(value.id)
     if maker is None:
         return any(value.id == own.id for own in circuit.inputs)
-    return _passes(maker) and all(is_given(circuit, own) for own in maker.inputs)
+    return _only_passes_on(maker) and all(is_given(circuit, own) for own in maker.inputs)
 
 
-def _passes(cell: Cell) -> bool:
+def _only_passes_on(cell: Cell) -> bool:
     calls = cell.torch
     return all(isinstance(own, Arg) for own in (calls if isinstance(calls, tuple) else (calls,)))
 
@@ -94,7 +96,7 @@ class LockedPanel:
         """Shows the panel without sizes."""
         assert scene.veil is not None
         html = {"Source": _source, "Shapes": _shapes}.get(self.TITLE, _locked)(scene)
-        html_panel.show(html, "covered", on_pick=lambda _: _end())
+        html_panel.render(html, "covered", on_pick=lambda _: _end())
 
 
 def _end() -> None:
@@ -115,7 +117,7 @@ def _source(scene: Scene) -> str:
     assert scene.veil is not None
     around, circuit = scene.veil.around(scene.circuit), scene.circuit
     found = source_listing.Listing(
-        (line, hide_sizes.code(line.text, html) if around.isdisjoint(line.nodes) else "…")
+        (line, hide_sizes.hide_in_code(line.text, html) if around.isdisjoint(line.nodes) else "…")
         for line, html in source_listing.coloured_lines(lines(scene.term), circuit)
     )
     return source_listing.excerpt(found, circuit, scene.dark)
@@ -128,7 +130,7 @@ def _shapes(scene: Scene) -> str:
     return markup.table(("Step", "Goes in", "Leaves"), rows)
 
 
-def _row(cell: Cell, scene: Scene, hiding: Veil) -> str:
+def _row(cell: Cell, scene: Scene, hiding: HiddenSizes) -> str:
     ins, outs = (
         markup.listed(_known(value, scene, hiding) for value in values)
         for values in (cell.inputs, cell.outputs)
@@ -140,7 +142,7 @@ def _row(cell: Cell, scene: Scene, hiding: Veil) -> str:
     )
 
 
-def _known(value: Value, scene: Scene, hiding: Veil) -> str:
+def _known(value: Value, scene: Scene, hiding: HiddenSizes) -> str:
     given = value.id != hiding.hidden and is_given(scene.circuit, value)
     if not (given or value.id in hiding.known):
         return hide_sizes.ASKED
@@ -155,9 +157,9 @@ ACTS = (RIGHT, LATER, "show", "next", "again", "end")
 
 _quiz = st.components.v2.component(
     "ncd_quiz",
-    html=static("teach/quiz.html"),
-    css=PANEL_CSS + DIAGRAM_CSS + static("teach/quiz.css"),
-    js=LIGHT_JS + GRADING_JS + static("teach/quiz.js"),
+    html=read_static("teach/quiz.html"),
+    css=PANEL_CSS + DIAGRAM_CSS + read_static("teach/quiz.css"),
+    js=HIGHLIGHT_JS + GRADING_JS + read_static("teach/quiz.js"),
 )
 
 
@@ -186,15 +188,17 @@ def with_question(scene: Scene) -> Scene:
         return scene
     found, circuit = _round(scene.entry.name), scene.circuit
     asked = array_of(circuit, scene.selected) or found.asked
-    if asked not in askable(circuit):
+    if asked not in askable_arrays(circuit):
         asked = _next(scene, found, "")
     found.asked = asked
     if asked:
         _handle(scene, found)
-    st.session_state[selection.KEY] = found.asked
+    st.session_state[selection.SELECTED_KEY] = found.asked
     values = circuit.values.values()
     known = frozenset(value.id for value in values if _key(value) in found.done)
-    return replace(scene, selected=found.asked, veil=Veil(found.asked, known), about=found.asked)
+    return replace(
+        scene, selected=found.asked, veil=HiddenSizes(found.asked, known), about=found.asked
+    )
 
 
 def _round(page: str) -> Round:
@@ -211,7 +215,9 @@ def _key(value: Value) -> str:
 def _next(scene: Scene, found: Round, after: str) -> str:
     """Returns the next unanswered array in sight, beginning after ``after``."""
     circuit = scene.circuit
-    every = [id for id in askable(circuit) if id in visible_arrays(scene)] or list(askable(circuit))
+    every = [id for id in askable_arrays(circuit) if id in visible_arrays(scene)] or list(
+        askable_arrays(circuit)
+    )
     at = every.index(after) + 1 if after in every else 0
     turned = [*every[at:], *every[:at]]
     left = (id for id in turned if _key(circuit.values[id]) not in found.done)
@@ -276,7 +282,7 @@ def show(scene: Scene) -> None:
 
 def _act() -> None:
     """Stores the visitor's action for the next run; a callback."""
-    asked = html_panel.asked(KEY, "act")
+    asked = html_panel.sent_value(KEY, "act")
     if not (isinstance(asked, dict) and asked.get("do") in ACTS):
         return
     found: Round | None = st.session_state.get(ROUND)

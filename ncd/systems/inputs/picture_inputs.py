@@ -112,7 +112,7 @@ FOLDER = bundled("assets", "pictures")
 MADE_UP = "made-up shapes"
 SCENES = ("boat", "balloons", "cat")
 SIX = (*SCENES, "house", "fish", "night")
-CALLED = {"boat": "a boat", "cat": "a cat"}
+IMAGE_TITLES = {"boat": "a boat", "cat": "a cat"}
 DIGITS = tuple(f"digit {i}" for i in range(10))
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MEGABYTES, MEGAPIXELS = 10, 30  # limits of an uploaded file
@@ -203,7 +203,7 @@ def _digits() -> tuple[str, ...]:
 
 def sample(name: str) -> Picture:
     """Returns one of ``SCENES`` or ``DIGITS``, or the generated shapes."""
-    return Picture(CALLED.get(name, name), "sample", name)
+    return Picture(IMAGE_TITLES.get(name, name), "sample", name)
 
 
 def drawing(text: str) -> Picture:
@@ -264,10 +264,10 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 def takes_pictures(term: Term) -> bool:
     """Returns whether the inputs are pictures or batches of them, perhaps beside noise or words."""
-    return bool(pictured(term))
+    return bool(image_inputs(term))
 
 
-def pictured(term: Term) -> tuple[Array, ...]:
+def image_inputs(term: Term) -> tuple[Array, ...]:
     """Returns the first inputs, as far as they are pictures, if the others are small vectors."""
     if is_plain_grey(term):
         return tuple(term.dom[:1])
@@ -326,7 +326,7 @@ def opens_with_sample(term: Term) -> bool:
 
 def names(term: Term) -> list[str]:
     """Returns the inputs' titles, by their places."""
-    return [array[0 if is_plain_grey(term) else -1].name for array in pictured(term)]
+    return [array[0 if is_plain_grey(term) else -1].name for array in image_inputs(term)]
 
 
 def samples(term: Term) -> tuple[str, ...]:
@@ -343,7 +343,7 @@ def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor,
     each image is drawn by Python: a batch of 64,000 would otherwise take half a minute that no
     limit counts.
     """
-    every, fit, held = samples(term), classifies(term), pictured(term)
+    every, fit, held = samples(term), classifies(term), image_inputs(term)
     if not fit:
         every = tuple(dict.fromkeys((*every, *SIX)))
     seen = tuple(

@@ -26,7 +26,7 @@ LONG = 20  # characters of a word that are shown
 
 
 @dataclass(frozen=True)
-class Feed:
+class InputSpec:
     """The words of each sequence axis, or a picture for each input, or neither for random arrays.
 
     A word becomes a row of features or, where the array holds whole numbers, the index of the
@@ -57,7 +57,7 @@ class Feed:
     def code(self) -> str:
         """The arguments that make this Feed, as Python; empty for random arrays.
 
-        >>> Feed({"y": ("a", "cat")}).code
+        >>> InputSpec({"y": ("a", "cat")}).code
         "{'y': ['a', 'cat']}, False"
         """
         if self.pictures:
@@ -89,7 +89,7 @@ class Feed:
     def shown(self, axis: str) -> tuple[str, ...]:
         """Returns the words along an axis, long ones shortened.
 
-        >>> Feed({"y": ("a" * 400,)}).shown("y")
+        >>> InputSpec({"y": ("a" * 400,)}).shown("y")
         ('aaaaaaaaaaaaaaaaaaa…',)
         """
         words = self.words.get(axis, ())
@@ -140,13 +140,13 @@ def sequences(term: Term) -> list[str]:
 UNTRAINED = "Untrained weights"
 
 
-def origin(feed: Feed, trained: str, learns: bool, seed: int) -> str:
+def origin(feed: InputSpec, trained: str, learns: bool, seed: int) -> str:
     """Returns how the weights and inputs of a run were made.
 
     ``trained`` describes the training of the weights, if there was one; ``learns`` is false for a
     system without weights.
 
-    >>> origin(Feed(), "", True, 0), origin(Feed(), "trained for 3 steps", True, 0)
+    >>> origin(InputSpec(), "", True, 0), origin(InputSpec(), "trained for 3 steps", True, 0)
     ('Untrained weights and random inputs, from seed 0.',
      'Weights trained for 3 steps, and random inputs, from seed 0.')
     """
@@ -167,7 +167,7 @@ def origin(feed: Feed, trained: str, learns: bool, seed: int) -> str:
 
 def opening_inputs(
     entry: Entry, term: Term, settings: Mapping[str, int] | None = None, seed: int = 0
-) -> Feed:
+) -> InputSpec:
     """Returns the example that a system opens with at some settings, or random arrays.
 
     >>> import ncd
@@ -181,12 +181,12 @@ def opening_inputs(
     settings = settings or entry.settings({})
     if entry.name in SEQUENCES:
         read = parse(entry.name, settings["t"], settings["v"], seed)
-        return Feed({term.dom[0][0].name: read.words}, numbers=read.numbers)
+        return InputSpec({term.dom[0][0].name: read.words}, numbers=read.numbers)
     if entry.name == text_inputs.PAGE:
         axes = sequences(term)
         words = text_inputs.read(text_inputs.SAMPLE_SENTENCE, axes, settings)
-        return Feed(words, trained=bool(words))
+        return InputSpec(words, trained=bool(words))
     if picture_inputs.opens_with_sample(term):
         one = picture_inputs.sample(picture_inputs.samples(term)[0])
-        return Feed(pictures=(one,) * len(picture_inputs.names(term)))
-    return Feed()
+        return InputSpec(pictures=(one,) * len(picture_inputs.names(term)))
+    return InputSpec()

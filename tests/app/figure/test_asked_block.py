@@ -12,7 +12,7 @@ from ncd.app.figure import asked_block, diagram
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.lessons.computed_questions import question
 from ncd.systems.lessons.lesson import lesson_of
 from tests.support.sampling import sample
@@ -22,7 +22,7 @@ PHONE = selection.WIDTHS[0]
 
 def phone(entry: Entry, settings: dict[str, int]) -> Scene:
     term = entry.build(**settings)
-    return Scene(entry, settings, 0, "cpu", Feed(), False, "names", "", term, wide=PHONE)
+    return Scene(entry, settings, 0, "cpu", InputSpec(), False, "names", "", term, wide=PHONE)
 
 
 def asked(entry: Entry) -> list[tuple[dict[str, int], str]]:
@@ -38,7 +38,7 @@ def asked(entry: Entry) -> list[tuple[dict[str, int], str]]:
     return found
 
 
-def shows(drawn: diagram.Drawn, id: str) -> bool:
+def shows(drawn: diagram.DiagramMessage, id: str) -> bool:
     return f'data-array="{id}"' in drawn.svg or f'data-node="{id}"' in drawn.svg
 
 
@@ -47,18 +47,18 @@ def shows(drawn: diagram.Drawn, id: str) -> bool:
 def test_what_a_lesson_asks_for_is_seen_on_a_phone(entry: Entry) -> None:
     for settings, about in sample(asked(entry), 2, entry.name):
         scene = replace(phone(entry, settings), about=about)
-        assert shows(diagram.drawn(scene, None, selection.AUTO), about)
+        assert shows(diagram.diagram_message(scene, None, selection.AUTO), about)
 
 
 def test_the_rest_stays_as_it_is() -> None:
     entry = ncd.catalogue["encoder-decoder"]
     scene = phone(entry, dict(entry.settings({})))
-    plain = diagram.drawn(scene, None, selection.AUTO)
+    plain = diagram.diagram_message(scene, None, selection.AUTO)
     assert not shows(plain, "v8") and shows(plain, "v0")
-    opened = diagram.drawn(replace(scene, about="v8"), None, selection.AUTO)
+    opened = diagram.diagram_message(replace(scene, about="v8"), None, selection.AUTO)
     assert shows(opened, "v8") and opened.boxes
-    assert diagram.drawn(replace(scene, about="v0"), None, selection.AUTO) == plain
-    folded = diagram.drawn(replace(scene, about="v8"), None, ",".join(plain.boxes))
+    assert diagram.diagram_message(replace(scene, about="v0"), None, selection.AUTO) == plain
+    folded = diagram.diagram_message(replace(scene, about="v8"), None, ",".join(plain.boxes))
     assert not shows(folded, "v8")  # a visitor's own choice
 
 

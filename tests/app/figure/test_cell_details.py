@@ -26,7 +26,7 @@ from ncd.explain.cell_arithmetic import FormulaArithmetic
 from ncd.language.axes import Dim
 from ncd.language.torch_code import Arg, Const, Infix, Method, Position, TorchExpr, call
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from tests.app.page.test_pages import attention, fine
 
 VOID = {"img"}
@@ -63,7 +63,7 @@ def read(html: str) -> str:
 def scene(entry: Entry, **knobs: int) -> Scene:
     settings = entry.settings(knobs)
     term = entry.build(**settings)
-    return Scene(entry, settings, 0, "cpu", Feed(), False, "names", "", term)
+    return Scene(entry, settings, 0, "cpu", InputSpec(), False, "names", "", term)
 
 
 @pytest.mark.few(20)

@@ -21,17 +21,17 @@ from ncd.app.figure.diagram import (
     _chip,
     _product,
     axis_chips_html,
-    beside,
     callouts_html,
     products,
     spelled,
+    terms_in_a_row,
 )
-from ncd.app.figure.op_card import BY_OP, ELEMENTWISE, PAIRED, TURNED, reason
+from ncd.app.figure.op_card import BY_OP, ELEMENTWISE, PAIRED, TURNED, op_purpose
 from ncd.app.parts import html_panel
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.hide_sizes import Veil
+from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.circuit.circuit import Circuit
 from ncd.drawing.elements.style import role_colour
 from ncd.errors import LimitError, MismatchError
@@ -103,23 +103,23 @@ def test_the_query_of_a_drawing_has_all_that_it_depends_on(session: dict[str, An
     found = dict(parse_qsl(diagram_module.drawing_query(more)))
     assert (found["callouts"], found["dark"], found["folded"]) == ("off", "1", "none")
     assert (found["about"], found["formats"]) == ("v7", "weights=int8")
-    assert diagram_module.drawing_query(replace(here, veil=Veil("v7"))) == ""
+    assert diagram_module.drawing_query(replace(here, veil=HiddenSizes("v7"))) == ""
     texted = replace(here, entry=replace(here.entry, text="b i -> i b"))
     assert dict(parse_qsl(diagram_module.drawing_query(texted)))["text"] == "b i -> i b"
 
 
 def test_labels_and_callouts_are_chosen_in_the_session(session: dict[str, Any]) -> None:
-    assert (diagram_module.labels(), diagram_module.notes()) == ("names", True)
+    assert (diagram_module.current_labels(), diagram_module.callouts_on()) == ("names", True)
     session |= {"labels": "both", "callouts": "off"}
-    assert (diagram_module.labels(), diagram_module.notes()) == ("both", False)
+    assert (diagram_module.current_labels(), diagram_module.callouts_on()) == ("both", False)
     session |= {"labels": "none", "callouts": "on"}
-    assert (diagram_module.labels(), diagram_module.notes()) == ("names", True)
+    assert (diagram_module.current_labels(), diagram_module.callouts_on()) == ("names", True)
 
 
-@pytest.mark.parametrize("veil", [None, Veil("v7")])
+@pytest.mark.parametrize("veil", [None, HiddenSizes("v7")])
 @pytest.mark.parametrize("quiz", ["", "1"])
 def test_a_drawing_is_sent_with_what_the_page_needs(
-    veil: Veil | None, quiz: str, session: dict[str, Any]
+    veil: HiddenSizes | None, quiz: str, session: dict[str, Any]
 ) -> None:
     session["quiz"] = quiz
     sent: list[dict[str, Any]] = []
@@ -128,9 +128,9 @@ def test_a_drawing_is_sent_with_what_the_page_needs(
         patch.object(diagram_module, "_message", lambda **own: sent.append(own)),
         patch.object(diagram_module, "_diagram", lambda **own: sent.append(own)),
     ):
-        diagram_module.show(replace(listing, selected="n1", notes=True), "?h=4")
-        diagram_module.line(ATTENTION, "?h=4", "cost", timed=True)
-        diagram_module.line(ATTENTION, "?h=4", "cost")
+        diagram_module.render(replace(listing, selected="n1", notes=True), "?h=4")
+        diagram_module.send_cost_line(ATTENTION, "?h=4", "cost", timed=True)
+        diagram_module.send_cost_line(ATTENTION, "?h=4", "cost")
     told, diagram, timed, line = sent
     data = told["data"]
     assert ("quiz" in data, "veiled" in data) == (bool(quiz), veil is not None)
@@ -142,16 +142,16 @@ def test_a_drawing_is_sent_with_what_the_page_needs(
     assert (timed["key"], line["key"]) == ("told-time", "told-line")
     assert timed["data"]["event"] == line["data"]["event"] == "ncd-line"  # a quick run
     with patch.object(Scene, "long", True), patch.object(diagram_module, "_message") as message:
-        diagram_module.line(ATTENTION, "", "", timed=True)
+        diagram_module.send_cost_line(ATTENTION, "", "", timed=True)
         assert message.call_args.kwargs["data"]["event"] == "ncd-time"
-        diagram_module.line(ATTENTION, "", "")
+        diagram_module.send_cost_line(ATTENTION, "", "")
         assert message.call_args.kwargs["data"]["event"] == "ncd-line"
 
 
 def test_blocks_fold_and_unfold(session: dict[str, Any]) -> None:
     here = scene("encoder-block")
-    opened = diagram_module.drawn(here, None, "none")
-    shut = diagram_module.drawn(here, None, ",".join(sorted(opened.folds)[:1]))
+    opened = diagram_module.diagram_message(here, None, "none")
+    shut = diagram_module.diagram_message(here, None, ",".join(sorted(opened.folds)[:1]))
     first = sorted(opened.folds)[0]
     assert opened.boxes == () and shut.boxes == (first,)
     assert opened.folds[first] == first and shut.folds[first] == "none"
@@ -165,16 +165,19 @@ def test_blocks_fold_and_unfold(session: dict[str, Any]) -> None:
 def test_a_fault_is_marked_and_what_is_only_too_large_is_not() -> None:
     node = ATTENTION.circuit.cells[0].id
     wrong = Refusal(MismatchError("wrong"), node, ATTENTION.entry, {})
-    plain = diagram_module.drawn(ATTENTION, None, "auto")
-    assert diagram_module.drawn(ATTENTION, wrong, "auto").svg != plain.svg
-    assert diagram_module.drawn(ATTENTION, replace(wrong, node=None), "auto").svg == plain.svg
+    plain = diagram_module.diagram_message(ATTENTION, None, "auto")
+    assert diagram_module.diagram_message(ATTENTION, wrong, "auto").svg != plain.svg
+    assert (
+        diagram_module.diagram_message(ATTENTION, replace(wrong, node=None), "auto").svg
+        == plain.svg
+    )
     large = Refusal(LimitError("large"), None, ATTENTION.entry, {})
-    assert diagram_module.drawn(ATTENTION, large, "auto").svg == plain.svg
+    assert diagram_module.diagram_message(ATTENTION, large, "auto").svg == plain.svg
 
 
 def test_hover_texts_name_arrays_and_blocks() -> None:
     circuit = ncd.elaborate(ncd.Block(CHAIN, "Part", "linear"))
-    found = diagram_module.words(circuit)
+    found = diagram_module.tooltips(circuit)
     (fence,) = circuit.fences
     assert set(found) == {*circuit.values, fence.id}
     ins, _, outs = text(found[fence.id]).removeprefix("Part: ").partition(" → ")
@@ -186,8 +189,8 @@ def test_hover_texts_name_arrays_and_blocks() -> None:
 
 
 def card(here: Scene, id: str) -> str:
-    with patch.object(html_panel, "show") as show:
-        shown = op_card.show(here.choosing(id))
+    with patch.object(html_panel, "render") as show:
+        shown = op_card.render(here.choosing(id))
     assert show.called == shown
     return str(show.call_args.args[0]) if shown else ""
 
@@ -203,7 +206,9 @@ def test_a_card_tells_of_an_op_a_block_or_nothing(session: dict[str, Any]) -> No
     names = [f"L{n}" for n in range(3)]
     layer = [ncd.Linear("m -> m", L) >> ncd.Elementwise("relu") >> ncd.Softmax("m") for L in names]
     layers = own(ncd.Id("m:3") >> layer[0] >> layer[1] >> layer[2])
-    stack = next(id for id in diagram_module.drawn(layers, None, "none").folds if id[0] == "s")
+    stack = next(
+        id for id in diagram_module.diagram_message(layers, None, "none").folds if id[0] == "s"
+    )
     assert "the first of 3" in card(layers, stack)
     encoder = scene("encoder-block")
     fence = max(
@@ -234,33 +239,37 @@ def test_a_published_block_links_to_its_paper_and_code(session: dict[str, Any]) 
 def test_the_gradient_of_an_op_is_drawn_with_its_inputs_named() -> None:
     here = own(CHAIN)
     linear, softmax = here.circuit.cells
-    assert "The first array is the input, the last is G" in backward_diagram.told(here, softmax)
-    assert "the gradient of the input." in backward_diagram.told(here, linear)
+    assert "The first array is the input, the last is G" in backward_diagram.gradient_html(
+        here, softmax
+    )
+    assert "the gradient of the input." in backward_diagram.gradient_html(here, linear)
     two = own(ncd.Einsum("k:3, k -> "))
-    told = backward_diagram.told(two, two.circuit.cells[0])
+    told = backward_diagram.gradient_html(two, two.circuit.cells[0])
     assert "The first 2 arrays are the inputs" in told and "gradient of each input." in told
     whole: Any = SimpleNamespace(site=SimpleNamespace(dom=(ncd.Array.parse("t:3#v:9"),)))
-    assert backward_diagram.told(here, whole) == ""  # a whole number has no gradient
+    assert backward_diagram.gradient_html(here, whole) == ""  # a whole number has no gradient
 
 
 def test_terms_stand_side_by_side_with_notes_above_on_a_phone() -> None:
     wide, phone = replace(ATTENTION, wide=1280), replace(ATTENTION, wide=selection.WIDTHS[0])
     linear = next(iter(ncd.elaborate(CHAIN).cells)).id
     notes = {linear: "a note"}
-    drawn = beside((CHAIN, CHAIN), "=", wide, notes)
+    drawn = terms_in_a_row((CHAIN, CHAIN), "=", wide, notes)
     assert "<p>a note</p>" not in drawn and "data-node" not in drawn
-    assert beside((CHAIN, CHAIN), "=", wide) != drawn
-    narrow = beside((CHAIN, CHAIN), "=", phone, notes)
+    assert terms_in_a_row((CHAIN, CHAIN), "=", wide) != drawn
+    narrow = terms_in_a_row((CHAIN, CHAIN), "=", phone, notes)
     assert narrow.startswith("<p>a note</p>")
-    assert "a note" not in beside((CHAIN, CHAIN), "=", replace(phone, notes=False), notes)
-    last = beside((ncd.Softmax("m:3"), CHAIN), "=", wide, {"L": "a note"})
+    assert "a note" not in terms_in_a_row((CHAIN, CHAIN), "=", replace(phone, notes=False), notes)
+    last = terms_in_a_row((ncd.Softmax("m:3"), CHAIN), "=", wide, {"L": "a note"})
     assert "<title>a note</title>" in last
-    boxed = beside((ncd.Block(CHAIN, "Part", "linear"), CHAIN), "=", wide, box="Part")
-    plain = beside((ncd.Block(CHAIN, "Part", "linear"), CHAIN), "=", wide)
+    boxed = terms_in_a_row((ncd.Block(CHAIN, "Part", "linear"), CHAIN), "=", wide, box="Part")
+    plain = terms_in_a_row((ncd.Block(CHAIN, "Part", "linear"), CHAIN), "=", wide)
     assert len(boxed) < len(plain)
-    apart = diagram_module.other_term(ncd.Block(CHAIN, "Part", "linear"), wide, "sizes", ("Part",))
+    apart = diagram_module.inert_drawing(
+        ncd.Block(CHAIN, "Part", "linear"), wide, "sizes", ("Part",)
+    )
     assert len(apart) < len(
-        diagram_module.other_term(ncd.Block(CHAIN, "Part", "linear"), wide, "sizes")
+        diagram_module.inert_drawing(ncd.Block(CHAIN, "Part", "linear"), wide, "sizes")
     )
 
 
@@ -270,7 +279,7 @@ def test_callouts_are_a_list_on_a_phone_only() -> None:
     count = len(noted.entry.callouts(noted.settings))
     assert callouts_html(phone).count("<li>") == count > 0
     assert callouts_html(noted) == callouts_html(replace(phone, notes=False)) == ""
-    assert callouts_html(replace(phone, veil=Veil("v1"))) == ""
+    assert callouts_html(replace(phone, veil=HiddenSizes("v1"))) == ""
     assert callouts_html(replace(phone, entry=replace(noted.entry, notes={}))) == ""
     assert spelled("a < b").startswith("a &lt; b")
     assert "<math" in spelled("of $x_{i}$") and "<math" not in spelled("x")
@@ -335,4 +344,4 @@ def test_each_line_has_its_ops_and_the_colour_of_its_block() -> None:
     ],
 )
 def test_an_op_says_what_it_is_for(term: ncd.Term, says: str) -> None:
-    assert says in reason(ncd.elaborate(term).cells[0])
+    assert says in op_purpose(ncd.elaborate(term).cells[0])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ncd
-from ncd.app.figure.legend_page import all_signs, drawer
+from ncd.app.figure.legend_page import all_signs, legend_html
 from ncd.app.page import gallery
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.legend.legend import COLOURS, SIGNS, legend_entries
@@ -36,7 +36,7 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
 @pytest.mark.parametrize("make", DRAWINGS.values(), ids=DRAWINGS)
 def test_what_a_row_lights_is_in_the_drawing(make: Callable[[], Drawing]) -> None:
     drawing = make()
-    svg, html = drawing.svg(fonts=False), drawer(drawing, drawing.dark)
+    svg, html = drawing.svg(fonts=False), legend_html(drawing, drawing.dark)
     rows = re.findall(r'<li class="entry"([^>]*)>', html)
     assert len(rows) == len(legend_entries(drawing))
     for kind, ids in DATA.findall(html):
@@ -50,7 +50,7 @@ def test_the_colours_are_those_of_the_blocks() -> None:
     drawing = drawn("lstm")
     blocks = [fence for fence in drawing.fences if not fence.brackets]
     assert len(blocks) < len(drawing.fences)
-    html = drawer(drawing, False)
+    html = legend_html(drawing, False)
     (chips,) = re.findall('<p class="colours">(.*?)</p>', html)
     lit = [id for ids in re.findall('data-fence="([^"]*)"', chips) for id in ids.split()]
     assert sorted(lit) == sorted(fence.id for fence in blocks)
@@ -66,12 +66,12 @@ def test_a_picture_is_only_looked_at(sign) -> None:
 def test_other_sizes_are_the_same_key() -> None:
     entry = ncd.catalogue["multi-head-attention"]
     one, two = (ncd.draw(entry.build(h=h)) for h in (4, 8))
-    assert drawer(one, False) is drawer(two, False)
+    assert legend_html(one, False) is legend_html(two, False)
 
 
 def test_what_is_written_in_a_term_cannot_become_html() -> None:
     term = ncd.Block(ncd.Linear("m:3 -> k:2", "Q"), "<script>", "linear")
-    html = drawer(ncd.draw(term), False)
+    html = legend_html(ncd.draw(term), False)
     assert "<script" not in html
 
 

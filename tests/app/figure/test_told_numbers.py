@@ -280,11 +280,11 @@ def test_a_picture_has_colours_for_signs_where_a_number_is_below_zero(
 ) -> None:
     drawn: list[tuple[bool, str]] = []
 
-    def picture(numbers: heatmap.Grid, ends: heatmap.Ends, stops: str) -> str:
+    def picture(numbers: heatmap.CellGrid, ends: heatmap.ColourRange, stops: str) -> str:
         drawn.append((ends.low < 0, stops))
         return ""
 
-    monkeypatch.setattr(heatmap, "picture", picture)
+    monkeypatch.setattr(heatmap, "data_url", picture)
     window = (Span(Dim("x", 0, 3), 2), Span(Dim("x", 1, 3), 2))
     numbers = np.full((3, 3), 2, np.float32)
     numbers[0, 0] = least

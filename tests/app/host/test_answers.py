@@ -14,11 +14,11 @@ from starlette.types import Receive, Scope, Send
 
 import ncd
 from ncd.app.host import embed_endpoint, http, live_endpoint
-from ncd.app.host.live_endpoint import drawn, followed
-from ncd.app.host.presenter_endpoints import ADDRESS, checked, slides, svg
+from ncd.app.host.live_endpoint import drawing_json, formulas_json
+from ncd.app.host.presenter_endpoints import ADDRESS, checked_views, slides, svg
 from ncd.app.page.page_head import LOST, TAGS
 from ncd.app.scene import own_entry
-from ncd.app.state.link_text import packed
+from ncd.app.state.link_text import compress_text
 from ncd.errors import LimitError, ParseError
 from ncd.site.document import Slide
 from ncd.systems.catalogue_entry import Knob
@@ -37,7 +37,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 def client() -> TestClient:
-    return TestClient(http.Site(app), "http://localhost", follow_redirects=False)
+    return TestClient(http.ServerMiddleware(app), "http://localhost", follow_redirects=False)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_pages_say_which_sites_may_frame_them(
     frames: str, policy: str | None, options: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NCD_FRAMES", frames)
-    found = TestClient(http.Site(app), "http://localhost").get("/unet").headers
+    found = TestClient(http.ServerMiddleware(app), "http://localhost").get("/unet").headers
     assert found.get("Content-Security-Policy") == policy
     assert found.get("X-Frame-Options") == options
 
@@ -123,7 +123,7 @@ def test_pages_say_which_sites_may_frame_them(
     [(b"/a", True), (b"/%41", True), (b"/%4g", False), (b"/%4", False), (b"/\xff", False)],
 )
 def test_a_path_is_read_as_a_browser_reads_it(path: bytes, sound: bool) -> None:
-    assert http.sound(path) is sound
+    assert http.is_valid_path(path) is sound
 
 
 # --- drawings and formulas ------------------------------------------------------------------------
@@ -147,10 +147,10 @@ def test_a_scene_has_what_its_link_says() -> None:
 
 @pytest.mark.parametrize("panel", ["", "shapes", "source", "cost"])
 def test_formulas_are_of_a_panel_that_depends_on_sizes_alone(panel: str) -> None:
-    found = followed("scaled-dot-product-attention", f"y=5&scrub={panel}")
+    found = formulas_json("scaled-dot-product-attention", f"y=5&scrub={panel}")
     assert found is not None and bool(found["panel"]) == bool(panel)
     assert found["knobs"]["y"]["least"] == 1 and found["grips"]["y"] == ["y"]
-    assert followed("scaled-dot-product-attention", "y=5&scrub=values") is None
+    assert formulas_json("scaled-dot-product-attention", "y=5&scrub=values") is None
 
 
 @pytest.mark.parametrize("panel", live_endpoint.PANELS)
@@ -172,8 +172,8 @@ def test_the_formulas_of_a_panel_are_those_of_its_own_texts(
 def test_a_query_that_is_too_long_asks_for_nothing() -> None:
     query = "y=5&about="
     fits = query + "x" * (live_endpoint.LONGEST - len(query))
-    assert drawn("scaled-dot-product-attention", fits) is not None
-    assert drawn("scaled-dot-product-attention", fits + "x") is None
+    assert drawing_json("scaled-dot-product-attention", fits) is not None
+    assert drawing_json("scaled-dot-product-attention", fits + "x") is None
 
 
 @pytest.mark.parametrize("path", ["/_ncd/unet?x=32", "/_ncd/unet?x=32&scrub=cost"])
@@ -225,11 +225,11 @@ def error(call: Callable[[], object]) -> str:
 
 
 def test_a_link_that_is_cut_off_or_names_no_page_is_told() -> None:
-    long = packed("unet?c=16;" * 200)
+    long = compress_text("unet?c=16;" * 200)
     assert long.startswith("z.")
-    assert checked(long)["views"].startswith("unet?c=16;")
-    assert "cut off or changed" in error(lambda: checked(long[:-9]))
-    assert "no page is named" in error(lambda: checked("nothing"))
+    assert checked_views(long)["views"].startswith("unet?c=16;")
+    assert "cut off or changed" in error(lambda: checked_views(long[:-9]))
+    assert "no page is named" in error(lambda: checked_views("nothing"))
 
 
 @pytest.mark.parametrize(
@@ -258,9 +258,11 @@ def test_a_slide_has_what_its_view_says() -> None:
     wrong = slide("x=33", "unet")
     assert "cannot be halved 4 times" in wrong.facts and wrong.drawing is not None
     assert wrong.panel == ""
-    own = slide("", own_entry.NAME, OWN)
+    own = slide("", own_entry.CUSTOM_PAGE, OWN)
     assert "16 parameters · 160 FLOP" in own.facts
-    assert slide(f"text={packed('b i -> i b')}", own_entry.NAME, OWN).facts != own.facts
+    assert (
+        slide(f"text={compress_text('b i -> i b')}", own_entry.CUSTOM_PAGE, OWN).facts != own.facts
+    )
     words = slide("input=sentences&text_y=one two", "multi-head-attention")
     assert all(f'aria-label="{axis} 2: ' in words.facts for axis in "yx")
 

@@ -17,7 +17,7 @@ from ncd.app.host.embed_endpoint import written
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.setenv("NCD_FRAMES", "https://school.example")
-    return TestClient(http.Site(Response()), "http://localhost")
+    return TestClient(http.ServerMiddleware(Response()), "http://localhost")
 
 
 def asked(page: str) -> dict[str, str]:
@@ -88,7 +88,7 @@ def test_oembed_refuses_what_it_cannot_answer(
 
 def test_a_server_that_no_site_may_frame_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NCD_FRAMES", raising=False)
-    client = TestClient(http.Site(Response()), "http://localhost")
+    client = TestClient(http.ServerMiddleware(Response()), "http://localhost")
     found = client.get("/oembed", params={"url": "http://localhost/lora"})
     assert (found.status_code, found.text) == (403, embed_endpoint.UNFRAMED)
 

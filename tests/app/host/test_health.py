@@ -61,7 +61,7 @@ def test_a_process_is_ready_unless_it_leaves_or_shares(
 
 def test_visitors_are_counted_while_they_are_here() -> None:
     counts = [7, AWAY, 9]
-    health.join(counts, 1)
+    health.register_process(counts, 1)
     entered, _ = visitors(2)
     assert counts == [7, 2, 9]
     entered[0].__exit__(None, None, None)
@@ -93,7 +93,7 @@ def test_a_process_has_too_many_if_it_is_far_above_its_share(
 
 def test_the_last_visitors_go_to_the_process_that_has_fewer() -> None:
     _, sent = visitors(30)
-    health.join([30, 0], 0)
+    health.register_process([30, 0], 0)
 
     async def sleep(seconds: float) -> None:
         if not sent:
@@ -101,7 +101,7 @@ def test_the_last_visitors_go_to_the_process_that_has_fewer() -> None:
             assert health._sharing
 
     with patch.object(health.asyncio, "sleep", sleep):
-        asyncio.run(health.share(60.0))
+        asyncio.run(health.shed_visitors(60.0))
     assert [n for n, _ in sent] == [*range(29, 14, -1)]
     assert sent[0][1] == {"type": "websocket.close", "code": AGAIN, "reason": health.MORE}
     assert health._heard == TOLD and not health._sharing
@@ -115,22 +115,22 @@ def test_nobody_is_disconnected_without_need(
     leaving: bool, sharing: bool, counts: list[int]
 ) -> None:
     _, sent = visitors(counts[0])
-    health.join(counts, 0)
+    health.register_process(counts, 0)
     health._leaving, health._sharing = leaving, sharing
-    asyncio.run(health.share(60.0))
+    asyncio.run(health.shed_visitors(60.0))
     assert sent == [] and health._sharing == sharing
 
 
 def test_without_an_answer_of_the_proxy_it_waits_no_longer_than_told() -> None:
     _, sent = visitors(30)
-    health.join([30, 0], 0)
+    health.register_process([30, 0], 0)
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
     with patch.object(health.asyncio, "sleep", sleep):
-        asyncio.run(health.share(0.0))
+        asyncio.run(health.shed_visitors(0.0))
     assert len(sent) == 15
     assert slept == [*[health.APART] * 15, 0.0]
     health._here.clear()
@@ -154,7 +154,7 @@ def test_the_time_to_drain_is_limited(
     text: str, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NCD_DRAIN", text)
-    assert health.drain() == seconds
+    assert health.drain_seconds() == seconds
 
 
 @pytest.mark.parametrize("wait", ["", "5"])
@@ -172,7 +172,7 @@ def test_the_first_signal_drains_and_the_second_ends(
         call_later=lambda seconds, call, number: later.append((seconds, number)),
         add_signal_handler=lambda number, call: added.append(number),
     )
-    health.join([AWAY] * processes, 0)
+    health.register_process([AWAY] * processes, 0)
     with (
         patch.object(health.asyncio, "get_running_loop", lambda: loop),
         patch.object(health.signal, "getsignal", handlers.get),

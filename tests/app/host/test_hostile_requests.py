@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from ncd.app.host import http
-from ncd.app.host.presenter_endpoints import written
+from ncd.app.host.presenter_endpoints import presentation_html
 from tests.support.sampling import count
 
 HOSTILE = (
@@ -46,7 +46,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.setenv("NCD_FRAMES", "*")
-    return TestClient(http.Site(app), "http://localhost", follow_redirects=False)
+    return TestClient(http.ServerMiddleware(app), "http://localhost", follow_redirects=False)
 
 
 @pytest.mark.parametrize(("path", "name"), CASES)
@@ -83,7 +83,7 @@ def test_no_method_is_an_error_of_the_server(client: TestClient, method: str) ->
 
 def test_an_address_that_is_no_path_is_refused() -> None:
     """As of ``CONNECT example.com:443``."""
-    site = http.Site(app)
+    site = http.ServerMiddleware(app)
     headers = [(b"host", b"localhost")]
     for method, path in (("CONNECT", "example.com:443"), ("OPTIONS", "*"), ("CONNECT", "/")):
         scope = {
@@ -102,7 +102,7 @@ def test_an_address_that_is_no_path_is_refused() -> None:
 @given(st.sampled_from(CASES), st.text(max_size=30).filter(lambda s: s.isprintable()))
 def test_no_text_is_an_error_of_the_server(case: tuple[str, str], text: str) -> None:
     path, name = case
-    client = TestClient(http.Site(app), "http://localhost", follow_redirects=False)
+    client = TestClient(http.ServerMiddleware(app), "http://localhost", follow_redirects=False)
     assert client.get(f"/{path}", params={name: text}).status_code != 500
 
 
@@ -135,7 +135,7 @@ def test_robots_are_told_what_is_made_anew_for_each_request(client: TestClient) 
 
 
 def test_one_wrong_line_does_not_lose_the_other_views() -> None:
-    file = written("residual-block?s=2;einops?text=x;unet")
+    file = presentation_html("residual-block?s=2;einops?text=x;unet")
     _, first, wrong, last = file.split('<section class="slide"')
     assert "<svg" in first and "<svg" in last
     assert "<svg" not in wrong and "<p>nothing is done with it. Try rearrange(" in wrong

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.types import Scope
 
-from ncd.app.host.http import HERE, Site, allowed
+from ncd.app.host.http import HERE, ServerMiddleware, allowed
 
 BELOW = ("*.example.org",)
 
@@ -83,7 +83,7 @@ def test_an_origin(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NCD_HOSTS", setting)
-    site = Site(_nothing)
+    site = ServerMiddleware(_nothing)
     assert site.welcome(_request(kind, host, origin)) is answer
 
 
@@ -93,7 +93,7 @@ def test_a_proxy_may_tell_the_name_that_its_visitors_use(monkeypatch: pytest.Mon
         monkeypatch.setenv("NCD_HOSTS", setting)
         request = _request("websocket", "inside", "https://app.example.org")
         request["headers"].append((b"x-forwarded-host", b"app.example.org"))
-        assert Site(_nothing).welcome(request) is answer
+        assert ServerMiddleware(_nothing).welcome(request) is answer
 
 
 async def _nothing(*_: Any) -> None:

@@ -7,8 +7,8 @@ import re
 import pytest
 import segno
 
-from ncd.app.host.presenter_endpoints import ADDRESS, checked, lesson, svg
-from ncd.app.state.link_text import packed
+from ncd.app.host.presenter_endpoints import ADDRESS, checked_views, lesson, svg
+from ncd.app.state.link_text import compress_text
 from ncd.errors import NCDError
 from ncd.systems.lessons.lesson import Lesson, LessonStep
 
@@ -52,16 +52,16 @@ def test_there_is_no_code_of_what_a_phone_should_not_open(address: str) -> None:
 
 def test_a_lesson_comes_back_short_from_a_link() -> None:
     views = lesson("multi-head-attention")
-    found = checked(views)
+    found = checked_views(views)
     assert found["views"] == views and found["packed"].startswith("z.")
     assert len(found["packed"]) < 0.8 * len(views)
-    assert checked(found["packed"]) == found
-    assert checked(Lesson.of_link(views, {"multi-head-attention"}).json()) == found
+    assert checked_views(found["packed"]) == found
+    assert checked_views(Lesson.of_link(views, {"multi-head-attention"}).json()) == found
 
 
 def test_ones_own_text_has_a_lesson() -> None:
     views = Lesson.of_link(
-        lesson("yours", packed('Id("~t m:8") >> Linear("m -> k:3", "W")')), {"yours"}
+        lesson("yours", compress_text('Id("~t m:8") >> Linear("m -> k:3", "W")')), {"yours"}
     )
     assert len(views.views) > 3 and views.views[0] == LessonStep("yours")
     assert "Linear W takes t̄ m." in [view.says for view in views.views]
@@ -77,5 +77,5 @@ LONG = "the views have 8,005 letters, at most 8,000 are read. Try fewer views."
 )
 def test_what_is_no_lesson_is_told_why(text: str, said: str) -> None:
     with pytest.raises(NCDError) as error:
-        checked(text)
+        checked_views(text)
     assert str(error.value) == said

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 import ncd
-from ncd.app.host.live_endpoint import drawn
+from ncd.app.host.live_endpoint import drawing_json
 from ncd.app.scene.scene import SUBSCRIPTS
 
 
@@ -17,7 +17,7 @@ def test_it_draws_what_the_page_draws(name: str) -> None:
     entry = ncd.catalogue[name]
     knobs = entry.within(entry.settings({entry.knobs[-1].name: entry.knobs[-1].max}))
     asked = {**knobs, "labels": "sizes", "dark": "1", "callouts": "off", "folded": "none"}
-    found = drawn(name, urlencode({**asked, "wide": "860"}))
+    found = drawing_json(name, urlencode({**asked, "wide": "860"}))
     look = entry.look(knobs, notes=False)
     look["width"] = min(look["width"], SUBSCRIPTS * 860)
     drawing = ncd.draw(entry.build(**knobs), "sizes", dark=True, folded=(), **look)
@@ -28,7 +28,7 @@ def test_it_draws_what_the_page_draws(name: str) -> None:
 def test_a_drawing_of_no_column_is_the_figures_own(name: str) -> None:
     entry = ncd.catalogue[name]
     knob = entry.knobs[0]
-    found = drawn(name, urlencode({knob.name: knob.default}))
+    found = drawing_json(name, urlencode({knob.name: knob.default}))
     assert found and found["svg"] == ncd.draw(entry.build(), **entry.look({})).svg(fonts=False)
 
 
@@ -42,10 +42,10 @@ def test_a_drawing_of_no_column_is_the_figures_own(name: str) -> None:
     ],
 )
 def test_there_is_nothing_for_what_is_no_setting_of_a_page(page: str, query: str) -> None:
-    assert drawn(page, query) is None
+    assert drawing_json(page, query) is None
 
 
 def test_what_a_query_says_wrong_is_put_right_as_on_the_page() -> None:
-    right = drawn("multi-head-attention", "h=1&labels=names")
-    wrong = drawn("multi-head-attention", "h=-7&labels=<script>&m=abc&folded=f99")
+    right = drawing_json("multi-head-attention", "h=1&labels=names")
+    wrong = drawing_json("multi-head-attention", "h=-7&labels=<script>&m=abc&folded=f99")
     assert wrong == right

@@ -16,7 +16,7 @@ import ncd
 from ncd.app.figure import diagram
 from ncd.app.figure.diagram import axis_chips_html
 from ncd.app.host import live_endpoint
-from ncd.app.host.live_endpoint import followed
+from ncd.app.host.live_endpoint import formulas_json
 from ncd.app.page.page import cost_line
 from ncd.app.panels.walk import cost_table, shapes
 from ncd.app.scene.scene import Scene
@@ -24,7 +24,7 @@ from ncd.app.state import knobs
 from ncd.language.terms import Term, rewrite_axes
 from ncd.site import markup, source_listing
 from ncd.systems.catalogue_entry import Entry, Knob
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.write.torch_source.source_file import lines
 
 LETTER = re.compile("[\ue000-\uf8fe]")
@@ -34,7 +34,7 @@ def scene(entry: Entry, **knobs: int) -> Scene:
     """A page's scene at some knobs, its others at their defaults."""
     settings = entry.within(entry.settings(knobs))
     term = entry.build(**settings)
-    return Scene(entry, settings, 0, "cpu", Feed(), False, "both", "", term)
+    return Scene(entry, settings, 0, "cpu", InputSpec(), False, "both", "", term)
 
 
 def filled(
@@ -94,7 +94,7 @@ def check(found: Mapping[str, Any], here: Scene, there: Scene, panel: str) -> bo
         slots["panel"] = every
     for slot, own in slots.items():
         assert [fill(text) for _, text in found[slot]] == [own[i] for i, _ in found[slot]]
-    assert {id: fill(text) for id, text in found["told"].items()} == diagram.words(there.circuit)
+    assert {id: fill(text) for id, text in found["told"].items()} == diagram.tooltips(there.circuit)
     assert fill(found["cost"]) == cost_line(there, None)
     return True
 
@@ -111,7 +111,7 @@ def test_what_follows_is_what_the_page_says(name: str) -> None:
     here, panels = scene(entry), cycle(live_endpoint.PANELS)
     knobs = [knob for knob in entry.knobs if knob.min < knob.max]
     for knob, panel in zip(knobs, panels, strict=False):
-        found = live_endpoint.follows(here, panel)
+        found = live_endpoint.page_formulas(here, panel)
         assert found and found["chips"] and check(found, here, here, panel)
         there = scene(entry, **{knob.name: other(knob)})
         held = check(found, here, there, panel)
@@ -120,7 +120,7 @@ def test_what_follows_is_what_the_page_says(name: str) -> None:
 
 
 def test_the_browser_is_told_what_a_knob_can_be() -> None:
-    found = followed("residual-block", "n1=64&scrub=")
+    found = formulas_json("residual-block", "n1=64&scrub=")
     assert found and found["grips"]["n_b"] == ["n1"]  # a quarter of it
     assert found["knobs"]["n1"] == {
         "min": 4, "max": 256, "step": 4, "least": 4, "most": 10**9, "multiple": 4
@@ -138,7 +138,7 @@ def test_the_browser_is_told_what_a_knob_can_be() -> None:
     ],
 )
 def test_nothing_is_told_of_what_is_no_page(page: str, query: str) -> None:
-    assert followed(page, query) is None
+    assert formulas_json(page, query) is None
 
 
 @pytest.mark.parametrize(
@@ -160,6 +160,6 @@ def test_a_size_that_the_diagram_asks_for_is_one_that_can_be(
 ) -> None:
     state: dict[str, Any] = {"n1": 64}
     monkeypatch.setattr(knobs.st, "session_state", state)
-    knobs.scrubbed(ncd.catalogue["residual-block"], said)
+    knobs.apply_dragged_sizes(ncd.catalogue["residual-block"], said)
     assert state["n1"] == value
     assert set(state) <= {"n1", knobs.NOTES, knobs.UNSEEN}

@@ -9,7 +9,14 @@ import pytest
 from starlette.testclient import TestClient
 
 import ncd
-from ncd.app.host.presenter_endpoints import HEADS, NONE, _drawn, answer_slides, slides, written
+from ncd.app.host.presenter_endpoints import (
+    HEADS,
+    NONE,
+    _drawn,
+    answer_slides,
+    presentation_html,
+    slides,
+)
 from ncd.errors import SizeError
 from ncd.site import markup
 from ncd.site.document import Slide
@@ -19,8 +26,8 @@ from ncd.systems.lessons.lesson import LETTERS, Lesson, LessonStep
 def test_an_address_that_is_too_long_makes_no_file() -> None:
     view = "subtensors#"
     longest = view + "x" * (LETTERS - len(view))
-    assert written(longest).count('class="slide"') == 1
-    assert written(longest + "x") == ""
+    assert presentation_html(longest).count('class="slide"') == 1
+    assert presentation_html(longest + "x") == ""
 
 
 @pytest.mark.parametrize(
@@ -55,8 +62,8 @@ def test_what_can_be_drawn_is_on_its_slide_or_else_the_usual_system() -> None:
 
 
 def test_one_view_is_titled_like_its_system_and_several_are_a_presentation() -> None:
-    assert "<title>Subtensors</title>" in written("subtensors")
-    assert "<title>Presentation</title>" in written("subtensors;residual-block")
+    assert "<title>Subtensors</title>" in presentation_html("subtensors")
+    assert "<title>Presentation</title>" in presentation_html("subtensors;residual-block")
 
 
 def test_a_view_has_its_title_facts_and_the_panel_that_stands_open() -> None:

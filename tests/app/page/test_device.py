@@ -8,11 +8,11 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.app.scene import scene
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import SHELF
+from ncd.app.state.cache import CACHE
 from ncd.errors import LimitError
 from ncd.run import device
 from ncd.run.device import Timer
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from tests.app.page.test_pages import attention, fine
 
 FULL = LimitError("the run takes 9 bytes of memory, and cuda has 8 left", cure="again later")
@@ -37,7 +37,7 @@ def test_a_full_device_is_a_refusal_and_the_next_run_works(
     def full(*_: object, **__: object) -> None:
         raise error
 
-    SHELF.clear()
+    CACHE.clear()
     with monkeypatch.context() as filled:
         filled.setattr(ncd, "compile", full)  # of the learned weights
         app = attention(h="3", seed="77")
@@ -59,8 +59,8 @@ def test_a_long_run_is_timed_by_the_device(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(scene, "Timer", Told)
     entry = ncd.catalogue["llama"]  # of many ops
     term = entry.build()
-    own = Scene(entry, entry.settings({}), 78, "cpu", Feed(), False, "names", "", term)
-    SHELF.clear()
+    own = Scene(entry, entry.settings({}), 78, "cpu", InputSpec(), False, "names", "", term)
+    CACHE.clear()
     assert own.trace.values
-    assert SHELF["run seconds", term, "cpu"] == own.seconds == 12.5
-    SHELF.clear()
+    assert CACHE["run seconds", term, "cpu"] == own.seconds == 12.5
+    CACHE.clear()

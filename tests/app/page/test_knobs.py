@@ -324,22 +324,22 @@ def test_a_browser_that_lags_does_not_take_back_what_was_set(
 
     def reported(value: int) -> int:
         state["h"] = value
-        knobs.outdated("h")
+        knobs.keeps_newer_value("h")
         return int(state["h"])
 
     assert reported(3) == 3  # moved by hand
-    knobs.put({"h": 8})
+    knobs.set_values({"h": 8})
     clock.now += 9  # whatever the run takes
     assert reported(3) == 8
-    knobs.put({"h": 9})
+    knobs.set_values({"h": 9})
     assert reported(3) == 9
-    knobs.sent()
+    knobs.mark_sent()
     assert reported(3) == 9
     for nothing_new in ({}, {"h": 9}):  # as in the runs that follow
-        knobs.put(nothing_new)
-    clock.now += knobs.LAG
+        knobs.set_values(nothing_new)
+    clock.now += knobs.BROWSER_LAG
     assert reported(3) == 3
-    knobs.put({"h": 6})
-    knobs.sent()
+    knobs.set_values({"h": 6})
+    knobs.mark_sent()
     assert reported(7) == 7  # moved on from there
     assert reported(3) == 3

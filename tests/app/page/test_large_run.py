@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.app.page.large_run import STATE, PoolRun
-from ncd.app.scene.own_entry import own_entry
+from ncd.app.scene.own_entry import custom_entry
 from ncd.jobs.job_pool import pool
 from ncd.jobs.local_workers import Local
 from ncd.site import markup
@@ -93,6 +93,6 @@ def test_a_system_of_ones_own_runs_in_the_pool(monkeypatch: pytest.MonkeyPatch) 
     text = 'Axes(t=seq(300))(Id("t m:128") >> Linear("m -> k:500", "Q"))'
     said = told(run(yours(text=text, t="310", panel="Values")))
     monkeypatch.setenv("NCD_MAX_BYTES", "2e9")
-    term = own_entry(text).build(t=310)
+    term = custom_entry(text).build(t=310)
     output = ncd.compile(term)(*ncd.example_inputs(term)).detach()
     assert "(310, 500)" in said and markup.digits(float(output.max())) in said

@@ -16,8 +16,15 @@ from ncd.app.host import live_endpoint
 from ncd.app.page import own_page
 from ncd.app.page.own_page import EXAMPLES, OPENING
 from ncd.app.scene.own_answer import STOPS
-from ncd.app.scene.own_entry import FAILURES, SAMPLE, SERVED, entry_of, own_entry, serve
-from ncd.app.scene.session_weights import OWN, ready
+from ncd.app.scene.own_entry import (
+    DEFAULT_TEXT,
+    FAILURES,
+    SERVED,
+    add_served_module,
+    custom_entry,
+    entry_of,
+)
+from ncd.app.scene.session_weights import SERVED_WEIGHTS, shipped_or_served
 from ncd.errors import NCDError
 from ncd.write.term_json import svg_with_term
 from tests.app.page.test_pages import fine, opened
@@ -60,14 +67,14 @@ def test_a_link_without_a_text_opens_what_it_always_has() -> None:
     """Links leave this example out, so that the sizes in an older link are its sizes."""
     app = yours(d="32")
     fine(app)
-    assert app.session_state["text"] == SAMPLE
+    assert app.session_state["text"] == DEFAULT_TEXT
     assert sizes(app) == {"t": 12, "m": 64, "d": 32}
 
 
 def test_it_has_a_slider_for_each_size() -> None:
     app = yours()
     fine(app)
-    assert app.session_state["text"] == SAMPLE
+    assert app.session_state["text"] == DEFAULT_TEXT
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
 
 
@@ -89,7 +96,7 @@ def test_every_example_can_be_read_and_turned(text: str) -> None:
     app = yours()
     fine(write(app, text))
     assert not editor(app)["wrong"] and "Read as " in editor(app)["told"]
-    knobs = own_entry(text).knobs
+    knobs = custom_entry(text).knobs
     assert sizes(app) == {knob.name: knob.default for knob in knobs}
     fine(app.slider(key=knobs[0].name).set_value(2).run())
 
@@ -99,7 +106,7 @@ def test_a_new_text_has_its_own_sizes() -> None:
     app.slider(key="m").set_value(32).run()
     write(app, "nn.Linear(8, 3)(5, 8)")
     assert sizes(app) == {"b": 5, "m": 8, "d": 3}
-    write(app, SAMPLE)
+    write(app, DEFAULT_TEXT)
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
 
 
@@ -180,7 +187,7 @@ def test_a_file_that_was_exported_becomes_its_term() -> None:
     term = parse('Linear("t:9 m:8 -> t k:2", "Q")')
     for text in (ncd.html(term), svg_with_term(ncd.draw(term).svg(), term)):
         assert own_page.edited(text) == ncd.spell(term)
-        assert own_entry(text).build().cod.spec == "t:9 k:2"
+        assert custom_entry(text).build().cod.spec == "t:9 k:2"
     app = yours()
     write(app, "<svg></svg>")
     assert editor(app)["told"].startswith("this file contains no term. Try an SVG or HTML file")
@@ -223,30 +230,30 @@ def test_the_red_frame_says_that_sizes_do_not_fit_and_nothing_else(
 
 
 def test_axes_without_a_size_get_one() -> None:
-    entry = own_entry('Id("~t m") >> Linear("m -> k", "W")')
+    entry = custom_entry('Id("~t m") >> Linear("m -> k", "W")')
     assert {knob.name: knob.default for knob in entry.knobs} == {"t": 12, "m": 16, "k": 16}
 
 
 def test_one_name_with_two_sizes_has_no_knob() -> None:
     text = 'Repeat((Linear("m:4 -> m:4", "W"), Rename("m:4 -> k")))'
-    entry = own_entry('Linear("m:4 -> k:3", "A") @ Linear("m:5 -> j:2", "B")')
+    entry = custom_entry('Linear("m:4 -> k:3", "A") @ Linear("m:5 -> j:2", "B")')
     assert [knob.name for knob in entry.knobs] == ["k", "j"]
     assert str(entry.build(k=7).cod.spec) == "k:7, j:2"
-    assert own_entry(text).build().cod
+    assert custom_entry(text).build().cod
 
 
 @pytest.mark.few(15)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_every_system_of_the_catalogue_can_be_edited(name: str) -> None:
     term = ncd.catalogue[name].build()
-    entry = own_entry(ncd.spell(term))
+    entry = custom_entry(ncd.spell(term))
     assert str(entry.build().cod.spec) == str(term.cod.spec)
 
 
 def test_the_live_drawing_follows_the_text_of_its_link() -> None:
-    found = live_endpoint.drawn("yours", "text=b+i,+i+j+->+b+j&i=3&labels=sizes&b=8&j=8")
+    found = live_endpoint.drawing_json("yours", "text=b+i,+i+j+->+b+j&i=3&labels=sizes&b=8&j=8")
     assert found and ">3<" in str(found["svg"])
-    assert live_endpoint.drawn("yours", "text=nothing+at+all") is None
+    assert live_endpoint.drawing_json("yours", "text=nothing+at+all") is None
     assert entry_of("nowhere", {}) is None
 
 
@@ -262,7 +269,7 @@ def test_an_axis_with_the_name_of_a_setting_is_refused(name: str) -> None:
 
 def test_a_text_that_is_none_raises() -> None:
     with pytest.raises(NCDError):
-        own_entry("nothing at all")
+        custom_entry("nothing at all")
 
 
 @pytest.mark.parametrize(
@@ -285,7 +292,7 @@ def test_a_text_that_is_none_raises() -> None:
 )
 def test_a_text_that_takes_long_to_draw_is_refused(text: str, message: str) -> None:
     with pytest.raises(ncd.LimitError) as caught:
-        own_entry(text)
+        custom_entry(text)
     assert str(caught.value) == message
 
 
@@ -297,7 +304,7 @@ def test_a_function_of_torch_that_not_everyone_may_call_is_refused() -> None:
         "this page does not call aten.from_file of torch. Try an op of the language in its place."
     )
     with pytest.raises(NCDError, match=r"this page does not call aten\.add\.out of torch"):
-        own_entry('Opaque("m:4, m:4 -> m:4", "aten.add.out", "a, b")')
+        custom_entry('Opaque("m:4, m:4 -> m:4", "aten.add.out", "a, b")')
     write(app, 'Block(Opaque("m:4 -> m:4", "aten.rol", "a"), "B")')
     told = "there is no function on this page 'aten.rol'. Try aten.roll."
     assert editor(app)["told"].splitlines()[0] == told
@@ -315,7 +322,7 @@ def test_a_call_that_torch_refuses_is_told(text: str) -> None:
 
 def test_a_module_has_no_slider_for_a_size_that_follows_from_others() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
-    name = serve("Layer", ncd.from_torch(layer, torch.randn(2, 5, 8)).term)
+    name = add_served_module("Layer", ncd.from_torch(layer, torch.randn(2, 5, 8)).term)
     try:
         entry = SERVED[name]
         assert [knob.name for knob in entry.knobs] == ["b", "t", "m", "d", "h", "k", "f"]
@@ -327,24 +334,24 @@ def test_a_module_has_no_slider_for_a_size_that_follows_from_others() -> None:
 def test_a_module_runs_with_its_own_weights_where_they_fit() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True).eval()
     found = ncd.from_torch(layer, torch.randn(2, 5, 8))
-    name = serve("Layer", found.term, module=found.module())
+    name = add_served_module("Layer", found.term, module=found.module())
     try:
         entry = SERVED[name]
         longer = entry.settings({"b": 1, "t": 9})
-        learned = ready(entry, longer)
+        learned = shipped_or_served(entry, longer)
         assert learned is not None and not learned.ships
         mine = ncd.systems.training.trained_weights.read_weights(
             ncd.compile(entry.build(**longer)), learned.weights
         )
         x = torch.linspace(-1, 1, 72).sin().view(1, 9, 8)
         torch.testing.assert_close(mine.eval()(x), layer(x))
-        assert ready(entry, entry.settings({"f": 4})) is None
+        assert shipped_or_served(entry, entry.settings({"f": 4})) is None
     finally:
-        del SERVED[name], FAILURES[name], OWN[name]
+        del SERVED[name], FAILURES[name], SERVED_WEIGHTS[name]
 
 
 def test_a_module_of_ones_own_has_a_page() -> None:
-    name = serve("My Net", parse('Linear("b:2 m:4 -> b m_2:3", "W")'), "W: a message")
+    name = add_served_module("My Net", parse('Linear("b:2 m:4 -> b m_2:3", "W")'), "W: a message")
     try:
         assert entry_of(name, {}) is SERVED[name] and SERVED[name].title == "My Net"
         assert [knob.name for knob in SERVED[name].knobs] == ["b", "m", "m_2"]

@@ -17,13 +17,13 @@ from ncd.app.page import navigation
 from ncd.app.page.page_head import HEADS
 from ncd.app.panels.attention.attention_maps import heads_named, weights
 from ncd.app.panels.walk import autograd_graph
-from ncd.app.scene.refusal import bare
+from ncd.app.scene.refusal import without_sizes
 from ncd.circuit.elaborate import elaborate
 from ncd.installation import bundled
 from ncd.language.axes import Type
 from ncd.site import markup, source_listing
 from ncd.site.entry_page import file
-from ncd.systems.inputs.run_inputs import Feed, takes_words
+from ncd.systems.inputs.run_inputs import InputSpec, takes_words
 from ncd.systems.inputs.text_inputs import embed, tokens
 from ncd.write.torch_source.source_file import SourceLine, lines
 
@@ -51,20 +51,20 @@ def test_which_systems_take_sentences() -> None:
 
 
 def test_words_are_whole_numbers_where_the_array_holds_them() -> None:
-    feed = Feed({"y": ("the", "cat", "the"), "x": ("dog", "cat")})
+    feed = InputSpec({"y": ("the", "cat", "the"), "x": ("dog", "cat")})
     y, x = feed.tensors(ncd.Id("~y:3#v:10, ~x:2#v:10"), seed=0, device="cpu")
     assert y.tolist() == [0, 1, 0] and x.tolist() == [2, 1] and y.dtype == torch.int64
-    (few,) = Feed({"y": ("a", "b", "c")}).tensors(ncd.Id("~y:3#v:2"), seed=0, device="cpu")
+    (few,) = InputSpec({"y": ("a", "b", "c")}).tensors(ncd.Id("~y:3#v:2"), seed=0, device="cpu")
     assert few.tolist() == [0, 1, 0]
 
 
 def test_sentences_fill_every_input_at_its_shape() -> None:
-    feed = Feed({"y": ("a", "b"), "x": ("c", "a", "d")})
+    feed = InputSpec({"y": ("a", "b"), "x": ("c", "a", "d")})
     term = ncd.catalogue["multi-head-attention"].build(y=2, x=3)
     y, x = feed.tensors(term, seed=0, device="cpu")
     assert (y.shape, x.shape) == ((2, 128), (3, 128))
     assert torch.equal(y[0], x[1])
-    assert Feed({"y": ("ab",)}).key != Feed({"y": ("a", "b")}).key
+    assert InputSpec({"y": ("ab",)}).key != InputSpec({"y": ("a", "b")}).key
 
 
 def test_the_maps_of_the_heads_are_the_slices_of_the_array() -> None:
@@ -109,7 +109,7 @@ def test_axes_light_in_patterns_and_sizes_but_not_in_variables() -> None:
 
 def test_an_op_is_known_again_without_its_sizes() -> None:
     sized = ncd.Linear("~m:128 -> k:16 h:4", "Q")
-    assert bare(sized) == ncd.Linear("m -> k h", "Q")
+    assert without_sizes(sized) == ncd.Linear("m -> k h", "Q")
 
 
 @pytest.mark.catalogue

@@ -21,12 +21,12 @@ from ncd.app.scene import own_entry
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.hide_sizes import Veil
-from ncd.app.state.link_text import packed
+from ncd.app.state.hide_sizes import HiddenSizes
+from ncd.app.state.link_text import compress_text
 from ncd.errors import SizeError
 from ncd.language.number_formats import Formats
 from ncd.systems.catalogue_entry import Knob
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.inputs.text_inputs import doubt
 from ncd.systems.training.trained_weights import TrainedWeights
 from ncd.write.term_json import svg_with_term
@@ -112,15 +112,15 @@ def test_the_placeholder_names_the_first_and_the_last_size(session: dict[str, An
 
 
 def test_a_moved_widget_keeps_the_sidebar_as_it_is(session: dict[str, Any]) -> None:
-    session |= {"h": 8, sidebar.SHOWN: {"h": 4}, "notes": {"h": "note"}}
-    sidebar._moved("h")
-    assert session[sidebar.SHOWN] == {"h": 8} and session["notes"] == {}
-    del session[sidebar.SHOWN]
-    sidebar._moved("h")
-    session[sidebar.SHOWN] = {}
+    session |= {"h": 8, sidebar.SHOWN_VALUES_KEY: {"h": 4}, "notes": {"h": "note"}}
+    sidebar._on_change("h")
+    assert session[sidebar.SHOWN_VALUES_KEY] == {"h": 8} and session["notes"] == {}
+    del session[sidebar.SHOWN_VALUES_KEY]
+    sidebar._on_change("h")
+    session[sidebar.SHOWN_VALUES_KEY] = {}
     called: list[int] = []
-    sidebar._redrawing(lambda: called.append(1))()
-    assert called == [1] and sidebar.SHOWN not in session
+    sidebar._then_redraw(lambda: called.append(1))()
+    assert called == [1] and sidebar.SHOWN_VALUES_KEY not in session
 
 
 # --- costs and the line under the diagram ---------------------------------------------------------
@@ -134,7 +134,7 @@ def test_the_line_under_the_diagram() -> None:
     assert text(page.cost_line(ATTENTION, 0.5)) == f"{plain} · 500 ms on cpu"
     int8 = replace(ATTENTION, formats=Formats(weights="int8"))
     assert "B in int8" in text(page.cost_line(int8, None))
-    assert page.cost_line(replace(ATTENTION, veil=Veil("v1")), 0.5) == ""
+    assert page.cost_line(replace(ATTENTION, veil=HiddenSizes("v1")), 0.5) == ""
     with patch.object(Scene, "runs", False):
         assert text(page.cost_line(ATTENTION, 0.5)) == plain
     unsized = replace(ATTENTION, term=ncd.Id("y"))
@@ -161,7 +161,7 @@ class Panel:
         ({"refusal": True}, True, 0, 1, 1),
         ({"refusal": True}, False, 1, 0, 1),
         ({"refusal": True, "sized": False}, False, 0, 0, 1),
-        ({"veil": Veil("v1")}, True, 0, 0, 0),
+        ({"veil": HiddenSizes("v1")}, True, 0, 0, 0),
     ],
 )
 def test_a_panel_is_shown_if_it_needs_no_run_or_can_be_run(
@@ -176,8 +176,8 @@ def test_a_panel_is_shown_if_it_needs_no_run_or_can_be_run(
         sized=state.get("sized", True),
     )
     with (
-        patch.object(page.refusal, "show") as told,
-        patch.object(page.large_run, "show") as offered,
+        patch.object(page.refusal, "render") as told,
+        patch.object(page.large_run, "render") as offered,
         patch.object(page, "LockedPanel", lambda title: Panel()),
     ):
         page._panel(here, own, "", False)  # type: ignore[arg-type]
@@ -206,7 +206,7 @@ def test_a_run_is_timed_after_its_panel(
     )
     with (
         patch.object(page, "cost_line", lambda scene, taken: repr(taken)),
-        patch.object(page.diagram, "line") as line,
+        patch.object(page.diagram, "send_cost_line") as line,
     ):
         page._panel(here, Panel(), "?h=1", untimed)
     assert line.call_count == sent
@@ -226,9 +226,15 @@ def test_a_run_that_fails_says_so(error: Exception) -> None:
 def test_a_page_leads_to_its_neighbours() -> None:
     names = [*ncd.catalogue]
     first, second, last = (ncd.catalogue[names[i]] for i in (0, 1, -1))
-    assert page._beyond(first).endswith(f"({second.name})") and "←" not in page._beyond(first)
-    assert f"({first.name})" in page._beyond(second) and f"({names[2]})" in page._beyond(second)
-    assert "→" not in page._beyond(last) and f"({names[-2]})" in page._beyond(last)
+    assert page._neighbour_links(first).endswith(
+        f"({second.name})"
+    ) and "←" not in page._neighbour_links(first)
+    assert f"({first.name})" in page._neighbour_links(
+        second
+    ) and f"({names[2]})" in page._neighbour_links(second)
+    assert "→" not in page._neighbour_links(last) and f"({names[-2]})" in page._neighbour_links(
+        last
+    )
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -265,7 +271,7 @@ def test_the_files_of_a_page(session: dict[str, Any]) -> None:
         assert f"{name}.onnx" not in files(ATTENTION)
     with patch.object(Scene, "sized", False):
         assert not python & set(files(ATTENTION))
-    closed = own_entry.own_entry('Opaque("b:2 d:4 -> b k:2", "aten.glu", "a")')
+    closed = own_entry.custom_entry('Opaque("b:2 d:4 -> b k:2", "aten.glu", "a")')
     settings = closed.settings({})
     boxed = replace(ATTENTION, entry=closed, settings=settings, term=closed.build())
     assert "yours.onnx" not in files(boxed)
@@ -278,7 +284,7 @@ def test_files_are_offered_when_the_menu_is_open_and_no_quiz_goes_on(
 ) -> None:
     now = {
         "scene": ATTENTION,
-        "quiz": replace(ATTENTION, veil=Veil("v1")),
+        "quiz": replace(ATTENTION, veil=HiddenSizes("v1")),
         "refusal": Refusal(SizeError("wrong"), None, ATTENTION.entry, {}),
     }[what]
     menu = MagicMock()
@@ -287,7 +293,7 @@ def test_files_are_offered_when_the_menu_is_open_and_no_quiz_goes_on(
         patch.object(st, "popover", menu),
         patch.object(st, "caption"),
         patch.object(st, "code"),
-        patch.object(export_menu.url, "text", lambda: "?h=4"),
+        patch.object(export_menu.url, "query", lambda: "?h=4"),
         patch.object(export_menu, "_files") as made,
     ):
         export_menu.show.__wrapped__(lambda: now)  # type: ignore[attr-defined]
@@ -311,7 +317,7 @@ def test_the_header_of_a_source_file() -> None:
     ships = replace(ATTENTION, learned=TrainedWeights(b"w", "", ships=True))
     assert "ncd.systems.training.trained_weights.shipped(" in provenance.reproducing_line(ships)
     words = {"y": ("a", "b"), "x": ("c",)}
-    read = replace(ships, feed=Feed(words, trained=True))
+    read = replace(ships, feed=InputSpec(words, trained=True))
     assert (
         "ncd.systems.training.trained_weights.attention_weights(4, 0)"
         in provenance.reproducing_line(read)
@@ -319,7 +325,7 @@ def test_the_header_of_a_source_file() -> None:
     assert provenance.facts(read, "")["inputs"] == {"y": ["a", "b"], "x": ["c"]}
     gpu = provenance.reproducing_line(replace(ATTENTION, device="cuda"))
     assert 'ncd.compile(term, 0, "cuda")' in gpu
-    entry = own_entry.own_entry(OWN)
+    entry = own_entry.custom_entry(OWN)
     typed = replace(ATTENTION, entry=entry, settings=entry.settings({}), term=entry.build())
     assert "term = ncd.parse(" in provenance.reproducing_line(typed)
 
@@ -399,11 +405,11 @@ def test_a_large_run_is_offered_waited_for_or_shown(
         patch.object(large_run, "_result", lambda *_: found.append("result")),
         patch.object(st, "fragment", lambda *_, **__: lambda now: found.append("waiting")),
     ):
-        large_run.show(ATTENTION)
+        large_run.render(ATTENTION)
         assert found == [shown]
         wrong = Refusal(SizeError("wrong"), None, ATTENTION.entry, {})
-        large_run.show(replace(ATTENTION, refused=wrong))
-        large_run.show(replace(ATTENTION, term=ncd.Id("y")))
+        large_run.render(replace(ATTENTION, refused=wrong))
+        large_run.render(replace(ATTENTION, term=ncd.Id("y")))
     assert found == [shown]
     assert own is None or own.leave.called == bool(ticket and ticket.get("other"))
 
@@ -509,12 +515,12 @@ LINKED = "b i -> i b"
     [
         ({}, None, False, own_page.OPENING),
         ({own_page.url.GO: "2"}, None, False, own_page.OPENING),
-        ({"h": "4"}, None, False, own_page.SAMPLE),
-        ({"text": packed(LINKED)}, None, False, LINKED),
-        ({"text": "z.cut"}, None, False, own_page.SAMPLE),
-        ({"text": packed(LINKED)}, OWN, False, OWN),
-        ({"text": packed(LINKED)}, OWN, True, LINKED),
-        ({"text": packed(f"  {LINKED}")}, OWN, True, LINKED),
+        ({"h": "4"}, None, False, own_page.DEFAULT_TEXT),
+        ({"text": compress_text(LINKED)}, None, False, LINKED),
+        ({"text": "z.cut"}, None, False, own_page.DEFAULT_TEXT),
+        ({"text": compress_text(LINKED)}, OWN, False, OWN),
+        ({"text": compress_text(LINKED)}, OWN, True, LINKED),
+        ({"text": compress_text(f"  {LINKED}")}, OWN, True, LINKED),
     ],
 )
 @pytest.mark.parametrize("way", ["followed", "went_back"])
@@ -533,12 +539,12 @@ def test_a_page_of_ones_own_opens_with_the_text_of_its_link_or_keeps_its_own(
     with (
         patch.object(st, "query_params", query),
         patch.object(own_page.own_entry, "prepare"),
-        patch.object(own_page.url, "followed", lambda: moved and way == "followed"),
+        patch.object(own_page.url, "opened_by_link", lambda: moved and way == "followed"),
         patch.object(
             own_page.streamlit_internals, "went_back", lambda: moved and way == "went_back"
         ),
         patch.object(own_page, "_read", lambda own: (read.append(own), (entry, None))[1]),
-        patch.object(own_page, "page") as shown,
+        patch.object(own_page, "render_page") as shown,
     ):
         own_page.show()
         entry.memory = object()
@@ -555,9 +561,9 @@ def test_a_text_without_a_system_is_shown_with_its_error_or_a_newer_one_instead(
     session["text"] = "Id("
     with (
         patch.object(own_page.own_entry, "prepare"),
-        patch.object(own_page.url, "followed", lambda: False),
+        patch.object(own_page.url, "opened_by_link", lambda: False),
         patch.object(own_page.streamlit_internals, "went_back", lambda: False),
-        patch.object(own_page.url, "take", lambda *_: session.update(text=newer or "Id(")),
+        patch.object(own_page.url, "load", lambda *_: session.update(text=newer or "Id(")),
         patch.object(own_page, "page_without_diagram") as shown,
         patch.object(st, "rerun") as rerun,
     ):
@@ -573,26 +579,26 @@ def test_the_scene_of_a_page_has_its_theme_and_words_where_it_takes_them(
     dark: bool, words: bool, takes: bool, session: dict[str, Any]
 ) -> None:
     entry = ATTENTION.entry
-    feed = Feed({"y": ("a",) * 20, "x": ("b",) * 22}) if words else Feed()
+    feed = InputSpec({"y": ("a",) * 20, "x": ("b",) * 22}) if words else InputSpec()
     look = SimpleNamespace(theme=SimpleNamespace(type="dark" if dark else "light"), cookies={})
     with (
         patch.object(st, "context", look),
         patch.object(page.inputs, "feed", lambda *_: feed),
         patch.object(page.inputs, "takes_words", lambda term: takes),
-        patch.object(page, "resume") as resumed,
+        patch.object(page, "join_linked_training") as resumed,
         patch.object(page.quiz, "with_question", lambda scene: scene),
         patch.object(page, "with_question", lambda scene: scene),
     ):
         found = page._scene(entry)
-        with patch.object(page, "limited", lambda *_, **__: found):
+        with patch.object(page, "limit_refusal", lambda *_, **__: found):
             page._scene(entry)
         assert resumed.call_count == 1  # nothing goes on that is too large
         wrong = Refusal(SizeError("wrong"), None, entry, {})
-        with patch.object(page, "built", lambda *_: (None, wrong)):
+        with patch.object(page, "build_term", lambda *_: (None, wrong)):
             assert page._scene(entry) is wrong
     assert isinstance(found, Scene) and found.dark == page.heatmap.DARK.get() == dark
     page.heatmap.DARK.set(False)
-    assert found.feed == (feed if takes else Feed())
+    assert found.feed == (feed if takes else InputSpec())
 
 
 def test_a_text_is_put_into_the_session(session: dict[str, Any]) -> None:
@@ -622,7 +628,7 @@ def test_the_last_text_that_could_be_read_stays(session: dict[str, Any]) -> None
     assert found is not None and error is None and session[own_page.LAST] == OWN
     again, error = own_page._read("Id(")
     assert again is found and error is not None
-    with patch.object(own_page.url, "change") as change:
+    with patch.object(own_page.url, "switch_entry") as change:
         own_page._read(OWN)
         assert not change.called
         own_page._read("b i -> i b")
@@ -632,7 +638,7 @@ def test_the_last_text_that_could_be_read_stays(session: dict[str, Any]) -> None
 @pytest.mark.parametrize(("long", "shown"), [(False, False), (True, True)])
 def test_a_text_that_no_link_can_hold_is_saved_as_a_file(long: bool, shown: bool) -> None:
     words = "".join(map(chr, Random(0).choices(range(33, 120), k=9000))) if long else OWN
-    assert bool(own_page.packed(words)) != long
+    assert bool(own_page.compress_text(words)) != long
     with (
         patch.object(st, "container", MagicMock()),
         patch.object(st, "caption"),

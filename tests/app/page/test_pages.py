@@ -100,7 +100,7 @@ def test_any_other_parameter_may_be_wrong(name: str) -> None:
 def heads() -> None:
     """A page whose knobs can be set to what does not divide."""
     from ncd import Axes, Entry, Id, Knob, Linear, Split
-    from ncd.app.page.page import page
+    from ncd.app.page.page import render_page as page
     from ncd.app.panels.walk import shapes, source
 
     entry = Entry(
@@ -162,7 +162,7 @@ def language() -> None:
         Scan,
         seq,
     )
-    from ncd.app.page.page import page
+    from ncd.app.page.page import render_page as page
     from ncd.app.panels.attention import attention_maps
     from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
 
@@ -201,7 +201,7 @@ def language_term() -> ncd.Term:
     """The term on that page at its defaults."""
     found: list[ncd.Entry] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ncd.app.page.page.page", lambda entry, *rest: found.append(entry))
+        patch.setattr("ncd.app.page.page.render_page", lambda entry, *rest: found.append(entry))
         language()
     return found[0].build()
 

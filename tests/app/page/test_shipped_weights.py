@@ -9,7 +9,7 @@ import ncd
 from ncd.app.page import provenance
 from ncd.app.scene import session_weights
 from ncd.app.scene.scene import Scene
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.trained_weights import noted, read_weights
 from tests.app.page.test_pages import fine, page
 from tests.app.panels.test_training_panel import UNTRAINED, panel, state, told, trained
@@ -57,9 +57,9 @@ def buttons(app: AppTest, key: str) -> list[str]:
 def test_an_exported_line_gives_the_numbers_of_the_page() -> None:
     entry = ncd.catalogue["recall"]
     settings, term = entry.settings({}), entry.build()
-    ready = session_weights.ready(entry, settings)
+    ready = session_weights.shipped_or_served(entry, settings)
     assert ready is not None
-    feed, labels = Feed(), "names"
+    feed, labels = InputSpec(), "names"
     scene = Scene(entry, settings, 3, "cpu", feed, False, labels, "", term, learned=ready)
     found: dict[str, dict[str, torch.Tensor]] = {}
     exec(provenance.reproducing_line(scene), {}, found)

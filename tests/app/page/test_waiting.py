@@ -11,7 +11,7 @@ from cachetools import LRUCache
 import ncd
 from ncd.app.host import garbage
 from ncd.app.runtime import torch_threads
-from ncd.app.state.cache import LIMIT, RUN, kept, weigh
+from ncd.app.state.cache import LIMIT, RUN, get_or_make, size_of
 
 
 class Ring:
@@ -32,16 +32,16 @@ def thawed() -> object:
 def test_an_idle_moment_frees_what_was_there_at_the_last_one() -> None:
     ring = Ring()
     seen = weakref.ref(ring)
-    garbage.tidy()
+    garbage.collect_garbage()
     assert seen() is ring
     assert gc.get_freeze_count() > 0  # not walked again by what collects under load
     del ring
-    garbage.tidy(every=False)
+    garbage.collect_garbage(every=False)
     assert seen() is not None
-    garbage.tidy()
+    garbage.collect_garbage()
     assert seen() is None
     lost = weakref.ref(Ring())
-    garbage.tidy(every=False)
+    garbage.collect_garbage(every=False)
     assert lost() is None
 
 
@@ -52,10 +52,10 @@ def test_a_long_run_leaves_room_for_others() -> None:
         begun.set()
         return over.wait(60)
 
-    first = Thread(target=lambda: torch_threads.run(long, long=True))
+    first = Thread(target=lambda: torch_threads.run_in_thread(long, long=True))
     first.start()
     assert begun.wait(60)
-    assert torch_threads.run(lambda: 1 + 1) == 2
+    assert torch_threads.run_in_thread(lambda: 1 + 1) == 2
     assert not over.is_set()
     over.set()
     first.join(60)
@@ -65,10 +65,10 @@ def test_many_small_runs_are_not_all_kept() -> None:
     term = ncd.Id("m:3") >> ncd.Linear("m -> n:2", "W")
     module = ncd.compile(term)
     trace = ncd.trace(module, torch.zeros(3))
-    assert weigh(module) > RUN and weigh(trace) > RUN
-    shelf = LRUCache(LIMIT, getsizeof=weigh)
+    assert size_of(module) > RUN and size_of(trace) > RUN
+    shelf = LRUCache(LIMIT, getsizeof=size_of)
     for i in range(2000):
-        kept(shelf, (i,), lambda: trace)
+        get_or_make(shelf, (i,), lambda: trace)
     assert len(shelf) < 600
 
 

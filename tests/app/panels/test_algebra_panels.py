@@ -15,7 +15,7 @@ from ncd.app.scene.scene import Scene
 from ncd.drawing import equation
 from ncd.drawing.elements.style import role_colour
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.tensors import graphical_algebra
 from tests.app.page.test_pages import fine, page
 
@@ -32,7 +32,7 @@ def some(entry: Entry, seed: int) -> dict[str, int]:
 def scene(name: str, seed: int = 0, **settings: int) -> Scene:
     entry = ncd.catalogue[name]
     every = entry.settings(settings)
-    return Scene(entry, every, seed, "cpu", Feed(), False, "names", "", entry.build(**every))
+    return Scene(entry, every, seed, "cpu", InputSpec(), False, "names", "", entry.build(**every))
 
 
 @pytest.mark.few(6)
@@ -54,7 +54,7 @@ def test_sides_that_differ_are_told_apart() -> None:
     """What the panel says follows the numbers: half of them is not the same."""
     half = ncd.Equation(ncd.Id("a:4"), ncd.Id("a:4") >> ncd.Map("a -> a", "$1 / 2"))
     entry = Entry("half", "Half", "Nowhere", (), lambda: half)
-    found = equation_sides.tried(Scene(entry, {}, 0, "cpu", Feed(), False, "names", "", half))
+    found = equation_sides.tried(Scene(entry, {}, 0, "cpu", InputSpec(), False, "names", "", half))
     (x,) = ncd.example_inputs(half, 0)
     assert found.difference == pytest.approx(float(x.abs().max()) / 2)
     assert not found.agree

@@ -12,7 +12,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.explain.chain_rule import op_gradients
 from ncd.run.checkpointing import plans
 from ncd.site import markup
-from ncd.site.forward_steps import first
+from ncd.site.forward_steps import drawn_ids
 from tests.app.page.test_pages import page
 from tests.app.panels.test_figure_panels import sent
 
@@ -67,7 +67,7 @@ def test_every_system_can_be_walked(name: str) -> None:
 def test_what_a_later_layer_does_is_lit_in_the_one_that_is_drawn() -> None:
     circuit = elaborate(ncd.catalogue["encoder-block"].build(n=3))
     named = [cell for cell in circuit.cells if cell.name == "linear1"]
-    drawn = first(circuit)
+    drawn = drawn_ids(circuit)
     assert [drawn.get(c.outputs[0].id, c.outputs[0].id) for c in named] == [
         named[0].outputs[0].id
     ] * 3

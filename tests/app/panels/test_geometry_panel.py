@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ncd.app.scene.session_weights import STATE
+from ncd.app.scene.session_weights import TRAINING_KEY
 from tests.app.page.test_pages import fine, page
 
 NAME = "mlp-geometry"
@@ -30,7 +30,7 @@ def said(app: AppTest) -> str:
 def trained(**query: str) -> AppTest:
     app = page(NAME, **query)
     fine(app.button(key="train").click().run())
-    run = app.session_state[STATE].run
+    run = app.session_state[TRAINING_KEY].run
     while not run.over:
         run.look(1)
     assert not run.failure
@@ -59,14 +59,14 @@ def test_another_seed_is_tried_at_once() -> None:
     app = page(NAME, seed="7")
     fine(app.button(key="next").click().run())
     assert app.session_state["seed"] == 8
-    assert app.session_state[STATE].run.seed == 8
-    app.session_state[STATE].run.leave()
+    assert app.session_state[TRAINING_KEY].run.seed == 8
+    app.session_state[TRAINING_KEY].run.leave()
 
 
 def test_a_run_is_stopped_and_keeps_what_it_has() -> None:
     app = page(NAME, updates="3000", points="spirals", p1="12")
     fine(app.button(key="train").click().run())
-    run = app.session_state[STATE].run
+    run = app.session_state[TRAINING_KEY].run
     while not run.progress:
         run.look(1)
     fine(app.button(key="stop").click().run())

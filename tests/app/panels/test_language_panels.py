@@ -48,7 +48,7 @@ def test_what_a_panel_keeps_may_be_wrong(name: str, key: str, asked: str) -> Non
 
 def scene(name: str, **knobs: int) -> Scene:
     """A system at these knobs, outside of a page."""
-    from ncd.systems.inputs.run_inputs import Feed
+    from ncd.systems.inputs.run_inputs import InputSpec as Feed
 
     entry = ncd.catalogue[name]
     settings = entry.settings(knobs)

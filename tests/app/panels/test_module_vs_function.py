@@ -10,8 +10,8 @@ from torch import nn
 import ncd
 from ncd.app.panels.learning import per_sample_gradients, training_code
 from ncd.app.scene.scene import Scene
-from ncd.app.scene.session_weights import STATE, Training
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.app.scene.session_weights import TRAINING_KEY, Training
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.module_or_functional import adam, function_step, module_step, sgd
 from tests.app.page.test_pages import fine, page
 from tests.app.panels.test_training_panel import told
@@ -24,12 +24,12 @@ SMALL = {"h": "16", "epochs": "20"}
 
 def scene(**settings: int) -> Scene:
     every = ENTRY.settings(settings)
-    return Scene(ENTRY, every, 0, "cpu", Feed(), False, "names", "", ENTRY.build(**every))
+    return Scene(ENTRY, every, 0, "cpu", InputSpec(), False, "names", "", ENTRY.build(**every))
 
 
 def ended(app: AppTest) -> Training:
     """The session's training, once both runs have ended."""
-    found: Training = app.session_state[STATE]
+    found: Training = app.session_state[TRAINING_KEY]
     assert not [run.failure for run in map(test_runs.ended, found.runs) if run.failure]
     return found
 
@@ -70,7 +70,7 @@ def test_as_in_the_notebook_they_are_apart_and_the_page_says_why() -> None:
 def test_both_stop_with_one_button_and_leave_with_the_page() -> None:
     app = page(NAME, h="16", epochs="3000")
     fine(app.button(key="train").click().run())
-    runs = app.session_state[STATE].runs
+    runs = app.session_state[TRAINING_KEY].runs
     for run in runs:
         while not run.progress:
             run.look(1)
@@ -80,7 +80,7 @@ def test_both_stop_with_one_button_and_leave_with_the_page() -> None:
     assert all(len(run.progress) < 3000 and run.progress[-1].score for run in runs)
     assert app.button(key="train")
     fine(app.button(key="train").click().run())
-    runs = app.session_state[STATE].runs
+    runs = app.session_state[TRAINING_KEY].runs
     app.query_params.clear()
     app.switch_page("pages/tensors/tensors.py").run()
     fine(app)

@@ -13,20 +13,20 @@ from PIL import Image
 import ncd
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.walk import autograd_graph
-from ncd.app.panels.walk.values import statistics, told
+from ncd.app.panels.walk.values import statistics, statistics_html
 from ncd.app.parts import heatmap, slice_picker
-from ncd.app.parts.heatmap import Ends, pooled
-from ncd.app.parts.slice_picker import Cut
+from ncd.app.parts.heatmap import ColourRange, pool
+from ncd.app.parts.slice_picker import ArraySlice
 from ncd.circuit.elaborate import elaborate
 from ncd.language.axes import Array, Axis, Type
 
 
-def cut(array: Array, picture: tuple[str, str], **at: int) -> Cut:
+def cut(array: Array, picture: tuple[str, str], **at: int) -> ArraySlice:
     """A choice of rows and columns, and of positions along the other dimensions."""
     whole = slice_picker.dimensions(array)
     names = [dimension.name for dimension in whole]
     places = tuple(at.get(name, 0) for name in names)
-    return Cut(whole, tuple(map(names.index, picture)), places)
+    return ArraySlice(whole, tuple(map(names.index, picture)), places)
 
 
 # --- maps ----------------------------------------------------------------------------------------
@@ -34,12 +34,12 @@ def cut(array: Array, picture: tuple[str, str], **at: int) -> Cut:
 
 def test_a_large_map_is_pooled_and_small_in_bytes() -> None:
     grid = np.random.default_rng(0).random((2048, 2048), dtype=np.float32)
-    found = pooled(grid, heatmap.LARGE)
+    found = pool(grid, heatmap.LARGE)
     assert found.maps.shape == (256, 256) and found.block == (8, 8)
     assert found.maps[0, 0] == pytest.approx(grid[:8, :8].mean(), rel=1e-5)
     assert found.told == "2,048 × 2,048 numbers, shown as means of 8 × 8."
-    small = pooled(grid, heatmap.SMALL)
-    assert len(heatmap.picture(small.maps, Ends.of(grid, signed=False))) < 16_000
+    small = pool(grid, heatmap.SMALL)
+    assert len(heatmap.data_url(small.maps, ColourRange.of(grid, signed=False))) < 16_000
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 129), (84, 84)])
@@ -47,9 +47,9 @@ def test_a_picture_has_the_colour_of_each_number(shape: tuple[int, int]) -> None
     """Zero is the first colour and the highest number the last; what is masked is clear."""
     grid = np.random.default_rng(0).random((2, *shape), dtype=np.float32)
     grid[0, 0, 0], grid[1, -1, -1] = 0.0, np.nan
-    ends = Ends.of(grid, signed=False)
+    ends = ColourRange.of(grid, signed=False)
     table = np.frombuffer(heatmap.palette(heatmap.POSITIVE), np.uint8).reshape(256, 3)
-    file = BytesIO(b64decode(heatmap.sheet(grid, ends).partition(",")[2]))
+    file = BytesIO(b64decode(heatmap.sprite_sheet(grid, ends).partition(",")[2]))
     sheet = np.asarray(Image.open(file).convert("RGBA"))
     for cells, seen in zip(grid, np.split(sheet, 2), strict=True):
         clear = np.isnan(cells)
@@ -61,7 +61,7 @@ def test_a_picture_has_the_colour_of_each_number(shape: tuple[int, int]) -> None
 @pytest.mark.parametrize("shape", [(1, 1), (129, 3), (300, 257)])
 def test_pooling_stays_between_the_extremes(shape: tuple[int, int]) -> None:
     grid = np.random.default_rng(0).random(shape, dtype=np.float32)
-    found = pooled(grid, 128)
+    found = pool(grid, 128)
     rows, columns = found.block
     assert max(found.maps.shape) <= 128
     assert found.maps.shape == (-(-shape[0] // rows), -(-shape[1] // columns))
@@ -71,7 +71,7 @@ def test_pooling_stays_between_the_extremes(shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_what_stands_out_is_not_averaged_away(sign: int) -> None:
     grid = sign * np.eye(1024, dtype=np.float32)
-    found = pooled(grid, 84)
+    found = pool(grid, 84)
     assert found.largest and "the largest number of 13 × 13" in found.told
     assert np.all(np.diag(found.maps) == sign) and np.all(found.maps[0, 1:] == 0)
 
@@ -80,7 +80,7 @@ def test_what_is_masked_counts_only_where_all_is() -> None:
     grid = np.ones((4, 4), np.float32)
     grid[:2] = np.nan
     grid[2, 0] = np.nan
-    found = pooled(grid, 2)
+    found = pool(grid, 2)
     assert np.isnan(found.maps[0]).all() and (found.maps[1] == 1).all()
 
 
@@ -88,7 +88,7 @@ def test_what_is_masked_counts_only_where_all_is() -> None:
 def test_a_few_huge_numbers_do_not_set_the_colours(far: int) -> None:
     numbers = np.linspace(-1, 1, 400, dtype=np.float32).reshape(20, 20)
     numbers[0, :far] = -1e6
-    ends = Ends.of(numbers, signed=True)
+    ends = ColourRange.of(numbers, signed=True)
     assert (ends.low, ends.high) == pytest.approx((-1, 1), rel=0.01)
     assert (ends.beyond, ends.largest) == (far, 1e6)
     assert (ends.whole.low, ends.whole.high) == (-1e6, 1e6)
@@ -98,20 +98,20 @@ def test_a_few_huge_numbers_do_not_set_the_colours(far: int) -> None:
     "numbers",
     [np.zeros((3, 3)), np.eye(20), np.full((2, 2), np.nan), np.float32([[5]]), np.arange(20.0)],
 )
-def test_other_numbers_set_the_colours_to_the_largest(numbers: heatmap.Grid) -> None:
-    ends = Ends.of(np.float32(numbers), signed=False)
+def test_other_numbers_set_the_colours_to_the_largest(numbers: heatmap.CellGrid) -> None:
+    ends = ColourRange.of(np.float32(numbers), signed=False)
     assert ends.beyond == 0 and ends.high == (ends.largest or 1) and ends == ends.whole
 
 
 def test_the_first_queries_of_a_causal_map_do_not_hide_the_others() -> None:
     rows = np.arange(200, dtype=np.float32)[:, None]
     causal = np.tril(np.ones((200, 200), np.float32)) / (rows + 1)
-    ends = Ends.of(causal, signed=False)
+    ends = ColourRange.of(causal, signed=False)
     assert ends.largest == 1 and ends.beyond and ends.high < 0.2
 
 
 def test_three_channels_are_red_green_and_blue() -> None:
-    pixels = heatmap.photograph(np.eye(3, dtype=np.float32).reshape(3, 1, 3))
+    pixels = heatmap.rgb_image(np.eye(3, dtype=np.float32).reshape(3, 1, 3))
     assert pixels.tolist() == [[[255, 0, 0], [0, 255, 0], [0, 0, 255]]]
 
 
@@ -158,7 +158,7 @@ def test_statistics_tell_what_is_masked_from_what_is_undefined() -> None:
     found = statistics(torch.tensor([1.0, 3.0, -inf, -inf, inf, float("nan")]))
     assert (found.mean, found.deviation, found.masked, found.undefined) == (2, 1, 2, 2)
     (array,) = Type.parse("x:6")
-    html = told(array, found)
+    html = statistics_html(array, found)
     assert "Masked" in html and "Infinite or no number" in html
 
 
@@ -175,7 +175,7 @@ def test_every_node_of_the_graph_is_known_by_what_it_stands_for() -> None:
     for level in ("op", "block"):
         nodes = dag.at(level).nodes
         text = "".join(f'<g id="{n.id}" class="node {n.kind} {n.cell}">' for n in nodes)
-        html = autograd_graph.lit(text, circuit)
+        html = autograd_graph.add_highlight_ids(text, circuit)
         assert html.count("data-select=") == len(nodes)
         assert f'data-array="{circuit.inputs[0].id}"' in html
         assert f'data-array="{circuit.outputs[0].id}"' in html

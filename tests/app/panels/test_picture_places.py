@@ -17,7 +17,7 @@ from ncd.app.panels.images.feature_maps import tiled
 from ncd.app.panels.images.latent_plane import CELLS, REACH, SIDE, STEPS
 from ncd.app.panels.tensors import memory_order, patch_raster
 from ncd.app.panels.tensors.memory_order import Reading, strided
-from ncd.app.parts.heatmap import Grid
+from ncd.app.parts.heatmap import CellGrid
 from ncd.systems.tensors.memory_layout import RASTER, patches
 
 # --- windows --------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_a_pixel_has_the_mean_of_the_windows_that_hold_it(
 
 
 def test_maps_stand_side_by_side_with_a_clear_line() -> None:
-    maps: Grid = np.arange(5 * 2 * 3, dtype=np.float32).reshape(5, 2, 3)
+    maps: CellGrid = np.arange(5 * 2 * 3, dtype=np.float32).reshape(5, 2, 3)
     for across, size in ((2, (8, 7)), (5, (2, 19)), (9, (2, 19)), (3, (5, 11))):
         sheet = tiled(maps, across)
         assert sheet.shape == size

@@ -22,7 +22,7 @@ def scene(name: str, text: str, seed: int = 0) -> tuple[Scene, SymbolInput]:
     entry = ncd.catalogue[name]
     settings = entry.settings({})
     read = parse(name, settings["t"], settings["v"], seed, text=text)
-    feed = inputs.Feed({"t": read.words}, numbers=read.numbers)
+    feed = inputs.InputSpec({"t": read.words}, numbers=read.numbers)
     term = entry.build()
     return Scene(entry, settings, seed, "cpu", feed, False, "names", "", term), read
 
@@ -117,7 +117,7 @@ def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
     assert not whole.scores.equal(less.scores)
     assert whole.maps[every[0]].tolist() == less.maps[every[0]].tolist()  # it still looks
     assert whole.maps[every[1]].tolist() != less.maps[every[1]].tolist()
-    able = sequence_view.able(here, less.off)
+    able = sequence_view.measure_skill(here, less.off)
     asked = sequence_reading.Asked(every[0], 1, shown=True, guess=None)
     html = sequence_reading._heads(less, asked, able)
     assert html.count('aria-checked="false"') == 1 and html.count('aria-checked="true"') == 1
@@ -129,7 +129,10 @@ def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
 
 def test_the_maps_are_hidden_until_a_guess_is_made() -> None:
     here, read = scene("reversal", "abcdefghijkl")
-    look, able = sequence_view.look(here, read, frozenset()), sequence_view.able(here, frozenset())
+    look, able = (
+        sequence_view.look(here, read, frozenset()),
+        sequence_view.measure_skill(here, frozenset()),
+    )
     (head,) = look.heads
     before, after = (
         sequence_reading.Asked(head, 4, shown, guess) for shown, guess in ((0, None), (1, 7))
@@ -169,7 +172,10 @@ def test_what_no_answer_is_known_for_is_neither_right_nor_wrong(
     text: str, words: list[str], rest: str
 ) -> None:
     here, read = scene("proofreader", text)
-    look, able = sequence_view.look(here, read, frozenset()), sequence_view.able(here, frozenset())
+    look, able = (
+        sequence_view.look(here, read, frozenset()),
+        sequence_view.measure_skill(here, frozenset()),
+    )
     table = sequence_view.html(read, look.scores, look.answers, 0, look.in_doubt)
     assert table.count("not known") == len(words) == table.count("no answer is known here")
     assert table.count("✓") + table.count("✗") == sum(answer >= 0 for answer in look.answers)
@@ -199,4 +205,6 @@ def test_heads_are_named_by_what_they_look_for_where_that_is_known(text: str, wh
         assert ("subject of the verb" in html) == (not why)
     assert doubt(words).startswith(why) and bool(doubt(words)) == bool(why)
     sizes = shown.settings
-    assert input_feed._told(words, sizes).startswith(why or f"{len(words)} words: y asks")
+    assert input_feed._sentence_caption(words, sizes).startswith(
+        why or f"{len(words)} words: y asks"
+    )

@@ -11,17 +11,16 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.app.figure.op_card import reason
+from ncd.app.figure.op_card import op_purpose
 from ncd.app.panels.walk import step
 from ncd.app.parts import array_summary
 from ncd.app.scene.scene import Scene
 from ncd.language.axes import Array, Axis
 from ncd.language.terms import Term
 from ncd.site import markup
-from ncd.site.forward_steps import first as drawn_ids
-from ncd.site.forward_steps import stops
+from ncd.site.forward_steps import drawn_ids, stops
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from tests.app.page.test_pages import ENTRIES, fine, language, language_term, page
 from tests.app.panels.test_figure_panels import sent
 
@@ -31,7 +30,9 @@ MOST = 300_000  # bytes that are sent of a walk at once
 
 def scene(entry: Entry) -> Scene:
     settings = entry.settings({})
-    return Scene(entry, settings, 0, "cpu", Feed(), False, "names", "", entry.build(**settings))
+    return Scene(
+        entry, settings, 0, "cpu", InputSpec(), False, "names", "", entry.build(**settings)
+    )
 
 
 def walk(name: str, place: str, **query: str) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def test_every_op_is_a_stop_and_every_stop_is_lit(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_op_has_a_sentence_on_what_it_is_for(entry: Entry) -> None:
     for cell in scene(entry).circuit.cells:
-        assert re.fullmatch(r"[A-Z].*[.]", reason(cell)), cell.op.label
+        assert re.fullmatch(r"[A-Z].*[.]", op_purpose(cell)), cell.op.label
 
 
 @pytest.mark.few(20)

@@ -9,11 +9,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.app.figure.diagram import beside
+from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.panels.tensors import cells, index_pairs, three_ways
 from ncd.app.scene.scene import Scene
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from tests.app.page.test_pages import fine, page
 
 EQUATIONS = ("subtensors", "broadcasting", "inner-broadcasting", "elementwise")
@@ -38,7 +38,7 @@ def scene(name: str, seed: int = 0, **settings: int) -> Scene:
     entry = ncd.catalogue[name]
     every = entry.settings(settings)
     term = entry.build(**every)
-    return Scene(entry, every, seed, "cpu", Feed(), False, "names", "", term)
+    return Scene(entry, every, seed, "cpu", InputSpec(), False, "names", "", term)
 
 
 def index(app: AppTest) -> int:
@@ -95,7 +95,9 @@ def test_all_ways_give_what_the_diagram_gives(name: str, seed: int) -> None:
 def test_a_figure_continues_below_where_the_column_is_narrow() -> None:
     own = scene("tensors")
     drawn = {
-        wide: beside((own.term, own.term), "=", replace(own, wide=wide), {"": "Both.", "f": "It."})
+        wide: terms_in_a_row(
+            (own.term, own.term), "=", replace(own, wide=wide), {"": "Both.", "f": "It."}
+        )
         for wide in (340, 860)
     }
     sizes = {
@@ -139,7 +141,7 @@ def test_every_pair_of_indexes_is_tried() -> None:
 
 def test_the_cells_that_the_output_is_made_from_are_lit(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
-    monkeypatch.setattr(cells.html_panel, "show", lambda html, key, on_pick: shown.append(html))
+    monkeypatch.setattr(cells.html_panel, "render", lambda html, key, on_pick: shown.append(html))
     rows = scene("indexes", a=4, b=3, i=1)
     cells.show(rows)
     (table,) = rows.inputs

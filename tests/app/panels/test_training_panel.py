@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from ncd.app.panels.learning import mistakes, training
 from ncd.app.parts import charts
-from ncd.app.scene.session_weights import STATE, Training
+from ncd.app.scene.session_weights import TRAINING_KEY, Training
 from ncd.systems.training.tasks import Data
 from ncd.systems.training.trained_weights import read_weights, written
 from ncd.systems.training.training_loop import TaskTraining
@@ -42,7 +42,7 @@ def fit(one_thread: None) -> TaskTraining:
 
 
 def state(app: AppTest) -> Training:
-    found: Training = app.session_state[STATE]
+    found: Training = app.session_state[TRAINING_KEY]
     return found
 
 
@@ -191,7 +191,7 @@ def test_a_wrong_file_is_told_and_changes_nothing(data: bytes, said: str) -> Non
     app.file_uploader(key=training.FILE).set_value(("w.safetensors", data, "")).run()
     fine(app)
     assert any(said in text.value for text in app.text)
-    assert STATE not in app.session_state
+    assert TRAINING_KEY not in app.session_state
 
 
 # --- what it gets wrong --------------------------------------------------------------------------

@@ -9,27 +9,27 @@ from ncd.app.panels.learning.mistakes import COLOURS, painted
 from ncd.app.scene.scene import Scene
 from ncd.run.seeding import example_inputs
 from ncd.systems.inputs import picture_inputs
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.tasks import data, task
 from tests.app.page.test_pages import fine, page
 
 ENTRY = ncd.catalogue["unet"]
 
 
-class Pictured(Feed):
+class Pictured(InputSpec):
     """A picture of the visitor's own."""
 
     def tensors(self, term: ncd.Term, seed: int, device: str) -> tuple[torch.Tensor, ...]:
         return example_inputs(term, 9, device)
 
 
-def scene(feed: Feed, **knobs: int) -> Scene:
+def scene(feed: InputSpec, **knobs: int) -> Scene:
     every = ENTRY.settings({"depth": 2, "c": 2, "x": 16} | knobs)
     return Scene(ENTRY, every, 3, "cpu", feed, False, "names", "", ENTRY.build(**every))
 
 
 def test_masks_are_what_the_module_finds_in_pictures_that_it_does_not_learn_from() -> None:
-    here = scene(Feed())
+    here = scene(InputSpec())
     masks = segmentation.measure(here)
     learned_from = data(task("unet"), here.settings, here.seed).inputs[:, 0]
     assert masks.own == 0 and len(masks.pictures) == segmentation.PICTURES
@@ -43,7 +43,7 @@ def test_masks_are_what_the_module_finds_in_pictures_that_it_does_not_learn_from
 
 def test_a_picture_that_goes_in_comes_first_and_is_not_judged() -> None:
     here = scene(Pictured(pictures=(picture_inputs.sample("boat"),)))
-    masks, without = segmentation.measure(here), segmentation.measure(scene(Feed()))
+    masks, without = segmentation.measure(here), segmentation.measure(scene(InputSpec()))
     assert masks.own == 1 and masks.said(0) == "what goes in" and masks.wrong(0) is None
     assert torch.equal(masks.pictures[0], here.inputs[0][0])
     assert torch.equal(masks.found[0], here.module(here.inputs[0]).argmax(0))
@@ -51,7 +51,7 @@ def test_a_picture_that_goes_in_comes_first_and_is_not_judged() -> None:
 
 
 def test_a_large_network_is_shown_one_picture() -> None:
-    assert len(segmentation.measure(scene(Feed(), c=64, x=64)).pictures) == 1
+    assert len(segmentation.measure(scene(InputSpec(), c=64, x=64)).pictures) == 1
 
 
 def test_a_class_has_its_colour_and_a_wrong_pixel_is_struck_through() -> None:

@@ -18,9 +18,9 @@ from PIL import Image
 
 import ncd
 from ncd.app.parts import charts, html_panel, map_component
-from ncd.app.parts.map_component import Map
+from ncd.app.parts.map_component import Heatmap
 from ncd.app.scene.scene import Scene
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 
 WIDTH = re.compile(r'class="meter" style="width:([\d.]+)em')
 ATTRIBUTE = re.compile(r"""([\w-]+)=(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
@@ -38,7 +38,7 @@ class Shown:
     """What a panel sent to the browser; what stands around a map is in ``html`` as well."""
 
     html: str = ""
-    map: Map | None = None
+    map: Heatmap | None = None
     pick: Callable[..., None] | None = None
     charts: tuple[Any, ...] = ()
 
@@ -60,11 +60,11 @@ class Shown:
         }
 
 
-def scene(name: str, seed: int = 0, feed: Feed | None = None, **knobs: int) -> Scene:
+def scene(name: str, seed: int = 0, feed: InputSpec | None = None, **knobs: int) -> Scene:
     entry = ncd.catalogue[name]
     settings = entry.settings(knobs)
     term = entry.build(**settings)
-    return Scene(entry, settings, seed, "cpu", feed or Feed(), False, "names", "", term)
+    return Scene(entry, settings, seed, "cpu", feed or InputSpec(), False, "names", "", term)
 
 
 def shown(panel: Panel, at: Scene, **chosen: object) -> Shown:
@@ -84,9 +84,9 @@ def shown(panel: Panel, at: Scene, **chosen: object) -> Shown:
     session = {name: str(value) for name, value in chosen.items()}
     with (
         patch.object(st, "session_state", session),
-        patch.object(html_panel, "show", page),
-        patch.object(map_component, "show", map_),
-        patch.object(charts, "show", chart),
+        patch.object(html_panel, "render", page),
+        patch.object(map_component, "render", map_),
+        patch.object(charts, "render", chart),
     ):
         panel.show(at)
     check_columns(found.html)

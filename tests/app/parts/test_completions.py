@@ -13,7 +13,7 @@ from torch import nn
 
 import ncd
 from ncd.app.parts import text_editor
-from ncd.app.parts.text_editor import Fault, Remark, Remedy, Said, _of, completions, faults
+from ncd.app.parts.text_editor import EditorMessage, Fault, Remark, Remedy, _of, completions, faults
 from ncd.app.teach import lesson_view
 from ncd.errors import NCDError, SizeError
 from ncd.notation.term_reader import NAMES, TextError
@@ -79,7 +79,7 @@ def test_the_editor_is_sent_all_that_is_said_and_gives_what_is_typed(
     typed: object, taken: list[str]
 ) -> None:
     remedy = Remedy("Put it right", "text", "hint", (("-", 1, "a"),))
-    said = Said(
+    said = EditorMessage(
         "words",
         faults=(Fault((1, 2), (1, 4), "message", "instead", True),),
         remedies=(remedy,),
@@ -97,7 +97,7 @@ def test_the_editor_is_sent_all_that_is_said_and_gives_what_is_typed(
     cure = {"words": "Put it right", "text": "text", "hint": "hint", "changes": (("-", 1, "a"),)}
     assert data["cures"] == data["remarks"][0]["cures"] == [cure]
     assert (data["remarks"][0]["line"], data["ops"]) == (3, {"2": "n1 n2"})
-    with patch.object(text_editor, "asked", lambda key, what: typed):
+    with patch.object(text_editor, "sent_value", lambda key, what: typed):
         editor.call_args.kwargs["on_text_change"]()
     assert own == taken
 

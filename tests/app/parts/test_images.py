@@ -20,7 +20,7 @@ from ncd.app.parts import input_feed as inputs
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs
 from ncd.systems.inputs.picture_inputs import DISTINCT, UnreadableError, as_text, parse, valid
-from ncd.systems.inputs.run_inputs import RANDOM, Feed
+from ncd.systems.inputs.run_inputs import RANDOM, InputSpec
 from ncd.systems.training.training_loop import TaskTraining
 from tests.app.page.test_pages import fine, page
 
@@ -60,8 +60,8 @@ def test_every_sample_goes_into_every_system_at_any_size(entry: Entry) -> None:
     for knobs in ({}, *ends):
         term = entry.build(**entry.within(entry.settings(knobs)))
         for name in picture_inputs.samples(term):
-            held = picture_inputs.pictured(term)  # others may be words or noise
-            feed = Feed(pictures=(picture_inputs.sample(name),) * len(held))
+            held = picture_inputs.image_inputs(term)  # others may be words or noise
+            feed = InputSpec(pictures=(picture_inputs.sample(name),) * len(held))
             for x, array in zip(feed.tensors(term, 0, "cpu"), held, strict=False):
                 assert x.shape == array.shape and x.dtype == torch.float32 and x.std() > 0
 
@@ -134,10 +134,10 @@ def test_pictures_are_told_apart_and_made_again_from_their_code() -> None:
         picture_inputs.sample("cat"),
         picture_inputs.drawing(CROSS),
     ]
-    feeds = [Feed(pictures=(one, other)) for one in every for other in every]
-    assert len({feed.key for feed in (*feeds, Feed())}) == 10
+    feeds = [InputSpec(pictures=(one, other)) for one in every for other in every]
+    assert len({feed.key for feed in (*feeds, InputSpec())}) == 10
     for feed in feeds:
-        again = eval(f"Feed({feed.code})", {"Feed": Feed, "ncd": ncd})
+        again = eval(f"Feed({feed.code})", {"Feed": InputSpec, "ncd": ncd})
         assert again == feed and again.pictures
 
 

@@ -13,10 +13,10 @@ import pytest
 import streamlit as st
 import torch
 
-from ncd.app.panels.walk.values import show_histogram, statistics
+from ncd.app.panels.walk.values import render_histogram, statistics
 from ncd.app.parts import charts, heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import Ends, Pooled
-from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.parts.heatmap import ColourRange, Pooled
+from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
 from ncd.app.state.controls import Place
 from ncd.language.axes import Array, Axis
@@ -24,14 +24,22 @@ from tests.app.panels.views import scene
 from tests.app.state.test_heatmap import grid
 
 ROW, COLUMN = Place("row"), Place("column")
-PLAIN = Map(
-    "m", "weights", Pooled(grid(2, 3), (4, 3), (2, 1)), Ends(0.0, 5.0, 0, 5.0), Side(), Side()
+PLAIN = Heatmap(
+    "m",
+    "weights",
+    Pooled(grid(2, 3), (4, 3), (2, 1)),
+    ColourRange(0.0, 5.0, 0, 5.0),
+    AxisLabels(),
+    AxisLabels(),
 )
 
 
 def test_a_map_is_sent_with_its_cells_its_sides_and_its_colours() -> None:
-    sides = {"rows": Side("<i>y</i>", "y", ("a", "b")), "columns": Side("<i>x</i>", "x")}
-    marks = (Mark("chosen", 1, 2), Mark("row", 0))
+    sides = {
+        "rows": AxisLabels("<i>y</i>", "y", ("a", "b")),
+        "columns": AxisLabels("<i>x</i>", "x"),
+    }
+    marks = (CellFrame("chosen", 1, 2), CellFrame("row", 0))
     data = replace(PLAIN, **sides, said="of a layer", square=True, whole=True, marks=marks).data
     assert (data["id"], data["label"], data["said"], data["square"]) == (
         *("m", "weights", "of a layer"),
@@ -57,15 +65,15 @@ def test_a_map_is_sent_with_its_cells_its_sides_and_its_colours() -> None:
 @pytest.mark.parametrize(
     ("ends", "told", "stops"),
     [
-        (Ends(0.0, 5.0, 0, 5.0), ["0", "5"], heatmap.POSITIVE),
-        (Ends(0.0, 5.0, 1, 50.0), ["0", "≥ 5"], heatmap.POSITIVE),
-        (Ends(-5.0, 5.0, 0, 5.0), ["−5", "5"], heatmap.scale(signed=True)),
-        (Ends(-5.0, 5.0, 1, 50.0), ["≤ −5", "≥ 5"], heatmap.scale(signed=True)),
-        (Ends(2.0, 5.0, 0, 5.0), ["2", "5"], heatmap.POSITIVE),
+        (ColourRange(0.0, 5.0, 0, 5.0), ["0", "5"], heatmap.POSITIVE),
+        (ColourRange(0.0, 5.0, 1, 50.0), ["0", "≥ 5"], heatmap.POSITIVE),
+        (ColourRange(-5.0, 5.0, 0, 5.0), ["−5", "5"], heatmap.scale(signed=True)),
+        (ColourRange(-5.0, 5.0, 1, 50.0), ["≤ −5", "≥ 5"], heatmap.scale(signed=True)),
+        (ColourRange(2.0, 5.0, 0, 5.0), ["2", "5"], heatmap.POSITIVE),
     ],
 )
 def test_the_ends_of_the_colours_say_whether_numbers_lie_beyond(
-    ends: Ends, told: list[str], stops: str
+    ends: ColourRange, told: list[str], stops: str
 ) -> None:
     data = replace(PLAIN, ends=ends).data
     assert (data["low"], data["high"], data["ends"]) == (ends.low, ends.high, told)
@@ -85,7 +93,9 @@ def test_the_ends_of_the_colours_say_whether_numbers_lie_beyond(
 def test_a_map_is_clicked_if_a_side_or_the_map_picks(
     rows: Place | None, columns: Place | None, own: str, picks: str
 ) -> None:
-    found = replace(PLAIN, rows=Side(picks=rows), columns=Side(picks=columns), picks=own)
+    found = replace(
+        PLAIN, rows=AxisLabels(picks=rows), columns=AxisLabels(picks=columns), picks=own
+    )
     assert found.data["picks"] == picks
 
 
@@ -109,14 +119,14 @@ def test_a_click_sets_what_its_sides_pick_or_a_control_or_is_told(
 ) -> None:
     given: dict[str, Any] = {}
     heard = list[tuple[str, str]]()
-    rows, columns = (Side(picks=one) for one in sides)
+    rows, columns = (AxisLabels(picks=one) for one in sides)
     own = replace(PLAIN, rows=rows, columns=columns)
     state: dict[str, Any] = {"maps": SimpleNamespace(pick=sent, select={"axes": "k"})}
     with (
         patch.object(st, "session_state", state),
         patch.object(map_component, "_maps", lambda **options: given.update(options)),
     ):
-        map_component.show(
+        map_component.render(
             "maps", (Place("head"),), lambda *words: heard.append(words), head="above", map=own
         )
         assert given["data"]["head"] == "above" and given["data"]["map"] == own.data
@@ -125,13 +135,13 @@ def test_a_click_sets_what_its_sides_pick_or_a_control_or_is_told(
         assert heard == told
         given["on_select_change"]()
         assert state["axes"] == "k"
-        map_component.show("maps")
+        map_component.render("maps")
         assert given["data"]["map"] is None
         given["on_pick_change"]()
 
 
 def test_the_colours_end_at_outliers_or_before_them() -> None:
-    ends = Ends(0.0, 5.0, 1, 50.0)
+    ends = ColourRange(0.0, 5.0, 1, 50.0)
     with patch.object(st, "session_state", {}):
         assert map_component.colours(ends) == ends
     with patch.object(st, "session_state", {"colours": "all"}):
@@ -139,14 +149,14 @@ def test_the_colours_end_at_outliers_or_before_them() -> None:
 
 
 def test_pictures_are_cut_from_one_sheet() -> None:
-    html = map_component.cut("data:s", [("a=0", "one"), ("a=1", "two")], "a=1")
+    html = map_component.sprite_buttons("data:s", [("a=0", "one"), ("a=1", "two")], "a=1")
     assert "background-position-y:0.0%" in html and "background-position-y:100.0%" in html
     assert html.index("one") < html.index('aria-pressed="true"') < html.index("two")
     assert "--sheet:url('data:s');--parts:2" in html
-    assert "position-y:0.0%" in map_component.cut("data:s", [("a=0", "one")], "")
-    name = map_component.named(Axis("k"), 3, "height")
+    assert "position-y:0.0%" in map_component.sprite_buttons("data:s", [("a=0", "one")], "")
+    name = map_component.position_html(Axis("k"), 3, "height")
     assert name.endswith(" height = 3") and "data-axis" not in name
-    assert map_component.named(Axis("k"), 3).endswith("</i> = 3")
+    assert map_component.position_html(Axis("k"), 3).endswith("</i> = 3")
 
 
 # --- which slice ----------------------------------------------------------------------------------
@@ -167,7 +177,7 @@ def test_the_slice_of_a_number_is_chosen_with_its_place_in_it(
     picture: str, index: tuple[int, ...], cell: str, slices: str
 ) -> None:
     with patch.object(st, "session_state", {"picture": picture}) as state:
-        assert slice_picker.show(FOUR, index) == cell
+        assert slice_picker.select_slice_of(FOUR, index) == cell
         assert state["slices"] == slices
         slice_picker.pick("c", "1")
         assert "c.1" in state["slices"]
@@ -180,8 +190,8 @@ def test_the_slice_of_a_number_is_chosen_with_its_place_in_it(
 
 def test_a_row_and_a_number_have_places_too() -> None:
     with patch.object(st, "session_state", {}):
-        assert slice_picker.show(Array.parse("k:5"), (3,)) == "0,3"
-        assert slice_picker.show(Array.parse("()"), ()) == "0,0"
+        assert slice_picker.select_slice_of(Array.parse("k:5"), (3,)) == "0,3"
+        assert slice_picker.select_slice_of(Array.parse("()"), ()) == "0,0"
 
 
 @pytest.mark.parametrize(
@@ -211,7 +221,7 @@ def test_an_image_is_in_colours_if_its_three_channels_are_chosen() -> None:
     whole = slice_picker.first(array)
     seen = slice_picker.image(numbers, whole)
     assert seen is not None and seen.shape == (4, 4, 3)
-    assert (seen == heatmap.photograph(numbers.numpy())).all()
+    assert (seen == heatmap.rgb_image(numbers.numpy())).all()
     assert slice_picker.image(numbers, replace(whole, at=(0, 0, 0))) is None
     assert slice_picker.image(numbers[:2], slice_picker.first(Array.parse("c:2 x:4x4"))) is None
 
@@ -221,13 +231,15 @@ def test_an_image_is_in_colours_if_its_three_channels_are_chosen() -> None:
 
 def test_a_caption_says_where_numbers_come_from_and_explains_chance() -> None:
     attention = scene("multi-head-attention", seed=3)
-    told = captions.origin(attention)
+    told = captions.numbers_origin(attention)
     assert told.startswith('<abbr title="They are as they were drawn, before any training')
     assert told.endswith("Untrained weights</abbr> and random inputs, from seed 3.")
     plain = scene("scaled-dot-product-attention")
-    assert captions.origin(plain) == "Random inputs, from seed 0; nothing is learned here."
+    assert captions.numbers_origin(plain) == "Random inputs, from seed 0; nothing is learned here."
     learned: Any = SimpleNamespace(said="trained for 5 steps")
-    assert captions.origin(replace(attention, learned=learned)).startswith("Weights trained for 5")
+    assert captions.numbers_origin(replace(attention, learned=learned)).startswith(
+        "Weights trained for 5"
+    )
 
 
 @pytest.mark.parametrize(("bins", "on", "shown"), [(40, True, 1), (40, False, 0), (0, True, 0)])
@@ -236,9 +248,9 @@ def test_a_histogram_is_shown_on_demand(bins: int, on: bool, shown: int) -> None
     found = list[tuple[Any, ...]]()
     with (
         patch.object(st, "toggle", lambda *_, **__: on),
-        patch.object(charts, "show", lambda *parts: found.append(parts)),
+        patch.object(charts, "render", lambda *parts: found.append(parts)),
     ):
-        show_histogram(statistics(numbers), "k")
+        render_histogram(statistics(numbers), "k")
     assert len(found) == shown
     for figure, key, said in found:
         assert (sum(figure.data[0].y), key) == (80, "k chart")
@@ -248,7 +260,7 @@ def test_a_histogram_is_shown_on_demand(bins: int, on: bool, shown: int) -> None
 def test_a_chart_has_its_height_and_is_described() -> None:
     figure = charts.bars("Cost", ["a"], {"FLOPs": [1.0]})
     with patch.object(st, "plotly_chart") as shown:
-        charts.show(figure, "k", "said")
+        charts.render(figure, "k", "said")
     assert shown.call_args.kwargs["height"] == figure.layout.height
     assert shown.call_args.kwargs["alt"] == "said"
 
@@ -264,4 +276,4 @@ def test_a_chart_has_its_height_and_is_described() -> None:
 def test_a_curve_is_spoken_from_its_first_to_its_last_point(
     points: charts.Points, told: str
 ) -> None:
-    assert charts.spoken("loss", points) == told
+    assert charts.curve_description("loss", points) == told

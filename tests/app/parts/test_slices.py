@@ -10,14 +10,14 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from ncd.app.parts import map_component, slice_picker
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.slice_picker import COLOURED, Cut, dimensions, first
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.slice_picker import COLOURED, ArraySlice, dimensions, first
 from ncd.language.axes import Array
 
 
-def cut(text: str, shown: tuple[int, ...], at: tuple[int, ...] = ()) -> Cut:
+def cut(text: str, shown: tuple[int, ...], at: tuple[int, ...] = ()) -> ArraySlice:
     own = dimensions(Array.parse(text))
-    return Cut(own, shown, at or (0,) * len(own))
+    return ArraySlice(own, shown, at or (0,) * len(own))
 
 
 def counting(text: str) -> torch.Tensor:
@@ -109,17 +109,17 @@ def test_controls_offer_every_pair_and_a_slider_for_what_is_neither_shown_nor_al
 
 
 def test_an_overview_has_the_chosen_picture_pressed() -> None:
-    assert slice_picker.overview(cut("a:2 b:3", (0, 1)), torch.zeros(2, 3), False) == ""
+    assert slice_picker.thumbnails_html(cut("a:2 b:3", (0, 1)), torch.zeros(2, 3), False) == ""
     text = "n:40 y:2 x:2"
-    html = slice_picker.overview(cut(text, (1, 2), (37, 0, 0)), counting(text), False)
+    html = slice_picker.thumbnails_html(cut(text, (1, 2), (37, 0, 0)), counting(text), False)
     assert re.findall('data-pick="([^"]*)" aria-pressed="true"', html) == ["n=37"]
     assert re.findall('data-pick="n=(\\d+)" aria-pressed', html) == ["36", "37", "38", "39"]
     assert "36 to 39 of 40" in html
     text = "c:3 x:2x2"
-    every = slice_picker.overview(first(Array.parse(text)), counting(text), True)
+    every = slice_picker.thumbnails_html(first(Array.parse(text)), counting(text), True)
     assert re.findall('data-pick="([^"]*)" aria-pressed="true"', every) == ["c="]
     assert len(re.findall("<button", every)) == 4
-    one = slice_picker.overview(cut(text, (1, 2), (2, 0, 0)), counting(text), True)
+    one = slice_picker.thumbnails_html(cut(text, (1, 2), (2, 0, 0)), counting(text), True)
     assert re.findall('data-pick="([^"]*)" aria-pressed="true"', one) == ["c=2"]
 
 
@@ -162,13 +162,13 @@ def test_a_link_chooses_the_slice(picture: str, places: str, told: str) -> None:
 
 
 def test_earlier_and_later_pictures() -> None:
-    assert map_component.beside("n", range(4), 4) == ""
+    assert map_component.pager("n", range(4), 4) == ""
     for run, words in (
         (range(4), ["later"]),
         (range(4, 8), ["earlier", "later"]),
         (range(8, 9), ["earlier"]),
     ):
-        html = map_component.beside("n", run, 9)
+        html = map_component.pager("n", run, 9)
         assert re.findall('data-pick="n=(\\d+)">(\\w+)', html) == [
             (str(run.start - 1 if word == "earlier" else run.stop), word) for word in words
         ]
@@ -178,17 +178,17 @@ def test_earlier_and_later_pictures() -> None:
 @pytest.mark.parametrize(("count", "across"), [(1, 2), (4, 2), (5, 4)])
 def test_few_pictures_are_large(count: int, across: int) -> None:
     pictures = [(f"n={i}", str(i), "data:") for i in range(count)]
-    html = map_component.gallery(pictures, "n=0")
+    html = map_component.thumbnail_buttons(pictures, "n=0")
     assert f"--across:{across};" in html
     assert html.count('aria-pressed="true"') == 1
 
 
 def test_outliers_are_told_with_an_offer() -> None:
-    assert map_component.beyond(Ends(0, 1), Ends(0, 1)) == ""
-    few, one = Ends(0, 2.0, 3, 50.0), Ends(0, 2.0, 1, 50.0)
-    html = map_component.beyond(few, few)
+    assert map_component.outlier_notice(ColourRange(0, 1), ColourRange(0, 1)) == ""
+    few, one = ColourRange(0, 2.0, 3, 50.0), ColourRange(0, 2.0, 1, 50.0)
+    html = map_component.outlier_notice(few, few)
     assert "3 numbers are much larger than all others, up to 50 in size, so the colours end" in html
     assert "Colours up to 50" in html
-    html = map_component.beyond(one, one.whole)
+    html = map_component.outlier_notice(one, one.whole)
     assert "1 number is much larger than all others, up to 50 in size, so the others look" in html
     assert "Colours up to 2<" in html

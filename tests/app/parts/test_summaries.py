@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ncd.app.panels.walk.values import BINS, statistics, told
+from ncd.app.panels.walk.values import BINS, statistics, statistics_html
 from ncd.app.parts import array_summary, charts, heatmap
 from ncd.language.axes import Array
 from tests.app.panels.views import images
@@ -101,7 +101,7 @@ def test_statistics_are_those_of_the_finite_numbers() -> None:
 
 def test_what_is_masked_or_undefined_is_told_if_there_is_any() -> None:
     def facts(text: str, tensor: torch.Tensor) -> dict[str, str]:
-        shown = told(Array.parse(text), statistics(tensor))
+        shown = statistics_html(Array.parse(text), statistics(tensor))
         pairs = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", shown)
         return {re.sub("<[^>]*>", "", name): value for name, value in pairs}
 

@@ -15,7 +15,7 @@ from ncd.app.parts import html_panel, image_picker, input_feed
 from ncd.app.parts.image_picker import DRAWN, SAME, SAMPLE, UPLOAD
 from ncd.app.parts.input_feed import INPUT, LONGEST, TRAINED, WORDS, read
 from ncd.systems.inputs import picture_inputs
-from ncd.systems.inputs.run_inputs import RANDOM, Feed
+from ncd.systems.inputs.run_inputs import RANDOM, InputSpec
 from tests.app.panels.views import tags, text
 
 ATTENTION, LENET = ncd.catalogue["multi-head-attention"], ncd.catalogue["lenet"]
@@ -79,8 +79,8 @@ def test_a_sentence_without_words_is_that_of_the_first_axis(
 ) -> None:
     found = input_feed.read_sentences(ATTENTION, ATTENTION.build(), held)
     assert (found.words["y"], found.words["x"], found.positions) == (y, x, positions)
-    assert input_feed.read_sentences(ATTENTION, ATTENTION.build(), {"text_y": " "}) == Feed()
-    assert input_feed.read_words(ATTENTION, ATTENTION.build(), {INPUT: RANDOM}, {}) == Feed()
+    assert input_feed.read_sentences(ATTENTION, ATTENTION.build(), {"text_y": " "}) == InputSpec()
+    assert input_feed.read_words(ATTENTION, ATTENTION.build(), {INPUT: RANDOM}, {}) == InputSpec()
 
 
 def test_a_sentence_is_cut_at_the_longest_length_and_at_its_slider() -> None:
@@ -107,8 +107,8 @@ def test_a_sentence_is_cut_at_the_longest_length_and_at_its_slider() -> None:
     ],
 )
 def test_how_much_of_a_sentence_is_read_is_told(words: str, most: int, told: str) -> None:
-    assert input_feed._taken("y", "y", words, most) == told
-    assert input_feed._taken("x", "y", " ", most) == "The sentence of y again."
+    assert input_feed._words_read_caption("y", "y", words, most) == told
+    assert input_feed._words_read_caption("x", "y", " ", most) == "The sentence of y again."
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_the_widgets_are_those_of_the_choice(
     assert (trained.called, pictures.called) == (shown == "trained", shown == "pictures")
     assert sentence.call_count == (2 if shown == "sentences" else 0)
     assert toggle.called == (shown == "sentences")
-    assert bool(input_feed.state(entry, sketch)) == several
-    keys = input_feed.state(entry, sketch)
+    assert bool(input_feed.widget_values(entry, sketch)) == several
+    keys = input_feed.widget_values(entry, sketch)
     assert ("text_y" in keys) == (several and name == "multi-head-attention")
     assert (image_picker.TAKEN in keys) == (several and name == "lenet")
 
@@ -192,9 +192,9 @@ def test_the_words_of_a_trained_sentence_set_its_sizes(session: dict[str, Any]) 
     own = dict(input_feed.trained_weights.OWN)
     sizes = {**ATTENTION.settings({}), **own}
     words = ["the", "keys", "are", "old", "."]
-    told = input_feed._told(words, {**sizes, "y": 3, "x": 9})
+    told = input_feed._sentence_caption(words, {**sizes, "y": 3, "x": 9})
     assert told == "5 words: y asks with 3 of them, x answers with 5."
-    assert "all numbers are random" in input_feed._told(words, {**sizes, "k": 3})
+    assert "all numbers are random" in input_feed._sentence_caption(words, {**sizes, "k": 3})
 
 
 # --- pictures -------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_samples_are_small_pictures_of_which_one_is_pressed(
         session["sample"] = picture_inputs.samples(SKETCH)[1]
     with (
         patch.object(image_picker, "session_keys", lambda _: keys),
-        patch.object(html_panel, "show") as show,
+        patch.object(html_panel, "render") as show,
     ):
         image_picker._gallery(SKETCH, key, first)
     html = show.call_args.args[0]
@@ -261,7 +261,7 @@ def test_many_samples_have_the_room_of_several_rows(count: int, place: str) -> N
     keys = {"sample": ("", picture_inputs.samples(SKETCH)[:1] * count)}
     with (
         patch.object(image_picker, "session_keys", lambda _: keys),
-        patch.object(html_panel, "show") as show,
+        patch.object(html_panel, "render") as show,
     ):
         image_picker._gallery(SKETCH, "sample", "")
     assert show.call_args.kwargs["key"] == f"sample {place}"
@@ -299,7 +299,7 @@ def test_the_field_of_an_upload_says_what_goes_in(state: str, session: dict[str,
 
 
 def test_a_drawing_is_kept_if_it_is_one(session: dict[str, Any]) -> None:
-    with patch.object(image_picker, "asked", lambda *_: None):
+    with patch.object(image_picker, "sent_value", lambda *_: None):
         image_picker._take_strokes()
     assert session[DRAWN] == image_picker.drawn() == ""
     with patch.object(image_picker, "_canvas") as canvas:

@@ -43,11 +43,11 @@ def swept(
     monkeypatch.setattr(garbage.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(garbage, "resting", resting)
     monkeypatch.setattr(
-        garbage, "tidy", lambda every: done.append((now[0], "all" if every else "new"))
+        garbage, "collect_garbage", lambda every: done.append((now[0], "all" if every else "new"))
     )
     monkeypatch.setattr(gc, "collect", lambda: done.append((now[0], "collect")))
-    monkeypatch.setattr(garbage, "give", lambda: done.append((now[0], "give")))
-    garbage._sweep()
+    monkeypatch.setattr(garbage, "return_free_memory", lambda: done.append((now[0], "give")))
+    garbage._collect_when_idle()
     return done
 
 
@@ -87,7 +87,7 @@ def test_to_tidy_frees_frozen_objects_only_if_all_are_visited(
     for name in ("unfreeze", "collect", "freeze"):
         monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
-    garbage.tidy()
+    garbage.collect_garbage()
     assert done == ["unfreeze", "collect", "freeze"]
-    garbage.tidy(every=False)
+    garbage.collect_garbage(every=False)
     assert done[3:] == ["collect", "freeze"]

@@ -47,19 +47,19 @@ class Run:
 def asked(monkeypatch: pytest.MonkeyPatch, run: Run | None, *parts: str) -> None:
     """Lets this be the run that goes on, on a Streamlit that has the names of some parts."""
     monkeypatch.setattr(streamlit_internals, "get_script_run_ctx", lambda **_: run)
-    monkeypatch.setattr(streamlit_internals, "works", lambda part: part in parts)
+    monkeypatch.setattr(streamlit_internals, "is_supported", lambda part: part in parts)
 
 
 def renewed() -> bool:
-    return streamlit_internals.renewed("sidebar")
+    return streamlit_internals.will_rerun_fragment("sidebar")
 
 
 def without() -> bool:
-    return streamlit_internals.without("both")
+    return streamlit_internals.skips_fragment("both")
 
 
 def none() -> bool:
-    return streamlit_internals.without("none")
+    return streamlit_internals.skips_fragment("none")
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def none() -> bool:
         (renewed, Run(awaited="side"), (FRAGMENTS,), False),
         (renewed, Run(awaited="outer"), (ENDS, FRAGMENTS), False),
         (renewed, Run(), (ENDS, FRAGMENTS), False),
-        (streamlit_internals.whole, None, (FRAGMENTS,), False),
-        (streamlit_internals.whole, Run(), (FRAGMENTS,), True),
-        (streamlit_internals.whole, Run("outer"), (FRAGMENTS,), False),
-        (streamlit_internals.whole, Run("outer"), (), True),
+        (streamlit_internals.is_full_script_run, None, (FRAGMENTS,), False),
+        (streamlit_internals.is_full_script_run, Run(), (FRAGMENTS,), True),
+        (streamlit_internals.is_full_script_run, Run("outer"), (FRAGMENTS,), False),
+        (streamlit_internals.is_full_script_run, Run("outer"), (), True),
         (without, None, (FRAGMENTS,), False),
         (without, Run(), (FRAGMENTS,), False),
         (without, Run("outer"), (), False),
@@ -109,10 +109,10 @@ def test_a_run_looks_whether_it_has_to_end_where_there_is_one(
 ) -> None:
     for run, parts in ((None, (ENDS,)), (Run(), ())):
         asked(monkeypatch, run, *parts)
-        assert streamlit_internals.stop_check() is None
+        assert streamlit_internals.superseded_check() is None
     for own in (Run(), Run("outer"), Run("outer", awaited="side")):
         asked(monkeypatch, own, ENDS)
-        streamlit_internals.stop_if_renewed()
+        streamlit_internals.stop_if_superseded()
         assert own.looks == 1
 
 
@@ -143,7 +143,7 @@ def test_a_part_is_in_use_with_all_its_names_unless_all_are_off(
 ) -> None:
     monkeypatch.setenv("NCD_STREAMLIT_PATCHES", said)
     monkeypatch.setitem(streamlit_internals.NEEDS, BACK, ("streamlit:button", name))
-    assert streamlit_internals.works.__wrapped__(BACK) is answer
+    assert streamlit_internals.is_supported.__wrapped__(BACK) is answer
 
 
 # --- patches --------------------------------------------------------------------------------------
@@ -199,9 +199,9 @@ def test_a_run_is_measured_however_it_ends(
     clock = SimpleNamespace(perf_counter=iter((10.0, 10.5)).__next__)
     monkeypatch.setattr(metrics, "time", clock)
     monkeypatch.setattr(metrics.scheduler, "waited", iter((2.0, 2.125)).__next__)
-    monkeypatch.setattr(metrics.knobs, "settings", lambda entry: {"r": 4})
+    monkeypatch.setattr(metrics.knobs, "current", lambda entry: {"r": 4})
     try:
-        with metrics.run(ncd.catalogue["lora"]):
+        with metrics.measured_run(ncd.catalogue["lora"]):
             _ = 1 / (not fails)
     except ZeroDivisionError:
         assert fails
@@ -219,15 +219,14 @@ def test_a_run_that_comes_back_from_aside_looks_whether_it_has_to_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks: list[int] = []
-    monkeypatch.setattr(
-        scheduler.streamlit_internals, "stop_check", lambda: lambda: looks.append(1)
+    monkeypatch.setattr(scheduler.streamlit_internals, "superseded_check", lambda: lambda: looks.append(1)
     )
     with scheduler.turn():
         assert not looks  # the diagram comes first
-        with scheduler.aside(late=False):
+        with scheduler.yielded_turn(late=False):
             pass
         assert not looks
-        with scheduler.aside():
+        with scheduler.yielded_turn():
             pass
         assert looks == [1]
 
@@ -292,12 +291,12 @@ def test_a_page_looks_whether_it_has_to_end_while_torch_runs(
     made, found, waits = MagicMock(), list[int](), iter(done)
     made.result.return_value = "result"
     check = (lambda: found.append(1)) if looks else None
-    monkeypatch.setattr(torch_threads.streamlit_internals, "stop_check", lambda: check)
+    monkeypatch.setattr(torch_threads.streamlit_internals, "superseded_check", lambda: check)
     monkeypatch.setattr(torch_threads.torch_pool, "submit", lambda make, long: made)
     monkeypatch.setattr(
         torch_threads, "wait", lambda every, seconds: SimpleNamespace(done=next(waits))
     )
-    assert torch_threads.run(lambda: None) == "result"
+    assert torch_threads.run_in_thread(lambda: None) == "result"
     assert len(found) == count and made.cancel.called and not [*waits]
 
 
@@ -309,10 +308,10 @@ def test_all_memory_that_is_free_goes_back(gpu: bool, monkeypatch: pytest.Monkey
         monkeypatch.setattr(garbage.gc, name, lambda: None)
     monkeypatch.setattr(garbage.torch.cuda, "is_initialized", lambda: gpu)
     monkeypatch.setattr(garbage.torch.cuda, "empty_cache", lambda: done.append("gpu"))
-    garbage.tidy()
+    garbage.collect_garbage()
     assert done == ["gpu"] * gpu + [0]  # keeps no bytes
     monkeypatch.setattr(garbage, "_glibc", None)
-    garbage.give()
+    garbage.return_free_memory()
 
 
 def test_old_objects_are_collected_by_a_thread_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,5 +323,9 @@ def test_old_objects_are_collected_by_a_thread_of_its_own(monkeypatch: pytest.Mo
     monkeypatch.setattr(garbage, "Thread", thread)
     garbage.start()
     assert done == [("collect",), ("freeze",), ("set_threshold", *garbage.YOUNG)]
-    assert thread.call_args.kwargs == {"target": garbage._sweep, "name": "sweep", "daemon": True}
+    assert thread.call_args.kwargs == {
+        "target": garbage._collect_when_idle,
+        "name": "sweep",
+        "daemon": True,
+    }
     assert thread().start.called

@@ -9,7 +9,7 @@ from threading import Event, Thread, get_ident
 import pytest
 
 from ncd.app.runtime import scheduler
-from ncd.app.runtime.scheduler import aside, turn
+from ncd.app.runtime.scheduler import turn, yielded_turn
 
 PATIENCE = 10
 
@@ -59,7 +59,7 @@ def test_the_rest_of_a_run_waits_for_diagrams_and_delays_none() -> None:
 
     def slow() -> None:
         with turn():
-            with aside():
+            with yielded_turn():
                 away.set()
                 back.wait(PATIENCE)
             order.append("rest")
@@ -103,7 +103,7 @@ def test_a_run_whose_visitor_has_moved_on_ends_while_it_waits_and_keeps_its_plac
     def stop_check() -> Callable[[], None] | None:
         return check if get_ident() in visitors else None  # the other has not moved on
 
-    monkeypatch.setattr(scheduler.streamlit_internals, "stop_check", stop_check)
+    monkeypatch.setattr(scheduler.streamlit_internals, "superseded_check", stop_check)
 
     def visitor() -> None:
         visitors.append(get_ident())
@@ -127,14 +127,14 @@ def test_a_run_whose_visitor_has_moved_on_ends_while_it_waits_and_keeps_its_plac
 
 
 def test_a_run_that_fails_gives_its_turn_away() -> None:
-    with pytest.raises(ZeroDivisionError), turn(), aside():
+    with pytest.raises(ZeroDivisionError), turn(), yielded_turn():
         _ = 1 / 0
     with turn():
         pass
 
 
 def test_a_turn_inside_of_a_turn_is_the_same_and_aside_alone_is_nothing() -> None:
-    with aside(), turn(), turn(), aside():
+    with yielded_turn(), turn(), turn(), yielded_turn():
         assert scheduler._taken == [False, False]
     assert scheduler._taken == [False, False]
     assert not waiting()

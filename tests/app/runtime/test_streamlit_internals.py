@@ -191,7 +191,7 @@ def test_what_nobody_waits_for_any_more_never_begins() -> None:
     finally:
         end.set()
     assert all(other.result() for other in others)
-    assert [torch_threads.run(lambda: "the next", long=True), *begun] == ["the next"]
+    assert [torch_threads.run_in_thread(lambda: "the next", long=True), *begun] == ["the next"]
 
 
 def test_a_button_pressed_while_the_page_is_made_is_taken_along_by_the_next_run() -> None:
@@ -234,7 +234,7 @@ def test_a_run_that_gives_way_leaves_its_fragments_to_the_next(
     runner = Runner(*awaited)
     monkeypatch.setattr(streamlit_internals, "get_script_run_ctx", lambda **given: runner)
     with pytest.raises(RerunException) as stopped:
-        streamlit_internals.stop_if_renewed()
+        streamlit_internals.stop_if_superseded()
     after = [id for id in awaited if id == "other"]
     assert stopped.value.rerun_data.fragment_id_queue == ["outer", "side", *after]
 
@@ -243,7 +243,7 @@ def test_a_run_goes_on_while_another_fragment_waits(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         streamlit_internals, "get_script_run_ctx", lambda **given: Runner("a panel's own")
     )
-    streamlit_internals.stop_if_renewed()
+    streamlit_internals.stop_if_superseded()
 
 
 def test_files_that_no_page_offers_are_removed_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,15 +261,17 @@ def test_files_that_no_page_offers_are_removed_seldom(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("part", streamlit_internals.NEEDS)
 def test_the_pinned_version_has_every_name(part: str) -> None:
     assert [
-        path for path in streamlit_internals.NEEDS[part] if not streamlit_internals.has(path)
+        path for path in streamlit_internals.NEEDS[part] if not streamlit_internals.exists(path)
     ] == []
 
 
 def test_a_missing_name_is_logged_and_its_patch_left_out(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(streamlit_internals, "works", streamlit_internals.works.__wrapped__)
-    monkeypatch.setattr(streamlit_internals, "works", streamlit_internals.works)
+    monkeypatch.setattr(
+        streamlit_internals, "is_supported", streamlit_internals.is_supported.__wrapped__
+    )
+    monkeypatch.setattr(streamlit_internals, "is_supported", streamlit_internals.is_supported)
     put_back(monkeypatch)
     monkeypatch.delattr(AppSession, "_clear_queue")
     request = AppSession.request_rerun
@@ -284,9 +286,9 @@ def test_a_missing_name_is_logged_and_its_patch_left_out(
 
 
 def test_without_fragments_pages_run_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamlit_internals, "works", lambda part: False)
+    monkeypatch.setattr(streamlit_internals, "is_supported", lambda part: False)
     assert streamlit_internals.fragment("changing")(patched) is patched
-    with streamlit_internals.outside():
-        assert not streamlit_internals.without("sidebar")
-    assert streamlit_internals.stop_check() is None
+    with streamlit_internals.outside_fragments():
+        assert not streamlit_internals.skips_fragment("sidebar")
+    assert streamlit_internals.superseded_check() is None
     assert not streamlit_internals.went_back() and not streamlit_internals.reconnected()

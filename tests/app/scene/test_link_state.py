@@ -17,7 +17,7 @@ import streamlit as st
 import ncd
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_entry, url
-from ncd.app.scene.url import Link
+from ncd.app.scene.url import PageState
 from ncd.app.state.knobs import NOTES
 
 ATTENTION, BLOCK = ncd.catalogue["multi-head-attention"], ncd.catalogue["encoder-block"]
@@ -30,12 +30,12 @@ class Browser(SimpleNamespace):
     def __init__(self) -> None:
         super().__init__(state=State(), query=Query(), back=False, reconnected=False)
 
-    def open(self, page: ncd.Entry | str, back: bool = False, **query: str) -> Link:
+    def open(self, page: ncd.Entry | str, back: bool = False, **query: str) -> PageState:
         self.query.clear()
         self.query.update(query)
         self.back = back
-        url.take(page)
-        found: Link = self.state[url.STATE]
+        url.load(page)
+        found: PageState = self.state[url.STATE]
         return found
 
     @property
@@ -74,12 +74,12 @@ def test_an_address_is_read_once_and_told_again(browser: Browser) -> None:
         "both",
     )
     assert browser.note == ""
-    assert url.text() == "?h=8&causal=true&labels=both"
+    assert url.query() == "?h=8&causal=true&labels=both"
     browser.state["h"] = 9
     browser.open(ATTENTION, h="8")  # its own address again, as in every run
     assert browser.state["h"] == 9
     browser.open(ATTENTION, back=True, h="7")
-    assert (browser.state["h"], url.text()) == (7, "?h=7")
+    assert (browser.state["h"], url.query()) == (7, "?h=7")
     browser.open(ATTENTION, h="6", go="1")
     assert browser.state["h"] == 6
     browser.state["h"] = 5
@@ -90,31 +90,31 @@ def test_an_address_is_read_once_and_told_again(browser: Browser) -> None:
 
 
 def test_a_followed_link_has_a_mark_that_is_new(browser: Browser) -> None:
-    assert url.followed() is False
+    assert url.opened_by_link() is False
     browser.query["go"] = "1"
-    assert url.followed() is True
+    assert url.opened_by_link() is True
     browser.open(ATTENTION, go="1")
     browser.query["go"] = "1"
-    assert url.followed() is False
+    assert url.opened_by_link() is False
     browser.query["go"] = "2"
-    assert url.followed() is True
+    assert url.opened_by_link() is True
 
 
 def test_pages_share_what_means_the_same(browser: Browser) -> None:
     browser.open(ATTENTION, h="8", seed="5", labels="both", select="n1", pin="k=8", causal="true")
-    url.text()
+    url.query()
     browser.open(BLOCK)
     assert browser.state["seed"] == 5 and browser.state["labels"] == "both"
     assert browser.state["pin"] == "multi-head-attention:k=8"
     assert browser.state["h"] == 8  # heads are heads
     assert "select" not in browser.state and "causal" not in browser.state
-    url.text()
+    url.query()
     browser.state["labels"] = "names"
-    url.text()
+    url.query()
     browser.open(ATTENTION)
     assert browser.state["pin"] == "k=8"
     assert "labels" not in browser.state
-    url.text()
+    url.query()
     browser.open(BLOCK, back=True)
     assert browser.state["seed"] == 0  # the address of then says all
     browser.open(ATTENTION, seed="0", labels="sizes")
@@ -141,27 +141,27 @@ def test_what_a_page_does_not_know_is_told(
 
 def test_values_of_hidden_widgets_are_held(browser: Browser) -> None:
     browser.open(ATTENTION, labels="both")
-    url.text()
+    url.query()
     del browser.state["labels"]  # as Streamlit does
-    assert url.text(select="v7") == "?labels=both&select=v7"
+    assert url.query(select="v7") == "?labels=both&select=v7"
     assert browser.state["labels"] == "both"
-    assert url.text(select="") == "?labels=both"
+    assert url.query(select="") == "?labels=both"
 
 
 def test_the_rest_of_an_address_waits_for_a_text_that_can_be_read(browser: Browser) -> None:
-    link = browser.open(own_entry.NAME, text="Id(", m="9", zzz="1")
+    link = browser.open(own_entry.CUSTOM_PAGE, text="Id(", m="9", zzz="1")
     assert link.waiting == {"m": "9", "zzz": "1"}
     assert browser.state["text"] == "Id("
-    assert url.text() == "?m=9&zzz=1&text=Id%28"
-    url.change(ATTENTION)  # of another page
+    assert url.query() == "?m=9&zzz=1&text=Id%28"
+    url.switch_entry(ATTENTION)  # of another page
     assert link.waiting is not None
     browser.state |= {"select": "n1", "device": "cpu", "panel": "Cost", "m": 1}
-    url.change(own_entry.own_entry(OWN))
+    url.switch_entry(own_entry.custom_entry(OWN))
     assert browser.state["m"] == 9 and browser.note.startswith("The link has zzz=1")
     assert link.waiting is None
     browser.state |= {"text": OWN, "select": "n1", "panel": "Cost", "seed": 4}
-    url.text()
-    url.change(own_entry.own_entry('Id("~y:6 m:3")'))
+    url.query()
+    url.switch_entry(own_entry.custom_entry('Id("~y:6 m:3")'))
     assert "select" not in browser.state and "m" not in browser.state
     assert "select" not in link.held
     assert (browser.state["panel"], browser.state["seed"], browser.state["text"]) == (
@@ -172,28 +172,28 @@ def test_the_rest_of_an_address_waits_for_a_text_that_can_be_read(browser: Brows
 
 
 def test_a_text_too_long_for_a_link_is_left_out(browser: Browser) -> None:
-    browser.open(own_entry.own_entry(OWN), text=OWN)
-    assert "text=" in url.text()
+    browser.open(own_entry.custom_entry(OWN), text=OWN)
+    assert "text=" in url.query()
     browser.state["text"] = "".join(chr(Random(i).randrange(33, 99)) for i in range(9000))
-    assert "text" not in url.text()
+    assert "text" not in url.query()
 
 
 def test_a_reconnected_session_asks_the_browser_for_its_address(browser: Browser) -> None:
     browser.reconnected = True
-    with patch.object(url, "_where", lambda **_: SimpleNamespace(search="?h=8&seed=2")):
+    with patch.object(url, "_address_component", lambda **_: SimpleNamespace(search="?h=8&seed=2")):
         browser.open(ATTENTION, h="5")
     assert (browser.state["h"], browser.state["seed"]) == (8, 2)
 
 
 def test_the_walk_is_step_unless_a_knob_is(browser: Browser) -> None:
-    assert url.walked(ATTENTION) == "step"
+    assert url.step_key(ATTENTION) == "step"
     stepping = ncd.systems.catalogue.Knob("step", 1, 3, 1)
-    assert url.walked(replace(ATTENTION, knobs=(*ATTENTION.knobs, stepping))) == "stop"
+    assert url.step_key(replace(ATTENTION, knobs=(*ATTENTION.knobs, stepping))) == "stop"
     names = url.parameters(ATTENTION, [SimpleNamespace(TITLE="Cost"), SimpleNamespace(TITLE="Map")])
     assert names["panel"].default == "Cost"
     assert names["panel"].read("Map") == "Map" and names["panel"].read("x") is None
     assert "panel" not in url.parameters(ATTENTION, ())
-    assert "text" not in names and "text" in url.parameters(own_entry.own_entry(OWN), ())
+    assert "text" not in names and "text" in url.parameters(own_entry.custom_entry(OWN), ())
     assert {"input", "text_y", "text_x", "positions"} <= set(names)
     assert "positions" not in url.parameters(ncd.catalogue["lenet"], ())
     assert "drawing" in url.parameters(ncd.catalogue["lenet"], ())

@@ -12,8 +12,8 @@ import streamlit as st
 
 import ncd
 from ncd.app.state.knobs import NOTES
-from ncd.app.state.link_text import Kept
-from ncd.app.state.session_formats import _choose, formats, show, shown
+from ncd.app.state.link_text import LinkParameter
+from ncd.app.state.session_formats import _choose, formats, render, widget_values
 from ncd.language.number_formats import Formats
 
 ENTRY = ncd.catalogue["multi-head-attention"]
@@ -47,14 +47,14 @@ def test_there_is_a_choice_for_each_kind_of_numbers(
         patch.object(st, "selectbox") as box,
         patch.object(st, "caption") as caption,
     ):
-        show(entry)
+        render(entry)
     assert expander.call_args.args == ("Number formats: weights int8, activations bfloat16",)
     assert [call.args[0] for call in box.call_args_list] == ["Weights", "Activations", "Cache"][
         :count
     ]
     assert session["format of weights"] == "int8"
     assert not caption.called
-    assert shown(entry) == {
+    assert widget_values(entry) == {
         "format of weights": "int8",
         "format of activations": "bfloat16",
         "format of cache": "float32",
@@ -72,7 +72,7 @@ def test_choices_are_taken_over(session: dict[str, Any]) -> None:
         patch.object(st, "caption") as caption,
     ):
         session["formats"] = "cache=none"
-        show(ENTRY)
+        render(ENTRY)
     assert expander.call_args.args == ("Number formats: float32",)
     assert caption.called
 
@@ -80,21 +80,23 @@ def test_choices_are_taken_over(session: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("kept", "text", "value"),
     [
-        (Kept(False), "TRUE", True),
-        (Kept(True), "0", False),
-        (Kept(True), "no", None),
-        (Kept("0"), "7", "7"),
-        (Kept("0"), "9" * 9, "9" * 9),
-        (Kept("0"), "9" * 10, None),
-        (Kept("0"), "x", None),
-        (Kept(4, longest=3), "12345", "123"),
-        (Kept("a", ("a", "b")), "b", "b"),
-        (Kept("a", ("a", "b")), "c", None),
-        (Kept("", longest=3), "abc", "abc"),
-        (Kept("", longest=3), "abcd", None),
-        (Kept("", packed=True), "z.AAAA", None),
-        (Kept("", longest=3, packed=True), "abcd", "abcd"),
+        (LinkParameter(False), "TRUE", True),
+        (LinkParameter(True), "0", False),
+        (LinkParameter(True), "no", None),
+        (LinkParameter("0"), "7", "7"),
+        (LinkParameter("0"), "9" * 9, "9" * 9),
+        (LinkParameter("0"), "9" * 10, None),
+        (LinkParameter("0"), "x", None),
+        (LinkParameter(4, longest=3), "12345", "123"),
+        (LinkParameter("a", ("a", "b")), "b", "b"),
+        (LinkParameter("a", ("a", "b")), "c", None),
+        (LinkParameter("", longest=3), "abc", "abc"),
+        (LinkParameter("", longest=3), "abcd", None),
+        (LinkParameter("", packed=True), "z.AAAA", None),
+        (LinkParameter("", longest=3, packed=True), "abcd", "abcd"),
     ],
 )
-def test_a_key_of_the_link_takes_its_own_values(kept: Kept, text: str, value: object) -> None:
+def test_a_key_of_the_link_takes_its_own_values(
+    kept: LinkParameter, text: str, value: object
+) -> None:
     assert kept.read(text) == value

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from ncd.app.parts.text_editor import Fault, Remark, Remedy, Said
+from ncd.app.parts.text_editor import EditorMessage, Fault, Remark, Remedy
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_answer
 from ncd.app.scene.own_entry import own
@@ -185,4 +185,7 @@ def test_a_finding_underlines_its_line_if_the_text_has_it(line: int, faults: lis
 def test_classes_are_offered_if_there_are_several(
     classes: tuple[str, ...], shown: tuple[str, ...]
 ) -> None:
-    assert own_answer._with_form(Said("words"), "A()", ModuleCall(classes=classes)).classes == shown
+    assert (
+        own_answer._with_form(EditorMessage("words"), "A()", ModuleCall(classes=classes)).classes
+        == shown
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ncd
-from ncd.app.scene.own_entry import own_entry
+from ncd.app.scene.own_entry import custom_entry
 
 NORMED = """
 class Layer(nn.Module):
@@ -27,7 +27,7 @@ class Net(nn.Module):
 
 def test_a_network_with_batch_norms_opens_at_batch_1() -> None:
     """The page itself takes one picture where no input is given."""
-    entry = own_entry(NORMED)
+    entry = custom_entry(NORMED)
     term = entry.build()
     assert entry.settings({})["b"] == 1
     assert ncd.compile(term)(*ncd.example_inputs(term)).shape == (1, 10)
@@ -40,5 +40,5 @@ def test_a_long_text_gives_fewer_axes_a_default_size() -> None:
         maps = [f'Linear("a{n} -> a{n + 1}", "L{n}")' for n in range(axes)]
         return " >> ".join([*maps, *['Elementwise("tanh")'] * more])
 
-    assert len(own_entry(chain(24, 0)).knobs) == 25
-    assert len(own_entry(chain(24, 800)).knobs) == 1 + 10_000 // 824
+    assert len(custom_entry(chain(24, 0)).knobs) == 25
+    assert len(custom_entry(chain(24, 800)).knobs) == 1 + 10_000 // 824

@@ -18,7 +18,7 @@ from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.state.knobs import NOTES
 from ncd.systems.catalogue_entry import Knob
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.sequence_data import SEQUENCES
 from tests.app.panels.views import scene
 
@@ -53,66 +53,66 @@ def session() -> Iterator[dict[str, Any]]:
 def test_a_pin_is_read_from_the_link(
     text: str, settings: dict[str, int], seed: int, note: str
 ) -> None:
-    found, told = pin.read(ATTENTION, text)
+    found, told = pin.parse_pin(ATTENTION, text)
     assert found == Pin(ATTENTION.settings(settings), seed)
     assert told == note
 
 
 @pytest.mark.parametrize("text", ["nothing", "q=2", "", "yours~z.damaged:h=2"])
 def test_a_text_without_a_setting_is_no_pin(text: str) -> None:
-    found, note = pin.read(ATTENTION, text)
+    found, note = pin.parse_pin(ATTENTION, text)
     assert found is None
     assert bool(note) == bool(text)
 
 
 def test_a_pin_may_be_of_another_system(session: dict[str, Any]) -> None:
-    found, note = pin.read(ATTENTION, "lstm:h=7,seed=2")
+    found, note = pin.parse_pin(ATTENTION, "lstm:h=7,seed=2")
     assert (found, note) == (Pin(LSTM.settings({"h": 7}), 2, LSTM), "")
-    assert found is not None and pin.said(ATTENTION, found) == "lstm:h=7,seed=2"
-    assert pin.read(ATTENTION, "lstm:zzz")[0] is None
-    own = own_entry.own_entry('Id("~y:5 m:8") >> Linear("m -> k:2", "W")')
-    text = pin.said(ATTENTION, Pin(own.settings({"m": 3}), 0, own))
+    assert found is not None and pin.pin_text(ATTENTION, found) == "lstm:h=7,seed=2"
+    assert pin.parse_pin(ATTENTION, "lstm:zzz")[0] is None
+    own = own_entry.custom_entry('Id("~y:5 m:8") >> Linear("m -> k:2", "W")')
+    text = pin.pin_text(ATTENTION, Pin(own.settings({"m": 3}), 0, own))
     assert text.startswith("yours~") and text.endswith(":m=3")
-    again, _ = pin.read(ATTENTION, text)
+    again, _ = pin.parse_pin(ATTENTION, text)
     assert again is not None and again.other is not None
     assert (again.other.text, again.settings["m"]) == (own.text, 3)
-    carried = pin.elsewhere("yours", own.text, "m=3")
+    carried = pin.with_page_name("yours", own.text, "m=3")
     assert carried == text
-    assert pin.elsewhere("yours", own.text, "lstm:h=7") == "lstm:h=7"
-    assert pin.here("yours", "lstm:h=7") == "lstm:h=7"
+    assert pin.with_page_name("yours", own.text, "lstm:h=7") == "lstm:h=7"
+    assert pin.without_page_name("yours", "lstm:h=7") == "lstm:h=7"
 
 
 def test_the_sessions_pin_is_put_right_with_a_note(session: dict[str, Any]) -> None:
-    assert pin.pinned(ATTENTION) is None and session == {}
+    assert pin.current_pin(ATTENTION) is None and session == {}
     session["pin"] = "h=0,seed=0"
-    found = pin.pinned(ATTENTION)
+    found = pin.current_pin(ATTENTION)
     assert found == Pin(ATTENTION.settings({"h": 1}), 0)
     assert session["pin"] == "h=1"
     assert "h cannot be 0" in session[NOTES]["pin"]
     session["pin"] = "nonsense"
-    assert pin.pinned(ATTENTION) is None and session["pin"] == ""
-    pin.put(ATTENTION, Pin(ATTENTION.settings({"k": 2}), 0))
+    assert pin.current_pin(ATTENTION) is None and session["pin"] == ""
+    pin.set_pin(ATTENTION, Pin(ATTENTION.settings({"k": 2}), 0))
     assert (session["pin"], session[NOTES]) == ("k=2", {})
-    pin.put(ATTENTION, None)
+    pin.set_pin(ATTENTION, None)
     assert session["pin"] == ""
 
 
 def test_values_are_said_as_the_sidebar_shows_them() -> None:
     switch, named = Knob("c", 0, 1, 0, switch=True), Knob("w", 0, 1, 0, names=("few", "many"))
-    assert [pin.worded(switch, 0), pin.worded(switch, 1)] == ["off", "on"]
-    assert [pin.worded(named, 0), pin.worded(named, 1)] == ["few", "many"]
-    assert pin.worded(Knob("y", 1, 9, 3), 4096) == "4,096"
+    assert [pin.display_value(switch, 0), pin.display_value(switch, 1)] == ["off", "on"]
+    assert [pin.display_value(named, 0), pin.display_value(named, 1)] == ["few", "many"]
+    assert pin.display_value(Knob("y", 1, 9, 3), 4096) == "4,096"
 
 
 def test_the_pinned_scene_has_its_own_settings_and_no_selection(session: dict[str, Any]) -> None:
     now = replace(scene("multi-head-attention", seed=5), selected="n1", dark=True)
-    found = pin.seen(now, Pin(ATTENTION.settings({"h": 2}), 3))
+    found = pin.pinned_scene(now, Pin(ATTENTION.settings({"h": 2}), 3))
     assert isinstance(found, Scene)
     assert (found.settings["h"], found.seed, found.selected, found.dark) == (2, 3, "", True)
     assert found.entry is ATTENTION and found.refused is None
-    other = pin.seen(now, Pin(LSTM.settings({"h": 7}), 1, LSTM))
+    other = pin.pinned_scene(now, Pin(LSTM.settings({"h": 7}), 1, LSTM))
     assert isinstance(other, Scene)
-    assert (other.entry, other.settings["h"], other.feed) == (LSTM, 7, Feed())
+    assert (other.entry, other.settings["h"], other.feed) == (LSTM, 7, InputSpec())
     assert other.formats.cached == LSTM.cached
 
 
@@ -120,7 +120,7 @@ def test_a_pinned_setting_that_cannot_be_built_is_refused_or_drawn_in_part(
     session: dict[str, Any],
 ) -> None:
     unet = ncd.catalogue["unet"]
-    found = pin.seen(scene("unet"), Pin(unet.settings({}) | {"x": 33}, 0))
+    found = pin.pinned_scene(scene("unet"), Pin(unet.settings({}) | {"x": 33}, 0))
     refused = found if isinstance(found, Refusal) else found.refused
     assert refused is not None and "cannot be halved" in refused.error.fact
 
@@ -130,9 +130,9 @@ def test_a_pinned_seed_has_the_symbols_of_the_page_at_that_seed(
     name: str, session: dict[str, Any]
 ) -> None:
     now, entry = scene(name), ncd.catalogue[name]
-    found = pin.seen(now, Pin({**now.settings, "t": 8}, 3))
+    found = pin.pinned_scene(now, Pin({**now.settings, "t": 8}, 3))
     own = read(name, {**now.settings, "t": 8}, 3)
     assert isinstance(found, Scene) and own is not None
     axis = entry.build(**found.settings).dom[0][0]
     assert (axis.name, axis.size) == ("t", 8)
-    assert found.feed == Feed({"t": own.words}, numbers=own.numbers)
+    assert found.feed == InputSpec({"t": own.words}, numbers=own.numbers)

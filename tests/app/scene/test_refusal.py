@@ -6,8 +6,8 @@ import pytest
 
 from ncd import catalogue
 from ncd.app.scene import refusal
-from ncd.app.scene.own_entry import own_entry
-from ncd.app.scene.scene import built, limited
+from ncd.app.scene.own_entry import custom_entry
+from ncd.app.scene.scene import build_term, limit_refusal
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import LimitError
 from ncd.run.guard import check_run
@@ -15,7 +15,7 @@ from ncd.run.guard import check_run
 
 def test_only_knobs_that_have_a_part_in_an_error_are_tried() -> None:
     entry = catalogue["unet"]
-    _, found = built(entry, {**entry.settings({}), "x": 33})
+    _, found = build_term(entry, {**entry.settings({}), "x": 33})
     assert found is not None
     assert found.error.fact.startswith("an image of 33 × 33 cannot be halved")
     part = {knob.name: refusal._matters(found, knob) for knob in entry.knobs if knob.is_size}
@@ -32,7 +32,7 @@ def test_no_cure_makes_a_size_smaller_than_the_page_has_it_at_first(name: str, p
     entry = catalogue[name]
     long = {"y": 65536, "x": 65536}
     settings = entry.settings(entry.preset(preset).knobs if preset else long)
-    term, _ = built(entry, settings)
+    term, _ = build_term(entry, settings)
     assert term is not None
     try:
         check_run(elaborate(term), watched=True)
@@ -55,11 +55,11 @@ def test_a_small_llama_is_small_in_all_its_sizes() -> None:
 
 
 def test_no_setting_is_offered_that_torch_refuses_too() -> None:
-    entry = own_entry('Opaque("b:2 d:4 -> b k:2", "aten.glu", "a")')
+    entry = custom_entry('Opaque("b:2 d:4 -> b k:2", "aten.glu", "a")')
     settings = entry.settings({"d": 5})
-    term, _ = built(entry, settings)
+    term, _ = build_term(entry, settings)
     assert term is not None
-    found = limited(entry, settings, term)
+    found = limit_refusal(entry, settings, term)
     assert found is not None and "torch refuses it: Halving dimension" in found.error.fact
     assert found.ways == ({"d": 4},)
     check_run(elaborate(entry.build(**{**settings, **found.ways[0]})), watched=True)

@@ -103,7 +103,7 @@ def test_a_button_has_the_name_of_a_preset_or_its_sizes() -> None:
         patch.object(st, "text"),
         patch.object(st, "button") as button,
     ):
-        refusal.show(Refusal(SizeError("wrong"), None, own, {}))
+        refusal.render(Refusal(SizeError("wrong"), None, own, {}))
     assert title.call_args.args == ("**This does not fit yet.**",)
     assert [call.args[0] for call in button.call_args_list] == ["Published", "a = 5"]
 

@@ -13,9 +13,9 @@ import torch
 
 import ncd
 from ncd.app.scene import scene as module
-from ncd.app.scene.scene import LARGE, LONG, PHONE, QUICK, SUBSCRIPTS, Scene, built
+from ncd.app.scene.scene import LARGE, LONG, PHONE, QUICK, SUBSCRIPTS, Scene, build_term
 from ncd.app.state import cache, selection
-from ncd.app.state.hide_sizes import Veil
+from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.circuit.costs import Cost
 from ncd.language.number_formats import Formats
 from tests.app.panels.views import scene
@@ -26,12 +26,12 @@ ATTENTION = "scaled-dot-product-attention"
 @pytest.fixture(autouse=True)
 def empty() -> Iterator[None]:
     """Nothing is known from another test."""
-    saved = dict(cache.SHELF)
-    cache.SHELF.clear()
+    saved = dict(cache.CACHE)
+    cache.CACHE.clear()
     yield
-    cache.SHELF.clear()
+    cache.CACHE.clear()
     for key, value in saved.items():
-        cache.SHELF[key] = value
+        cache.CACHE[key] = value
 
 
 def costing(flops: int, parameters: int = 0) -> Any:
@@ -61,7 +61,7 @@ def test_callouts_are_drawn_where_there_is_room_and_nobody_is_asked() -> None:
     assert not replace(noted, notes=False).look.get("notes")
     assert not replace(noted, wide=selection.WIDTHS[0]).look.get("notes")
     assert replace(noted, wide=selection.WIDTHS[1]).look.get("notes")
-    hidden = replace(own, labels="both", veil=Veil("v0")).look
+    hidden = replace(own, labels="both", veil=HiddenSizes("v0")).look
     assert (hidden["labels"], hidden["notes"]) == ("names", {})
     assert replace(own, labels="both").look["labels"] == "both"
 
@@ -125,7 +125,7 @@ def test_only_a_run_of_large_or_many_ops_is_timed(flops: int, more: int, timed: 
     assert own.known_seconds is None
     with costing(flops), patch.object(module, "MANY", len(own.circuit.cells) - more):
         assert own.trace
-        taken = cache.known("run seconds", own.term, "cpu")
+        taken = cache.peek("run seconds", own.term, "cpu")
         assert (taken is not None) == timed
         assert 0 < own.seconds == own.known_seconds
         assert taken in (None, own.seconds)
@@ -149,11 +149,11 @@ def test_what_is_built_or_too_large_is_known_by_its_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     entry = ncd.catalogue[ATTENTION]
-    term, refused = built(entry, entry.settings({}))
+    term, refused = build_term(entry, entry.settings({}))
     assert term is not None and refused is None
-    assert built(entry, entry.settings({}))[0] is term
+    assert build_term(entry, entry.settings({}))[0] is term
     unet = ncd.catalogue["unet"]
-    sketch, refused = built(unet, unet.settings({}) | {"x": 33})
+    sketch, refused = build_term(unet, unet.settings({}) | {"x": 33})
     assert refused is not None and refused.node is not None and sketch is not None
     own = scene(ATTENTION)
     assert own.refusal is None

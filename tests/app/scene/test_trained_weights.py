@@ -12,8 +12,15 @@ import streamlit as st
 
 import ncd
 from ncd.app.scene import session_weights
-from ncd.app.scene.session_weights import Training, begin, nth, ready, resume, without
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.app.scene.session_weights import (
+    Training,
+    join_linked_training,
+    nth,
+    replace_training,
+    shipped_or_served,
+    waiting_message,
+)
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.trained_weights import TrainedWeights
 
 LENET, OTHER = ncd.catalogue["lenet"], ncd.catalogue["lstm"]
@@ -98,8 +105,8 @@ def test_a_link_resumes_the_run_that_it_names(
     if page:
         own = ncd.catalogue[page]
         session["training"] = Training(page, own.settings({}), 0, old)  # type: ignore[arg-type]
-    with patch.object(session_weights, "Run", lambda *_: Run()):
-        resume(entry, entry.settings({}), 0, "cpu")
+    with patch.object(session_weights, "TrainingRun", lambda *_: Run()):
+        join_linked_training(entry, entry.settings({}), 0, "cpu")
     now = session.get("training")
     assert (now is not None and now.run is not old) == begins
     assert session["trained"] == trained
@@ -111,44 +118,46 @@ def test_a_run_that_stops_or_failed_is_not_in_the_link(
     state: dict[str, Any], session: dict[str, Any]
 ) -> None:
     session["training"] = going(Run(**state))
-    resume(LENET, SETTINGS, 0, "cpu")
+    join_linked_training(LENET, SETTINGS, 0, "cpu")
     assert session["trained"] == ""
     session["training"] = going()  # from a file
-    resume(LENET, SETTINGS, 0, "cpu")
+    join_linked_training(LENET, SETTINGS, 0, "cpu")
     assert session["trained"] == ""
 
 
 def test_another_training_stops_the_one_before(session: dict[str, Any]) -> None:
     first, second = Run(), Run()
-    begin(going(first, second))
+    replace_training(going(first, second))
     session["trained"] = "1"
-    begin(going())
+    replace_training(going())
     assert first.left and second.left and session["trained"] == "1"
-    begin(None)
+    replace_training(None)
     assert session["training"] is None and session["trained"] == ""
 
 
 def test_own_training_comes_before_shipped_weights(session: dict[str, Any]) -> None:
-    shipped = session_weights.learned(LENET, SETTINGS, 7, Feed())
-    assert shipped is not None and shipped == ready(LENET, SETTINGS)
+    shipped = session_weights.weights_for(LENET, SETTINGS, 7, InputSpec())
+    assert shipped is not None and shipped == shipped_or_served(LENET, SETTINGS)
     own = TrainedWeights(b"w", "of one's own")
     session["training"] = Training("lenet", SETTINGS, None, learned=own)
-    assert session_weights.learned(LENET, SETTINGS, 7, Feed()) is own
+    assert session_weights.weights_for(LENET, SETTINGS, 7, InputSpec()) is own
     session["training"] = going(Run(over=True, weights=b"v", progress=[SimpleNamespace(step=1)]))
-    found = session_weights.learned(LENET, SETTINGS, 0, Feed())
+    found = session_weights.weights_for(LENET, SETTINGS, 0, InputSpec())
     assert found is not None and found.weights == b"v"
 
 
 def test_a_served_modules_weights_fit_where_their_shapes_do() -> None:
     entry = ncd.catalogue["multi-head-attention"]
     own = TrainedWeights(b"w", "of the module itself")
-    with patch.dict(session_weights.OWN, {entry.name: own}):
-        assert ready(entry, entry.settings({})) is own
-        assert ready(entry, entry.settings({"y": 7})) is own  # positions have no weights
-        assert ready(entry, entry.settings({"h": 7})) is None
+    with patch.dict(session_weights.SERVED_WEIGHTS, {entry.name: own}):
+        assert shipped_or_served(entry, entry.settings({})) is own
+        assert (
+            shipped_or_served(entry, entry.settings({"y": 7})) is own
+        )  # positions have no weights
+        assert shipped_or_served(entry, entry.settings({"h": 7})) is None
     unet = ncd.catalogue["unet"]
-    with patch.dict(session_weights.OWN, {"unet": own}):
-        assert ready(unet, unet.settings({}) | {"x": 33}) is None  # it cannot be built
+    with patch.dict(session_weights.SERVED_WEIGHTS, {"unet": own}):
+        assert shipped_or_served(unet, unet.settings({}) | {"x": 33}) is None  # it cannot be built
 
 
 @pytest.mark.parametrize(
@@ -171,7 +180,7 @@ def test_what_is_told_of_a_run_without_steps(
     state: dict[str, Any], progress: list[int], told: str
 ) -> None:
     run: Any = Run(**state)
-    assert without(run, progress) == told
+    assert waiting_message(run, progress) == told
 
 
 def test_ordinal_numbers() -> None:
@@ -195,7 +204,7 @@ def test_a_page_waits_for_its_own_run_only(
 ) -> None:
     session["training"] = found
     with patch.object(session_weights, "_watch") as watch:
-        session_weights.watch(LENET)
+        session_weights.rerun_when_trained(LENET)
     assert watch.called == watched
 
 

@@ -24,21 +24,21 @@ from ncd.installation import bundled
 from ncd.site.entry_page import file
 
 ENTRIES = {entry.name: entry for entry in ncd.catalogue.values()}
-YOURS = own_entry.own_entry(own_entry.SAMPLE)
+YOURS = own_entry.custom_entry(own_entry.DEFAULT_TEXT)
 TEXTS = ("1", "1.2", "1,2", "all", "some text")  # one of them is valid for any text
 
 
 @cache
 def panels() -> dict[str, tuple[Panel, ...]]:
     """Returns the panels of every page; all are imported before the first is used."""
-    found: dict[str, tuple[Panel, ...]] = {YOURS.name: (*own_page.PANELS, *page.EVERYWHERE)}
+    found: dict[str, tuple[Panel, ...]] = {YOURS.name: (*own_page.PANELS, *page.COMMON_PANELS)}
     with pytest.MonkeyPatch.context() as patch:
         for name, entry in ENTRIES.items():
 
             def collect(*, panels: Sequence[Panel], name: str = name, **_: object) -> None:
-                found[name] = (*panels, *page.EVERYWHERE)
+                found[name] = (*panels, *page.COMMON_PANELS)
 
-            patch.setattr(page, "page", collect)
+            patch.setattr(page, "render_page", collect)
             runpy.run_path(str(bundled(file(entry))))
     return found
 

@@ -12,7 +12,7 @@ from cachetools import Cache, LRUCache
 import ncd
 from ncd.app.parts.heatmap import Mosaic, Pooled
 from ncd.app.state import cache
-from ncd.app.state.cache import LEAF, RUN, SMALL, TERM, kept, remember, weigh
+from ncd.app.state.cache import LEAF, RUN, SMALL, TERM, cached, get_or_make, size_of
 from ncd.language.terms import Term
 
 TERM_OF_FOUR = ncd.Id("m:4") >> ncd.Linear("m -> k:2", "L", bias=False)
@@ -44,17 +44,17 @@ class Pair:
 def test_what_an_entry_weighs_is_its_bytes_and_something_for_each_part(
     value: object, held: int
 ) -> None:
-    assert weigh(value) == SMALL + held
+    assert size_of(value) == SMALL + held
 
 
 def test_a_run_weighs_its_arrays_and_a_megabyte() -> None:
     trace = ncd.trace(ncd.compile(TERM_OF_FOUR, seed=0), torch.zeros(4))
     arrays = sum(tensor.nbytes + LEAF for tensor in trace.values.values())
-    assert weigh(trace) == SMALL + arrays + LEAF + RUN
+    assert size_of(trace) == SMALL + arrays + LEAF + RUN
 
 
 def test_a_value_is_made_once_and_what_is_too_large_is_not_stored() -> None:
-    shelf: Cache[tuple[str], str] = LRUCache(5_000, getsizeof=weigh)
+    shelf: Cache[tuple[str], str] = LRUCache(5_000, getsizeof=size_of)
     made = list[str]()
 
     def make(text: str) -> str:
@@ -62,18 +62,18 @@ def test_a_value_is_made_once_and_what_is_too_large_is_not_stored() -> None:
         return text
 
     for _ in range(2):
-        assert kept(shelf, ("a",), lambda: make("a")) == "a"
-        assert kept(shelf, ("b",), lambda: make("b" * 5_000)) == "b" * 5_000
+        assert get_or_make(shelf, ("a",), lambda: make("a")) == "a"
+        assert get_or_make(shelf, ("b",), lambda: make("b" * 5_000)) == "b" * 5_000
     assert made == ["a", "b", "b"]
 
 
 def test_what_is_remembered_belongs_to_its_name_term_and_keys() -> None:
-    assert cache.known("length", TERM_OF_FOUR, 1) is None
-    assert cache.remember("length", TERM_OF_FOUR, 1, make=lambda: 10) == 10
-    assert cache.remember("length", TERM_OF_FOUR, 1, make=lambda: 11) == 10
-    assert cache.remember("length", TERM_OF_FOUR, 2, make=lambda: 12) == 12
-    assert cache.known("length", TERM_OF_FOUR, 1) == 10
-    assert cache.known("width", TERM_OF_FOUR, 1) is None
+    assert cache.peek("length", TERM_OF_FOUR, 1) is None
+    assert cache.cached("length", TERM_OF_FOUR, 1, make=lambda: 10) == 10
+    assert cache.cached("length", TERM_OF_FOUR, 1, make=lambda: 11) == 10
+    assert cache.cached("length", TERM_OF_FOUR, 2, make=lambda: 12) == 12
+    assert cache.peek("length", TERM_OF_FOUR, 1) == 10
+    assert cache.peek("width", TERM_OF_FOUR, 1) is None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -88,18 +88,18 @@ class Second(Term):
 
 def test_terms_with_equal_fields_are_kept_apart() -> None:
     """``st.cache_data`` mixed these up: it hashes the fields of a dataclass, not its type."""
-    made = [remember("test", term, make=lambda: object()) for term in (First("d"), Second("d"))]
+    made = [cached("test", term, make=lambda: object()) for term in (First("d"), Second("d"))]
     assert made[0] is not made[1]
-    assert made[0] is remember("test", First("d"), make=lambda: object())
+    assert made[0] is cached("test", First("d"), make=lambda: object())
 
 
 def test_the_cache_is_bounded_by_its_weight() -> None:
-    shelf = LRUCache(100_000, getsizeof=weigh)
+    shelf = LRUCache(100_000, getsizeof=size_of)
     for i in range(50):
-        kept(shelf, (i,), lambda: torch.zeros(5_000))  # 20 kB
+        get_or_make(shelf, (i,), lambda: torch.zeros(5_000))  # 20 kB
     assert shelf.currsize <= shelf.maxsize
     assert list(shelf) == [(46,), (47,), (48,), (49,)]
-    assert len(kept(shelf, ("whale",), lambda: torch.zeros(50_000))) == 50_000
+    assert len(get_or_make(shelf, ("whale",), lambda: torch.zeros(50_000))) == 50_000
     assert ("whale",) not in shelf
 
 
@@ -111,11 +111,11 @@ def test_what_holds_numbers_weighs_what_they_do() -> None:
         Mosaic("x" * 40_000, (1, 1), ""),
     )
     for value in (*held, held, {"all": held}):
-        assert weigh(value) > 40_000
+        assert size_of(value) > 40_000
 
 
 def test_the_cache_keeps_no_errors() -> None:
-    shelf = LRUCache(100_000, getsizeof=weigh)
+    shelf = LRUCache(100_000, getsizeof=size_of)
     with pytest.raises(ZeroDivisionError):
-        kept(shelf, ("a",), lambda: 1 / 0)
-    assert kept(shelf, ("a",), lambda: 1) == 1
+        get_or_make(shelf, ("a",), lambda: 1 / 0)
+    assert get_or_make(shelf, ("a",), lambda: 1) == 1

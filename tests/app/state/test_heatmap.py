@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import Ends, Grid, Pooled, pooled
+from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled, pool
 from ncd.app.runtime import torch_threads
 from ncd.site.markup import GREY
 
@@ -21,11 +21,11 @@ def pixels(address: str, mode: str = "RGB") -> NDArray[np.uint8]:
     return np.asarray(Image.open(BytesIO(data)).convert(mode))
 
 
-def f32(numbers: object) -> Grid:
+def f32(numbers: object) -> CellGrid:
     return np.array(numbers, np.float32)
 
 
-def grid(*shape: int) -> Grid:
+def grid(*shape: int) -> CellGrid:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
 
 
@@ -39,7 +39,9 @@ def luminance(colours: NDArray[np.uint8]) -> NDArray[np.float64]:
 @pytest.mark.parametrize(("dark", "page"), [(False, "ffffff"), (True, "101419")])
 def test_signed_numbers_stand_out_from_the_page_by_their_size(dark: bool, page: str) -> None:
     heatmap.DARK.set(dark)
-    stops = torch_threads.run(lambda: heatmap.scale(signed=True))  # pictures are made there, too
+    stops = torch_threads.run_in_thread(
+        lambda: heatmap.scale(signed=True)
+    )  # pictures are made there, too
     heatmap.DARK.set(False)
     colours = np.frombuffer(heatmap.palette(stops), np.uint8).reshape(256, 3)
     behind = luminance(np.frombuffer(bytes.fromhex(page), np.uint8))
@@ -62,7 +64,7 @@ def test_a_heat_map_has_the_colour_of_each_number_and_none_where_it_is_masked(
     cells = f32([[-1, 0, 0.5], [1, 2, 0]])
     if masked:
         cells[1, 2] = np.nan
-    shown = pixels(heatmap.picture(cells, Ends(-1.0, 1.0), GREY), "RGBA")
+    shown = pixels(heatmap.data_url(cells, ColourRange(-1.0, 1.0), GREY), "RGBA")
     assert shown[..., 0].tolist()[0] == [0, 128, 191]
     assert shown[1, :2, 0].tolist() == [255, 255]  # beyond the end is the end
     assert (shown[..., 3] == 255).sum() == 6 - masked
@@ -70,7 +72,7 @@ def test_a_heat_map_has_the_colour_of_each_number_and_none_where_it_is_masked(
 
 
 def test_a_sheet_holds_maps_one_below_the_other() -> None:
-    shown = pixels(heatmap.sheet(grid(2, 1, 3), Ends(0.0, 5.0), GREY))
+    shown = pixels(heatmap.sprite_sheet(grid(2, 1, 3), ColourRange(0.0, 5.0), GREY))
     assert shown[..., 0].tolist() == [[0, 51, 102], [153, 204, 255]]
 
 
@@ -82,7 +84,7 @@ def test_a_map_is_pooled_only_if_it_has_more_cells_than_are_shown(
 ) -> None:
     maps = np.ones((2, size, size), np.float32)
     maps[:, 0] = 2
-    found = pooled(maps, most)
+    found = pool(maps, most)
     assert (found.block, found.shape, found.largest) == (block, (size, size), False)
     high = -(-size // block[0])
     assert found.maps.shape == (2, high, high)
@@ -92,9 +94,9 @@ def test_a_map_is_pooled_only_if_it_has_more_cells_than_are_shown(
 
 def test_a_cell_is_a_mean_unless_that_hides_the_largest_and_masked_numbers_do_not_count() -> None:
     half = f32([[4, 0, 2, np.nan, np.nan, np.nan]])
-    assert pooled(half, 3).maps.tolist()[0][:2] == [2, 2]  # half of the largest is a mean still
-    assert np.isnan(pooled(half, 3).maps[0, 2])
-    low = pooled(f32([[-9, 1, 0, 0, 5, -5]]), 3)
+    assert pool(half, 3).maps.tolist()[0][:2] == [2, 2]  # half of the largest is a mean still
+    assert np.isnan(pool(half, 3).maps[0, 2])
+    low = pool(f32([[-9, 1, 0, 0, 5, -5]]), 3)
     assert (low.maps.tolist(), low.largest) == ([[-9, 0, 5]], True)
     assert low.told == "1 × 6 numbers, shown as the largest number of 1 × 2."
     assert Pooled(half, (1, 6), (1, 2)).told == "1 × 6 numbers, shown as means of 1 × 2."
@@ -108,31 +110,31 @@ def test_a_few_numbers_far_beyond_all_others_do_not_set_the_scale(
     count: int, few: int, times: float
 ) -> None:
     numbers = f32([*[-2] * (count - few), *[2 * times] * few])
-    found = Ends.of(numbers, signed=True)
+    found = ColourRange.of(numbers, signed=True)
     ignored = count == 13 and few <= 3 and times > 5
     assert found.beyond == few * ignored
     assert found.high == pytest.approx(2 if ignored else 2 * times)
     assert found.low == -found.high
     assert found.largest == pytest.approx(2 * times)
-    assert found.whole == Ends(-found.largest, found.largest, found.beyond, found.largest)
+    assert found.whole == ColourRange(-found.largest, found.largest, found.beyond, found.largest)
 
 
 def test_the_scale_of_nothing_goes_to_one() -> None:
     nothing = f32([np.nan, 0])
-    assert Ends.of(nothing, signed=False) == Ends(0.0, 1.0, 0, 0.0)
-    assert Ends.of(nothing, signed=True).low == -1.0
-    assert Ends(0.0, 1.0).whole == Ends(0.0, 1.0)
+    assert ColourRange.of(nothing, signed=False) == ColourRange(0.0, 1.0, 0, 0.0)
+    assert ColourRange.of(nothing, signed=True).low == -1.0
+    assert ColourRange(0.0, 1.0).whole == ColourRange(0.0, 1.0)
 
 
 def test_one_of_two_thousand_numbers_may_be_an_outlier() -> None:
     numbers = np.ones(10_000, np.float32)
     numbers[:5] = 100
-    assert Ends.of(numbers, signed=False).beyond == 5
+    assert ColourRange.of(numbers, signed=False).beyond == 5
     numbers[5] = 100
-    assert Ends.of(numbers, signed=False).beyond == 0
+    assert ColourRange.of(numbers, signed=False).beyond == 0
 
 
 def test_a_photograph_is_scaled_to_its_extremes() -> None:
-    shown = heatmap.photograph(f32([[[-1, 1]], [[0, 3]], [[np.nan, -1]]]))
+    shown = heatmap.rgb_image(f32([[[-1, 1]], [[0, 3]], [[np.nan, -1]]]))
     assert shown.tolist() == [[[0, 64, 64], [128, 255, 0]]]
-    assert heatmap.photograph(np.full((3, 1, 1), 2, np.float32)).tolist() == [[[0, 0, 0]]]
+    assert heatmap.rgb_image(np.full((3, 1, 1), 2, np.float32)).tolist() == [[[0, 0, 0]]]

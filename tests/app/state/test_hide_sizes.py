@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import ncd
 from ncd.app.state import hide_sizes
-from ncd.app.state.hide_sizes import Veil
+from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements.primitives import Annotation, Text
 from ncd.drawing.pipeline import draw
@@ -20,8 +20,8 @@ X, A, B, Y = (value.id for value in CIRCUIT.values.values())
 FIRST, RELU, LAST = CIRCUIT.cells
 
 
-def hidden(veil: Veil, whole: Drawing | None = None) -> Drawing:
-    return hide_sizes.drawing(whole or draw(TERM, labels="both"), CIRCUIT, veil)
+def hidden(veil: HiddenSizes, whole: Drawing | None = None) -> Drawing:
+    return hide_sizes.hide_in_drawing(whole or draw(TERM, labels="both"), CIRCUIT, veil)
 
 
 def texts(drawing: Drawing) -> dict[str, list[str]]:
@@ -32,15 +32,17 @@ def texts(drawing: Drawing) -> dict[str, list[str]]:
 
 
 def test_the_array_that_is_asked_for_is_hidden_until_it_is_answered() -> None:
-    assert (Veil(A).hidden, Veil(A, frozenset({A})).hidden) == (A, "")
-    assert Veil(A).around(CIRCUIT) == {FIRST.id, RELU.id}
-    assert Veil(X).around(CIRCUIT) == {FIRST.id}
-    assert Veil(Y).around(CIRCUIT) == {LAST.id}
-    assert Veil(A, frozenset({A})).around(CIRCUIT) == frozenset()
+    assert (HiddenSizes(A).hidden, HiddenSizes(A, frozenset({A})).hidden) == (A, "")
+    assert HiddenSizes(A).around(CIRCUIT) == {FIRST.id, RELU.id}
+    assert HiddenSizes(X).around(CIRCUIT) == {FIRST.id}
+    assert HiddenSizes(Y).around(CIRCUIT) == {LAST.id}
+    assert HiddenSizes(A, frozenset({A})).around(CIRCUIT) == frozenset()
 
 
 def test_a_drawing_has_names_only() -> None:
-    assert hide_sizes.look({"labels": "both", "notes": {"a": 1}, "cells": True, "scale": 2}) == {
+    assert hide_sizes.sizeless_options(
+        {"labels": "both", "notes": {"a": 1}, "cells": True, "scale": 2}
+    ) == {
         "labels": "names",
         "notes": {},
         "cells": False,
@@ -49,23 +51,23 @@ def test_a_drawing_has_names_only() -> None:
 
 
 def test_wires_are_said_without_sizes_but_for_answered_arrays() -> None:
-    def words(veil: Veil) -> dict[str, str]:
+    def words(veil: HiddenSizes) -> dict[str, str]:
         return {wire.array: wire.words for wire in hidden(veil).wires}
 
     whole = {wire.array: wire.words for wire in draw(TERM, labels="both").wires}
     assert all(", size " in text for text in whole.values())
-    found = words(Veil(A, frozenset({B})))
+    found = words(HiddenSizes(A, frozenset({B})))
     assert found[A] == "an axis of the array that is asked for"
     assert found[B] == whole[B]
     assert ", size" not in found[X] and "m" in found[X]
-    axes = {wire.array: wire.axis for wire in hidden(Veil(A)).wires}
+    axes = {wire.array: wire.axis for wire in hidden(HiddenSizes(A)).wires}
     assert (axes[A], axes[X]) == ("", "m")
 
 
 def test_labels_have_no_size_and_the_hidden_array_no_name() -> None:
     drawn = draw(TERM, labels="sizes")
     before = {text.array: text for text in drawn.labels if text.array}
-    after = {text.array: text for text in hidden(Veil(A, frozenset({Y})), drawn).labels}
+    after = {text.array: text for text in hidden(HiddenSizes(A, frozenset({Y})), drawn).labels}
     named = {id: text.label.typed.text for id, text in after.items()}
     assert (named[X], named[A], named[Y]) == ("m", "?", "5")
     assert (after[A].axis, after[X].axis) == ("", "m")
@@ -74,28 +76,30 @@ def test_labels_have_no_size_and_the_hidden_array_no_name() -> None:
         assert old.at.x + old.label.width / 2 == new.at.x + new.label.width / 2
         assert old.at.y == new.at.y
         assert old.label.typed.size == new.label.typed.size
-    assert hidden(Veil(A), drawn).labels[-1].label.typed.text == "?"  # an axis with a size only
+    assert (
+        hidden(HiddenSizes(A), drawn).labels[-1].label.typed.text == "?"
+    )  # an axis with a size only
 
 
 def test_a_label_of_no_axis_stays() -> None:
     drawn = draw(TERM, labels="sizes")
     plain = replace(drawn.labels[0], axis="", array="")
-    assert hidden(Veil(A), replace(drawn, labels=(plain,))).labels == (plain,)
-    answered = hidden(Veil(A, frozenset({A, X, B, Y})), drawn)
+    assert hidden(HiddenSizes(A), replace(drawn, labels=(plain,))).labels == (plain,)
+    answered = hidden(HiddenSizes(A, frozenset({A, X, B, Y})), drawn)
     assert texts(answered) == texts(drawn)
 
 
 def test_ops_at_the_hidden_array_are_said_by_their_names() -> None:
-    glyphs = {glyph.node: glyph.words for glyph in hidden(Veil(Y)).glyphs}
+    glyphs = {glyph.node: glyph.words for glyph in hidden(HiddenSizes(Y)).glyphs}
     assert glyphs[LAST.id] == LAST.op.label
     assert glyphs[RELU.id] == "relu" or "relu" in glyphs[RELU.id]
     assert "12" not in glyphs[FIRST.id] and "m" in glyphs[FIRST.id]
     folded = replace(
         draw(TERM), glyphs=(replace(draw(TERM).glyphs[0], node="f1", words="Block (34): 12"),)
     )
-    assert hidden(Veil(Y), folded).glyphs[0].words == "Block"
+    assert hidden(HiddenSizes(Y), folded).glyphs[0].words == "Block"
     nothing = replace(folded, glyphs=(replace(folded.glyphs[0], words=": 12"),))
-    assert hidden(Veil(Y), nothing).glyphs[0].words == "folded"
+    assert hidden(HiddenSizes(Y), nothing).glyphs[0].words == "folded"
 
 
 def test_a_scan_does_not_tell_its_last_position() -> None:
@@ -103,7 +107,7 @@ def test_a_scan_does_not_tell_its_last_position() -> None:
     circuit, whole = ncd.elaborate(term), draw(term)
     assert any("=" in t.label.typed.text for f in whole.fences for t in f.title[1:])
     scans = {loop.id for loop in circuit.loops if loop.kind == "scan"}
-    found = hide_sizes.drawing(whole, circuit, Veil("none"))
+    found = hide_sizes.hide_in_drawing(whole, circuit, HiddenSizes("none"))
     for before, after in zip(whole.fences, found.fences, strict=True):
         said = [text.label.typed.text for text in after.title]
         if before.id in scans:
@@ -121,7 +125,7 @@ def _same_centre(before: Text, after: Text) -> None:
 
 def test_hover_texts_hide_the_sizes_that_are_not_known() -> None:
     full = {id: f"full {id}" for id in CIRCUIT.values}
-    found = hide_sizes.words(CIRCUIT, Veil(A, frozenset({B})), full)
+    found = hide_sizes.hide_in_tooltips(CIRCUIT, HiddenSizes(A, frozenset({B})), full)
     assert found[B] == f"full {B}"
     assert found[A].endswith("?")
     assert "m" in found[X] and "12" not in found[X]
@@ -130,19 +134,19 @@ def test_hover_texts_hide_the_sizes_that_are_not_known() -> None:
 def test_a_line_of_source_has_no_number() -> None:
     html = 'x = f(<span class="number-literal">12</span>, <span class="number-literal">3</span>)'
     hole = '<span class="number-literal">?</span>'
-    assert hide_sizes.code("x = f(12, 3)", html) == f"x = f({hole}, {hole})"
-    assert hide_sizes.code('"""Of 12 features."""', "<i>Of 12 features.</i>") == ""
+    assert hide_sizes.hide_in_code("x = f(12, 3)", html) == f"x = f({hole}, {hole})"
+    assert hide_sizes.hide_in_code('"""Of 12 features."""', "<i>Of 12 features.</i>") == ""
 
 
 def test_a_note_of_the_hidden_array_says_nothing() -> None:
     drawn = draw(TERM, labels="sizes")
     note = Annotation("note", (drawn.labels[0],), of=A, words="an array of 34 numbers")
     whole = replace(drawn, extras=(note, replace(note, of=X)))
-    first, second = hidden(Veil(A), whole).extras
+    first, second = hidden(HiddenSizes(A), whole).extras
     assert (first.words, second.words) == ("", "an array of 34 numbers")
     (label,) = (item for item in first.items if isinstance(item, Text))
     assert label.label.typed.text == "m"
-    answered = hidden(Veil(A, frozenset({A})), whole).extras
+    answered = hidden(HiddenSizes(A, frozenset({A})), whole).extras
     assert answered[0].words == "an array of 34 numbers"
 
 
@@ -150,6 +154,6 @@ def test_a_name_of_several_signs_stays_as_it_is_drawn() -> None:
     level = ncd.Array((Axis("q_1", 16, label="c_λ"),))
     term = ncd.Id(ncd.Type((level,))) >> ncd.Elementwise("relu")
     drawn = draw(term, labels="names")
-    found = hide_sizes.drawing(drawn, ncd.elaborate(term), Veil("none"))
+    found = hide_sizes.hide_in_drawing(drawn, ncd.elaborate(term), HiddenSizes("none"))
     assert found.labels == drawn.labels
     assert {text.axis for text in found.labels if text.array} == {"q_1"}

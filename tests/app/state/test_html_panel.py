@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 
 from ncd.app.parts import html_panel
-from ncd.app.parts.html_panel import File, static
+from ncd.app.parts.html_panel import StaticFile, read_static
 from ncd.app.state.controls import Range
 
 BETA = Range("beta", range(5), 0)
@@ -35,31 +35,31 @@ def test_a_click_sets_a_control_or_is_told_to_the_panel(
     session: dict[str, Any] = {"k": SimpleNamespace(pick=sent, select={"id": "n1"})}
     with (
         patch.object(st, "session_state", session),
-        patch.object(html_panel, "_panel", lambda **options: given.update(options)),
+        patch.object(html_panel, "_html_component", lambda **options: given.update(options)),
     ):
-        html_panel.show("<p>text</p>", "k", (BETA,), heard.append)
+        html_panel.render("<p>text</p>", "k", (BETA,), heard.append)
         assert (given["key"], given["data"]) == ("k", {"html": "<p>text</p>"})
         given["on_pick_change"]()
         assert (session.get("beta"), heard) == (beta, told)
         given["on_select_change"]()
         assert session["select"] == "n1"
-        html_panel.show("", "k")
+        html_panel.render("", "k")
         given["on_pick_change"]()  # nobody to tell
 
 
 def test_what_was_not_sent_is_none() -> None:
     with patch.object(st, "session_state", {"k": SimpleNamespace(pick="a")}):
-        assert html_panel.asked("k", "pick") == "a"
-        assert html_panel.asked("k", "select") is None
-        assert html_panel.asked("other", "pick") is None
-        html_panel.heed("k")  # no selection came
+        assert html_panel.sent_value("k", "pick") == "a"
+        assert html_panel.sent_value("k", "select") is None
+        assert html_panel.sent_value("other", "pick") is None
+        html_panel.apply_component_selection("k")  # no selection came
         assert "select" not in st.session_state
 
 
 def test_a_static_file_has_the_hash_of_its_text_as_its_name() -> None:
-    one, other = File.of("css", "text/css", "a{}"), File.of("css", "text/css", "b{}")
+    one, other = StaticFile.of("css", "text/css", "a{}"), StaticFile.of("css", "text/css", "b{}")
     assert one.name.startswith("ncd-") and one.name.endswith(".css") and len(one.name) == 20
-    assert one.name != other.name and one == File.of("css", "text/css", "a{}")
-    assert static("parts/html_panel.js", "parts/editor.js") == (
-        static("parts/html_panel.js") + static("parts/editor.js")
+    assert one.name != other.name and one == StaticFile.of("css", "text/css", "a{}")
+    assert read_static("parts/html_panel.js", "parts/editor.js") == (
+        read_static("parts/html_panel.js") + read_static("parts/editor.js")
     )

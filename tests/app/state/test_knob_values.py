@@ -11,7 +11,7 @@ import streamlit as st
 
 import ncd
 from ncd.app.state import knobs
-from ncd.app.state.knobs import MOST, NOTES, RANGES, SEED, TYPED
+from ncd.app.state.knobs import MAX_SLIDER_VALUE, NOTES, RANGES, SEED, TYPED
 from ncd.systems.catalogue_entry import Knob, Preset
 
 ATTENTION = ncd.catalogue["multi-head-attention"]
@@ -33,9 +33,19 @@ def session() -> Iterator[dict[str, Any]]:
         (H, "1", 1, ""),
         (H, "1,024", 1024, ""),
         (H, "-0.4", 1, "h cannot be -0.4: it is 1 or more. The nearest is 1."),
-        (H, "1e9", MOST, ""),
-        (H, "1000000001", MOST, "h cannot be 1000000001: it is 1 or more. The nearest is {most}."),
-        (H, "2147483647", MOST, "h cannot be 2147483647: it is 1 or more. The nearest is {most}."),
+        (H, "1e9", MAX_SLIDER_VALUE, ""),
+        (
+            H,
+            "1000000001",
+            MAX_SLIDER_VALUE,
+            "h cannot be 1000000001: it is 1 or more. The nearest is {most}.",
+        ),
+        (
+            H,
+            "2147483647",
+            MAX_SLIDER_VALUE,
+            "h cannot be 2147483647: it is 1 or more. The nearest is {most}.",
+        ),
         (H, "2147483648", 4, "2147483648 is more than fits in here. h is 4."),
         (H, "-2147483648", 4, "-2147483648 is more than fits in here. h is 4."),
         (H, "1" * 400, 4, f"{'1' * 20} is more than fits in here. h is 4."),
@@ -55,21 +65,21 @@ def session() -> Iterator[dict[str, Any]]:
 def test_a_text_becomes_the_nearest_legal_value_with_a_note(
     knob: Knob, asked: str, value: int, note: str
 ) -> None:
-    told = note.format(most=f"{MOST:,}", nearest="The nearest is")
-    assert knobs.read(knob, asked) == (value, told)
+    told = note.format(most=f"{MAX_SLIDER_VALUE:,}", nearest="The nearest is")
+    assert knobs.nearest_legal(knob, asked) == (value, told)
 
 
 def test_what_the_session_holds_is_put_right(session: dict[str, Any]) -> None:
     session |= {
         "h": 0,
         "k": "abc",
-        "m": 2 * MOST,
+        "m": 2 * MAX_SLIDER_VALUE,
         "causal": "1",
         "seed": 2**31 - 1,
         "device": "warp",
     }
-    found = knobs.settings(ATTENTION)
-    assert (found["h"], found["k"], found["m"], found["causal"]) == (1, 16, MOST, 1)
+    found = knobs.current(ATTENTION)
+    assert (found["h"], found["k"], found["m"], found["causal"]) == (1, 16, MAX_SLIDER_VALUE, 1)
     assert found == {name: int(session[name]) for name in found}
     assert session["causal"] is True
     assert session["y"] == ATTENTION.settings({})["y"]
@@ -84,7 +94,7 @@ def test_what_the_session_holds_is_put_right(session: dict[str, Any]) -> None:
 
 def test_a_link_begins_without_old_notes_and_ranges(session: dict[str, Any]) -> None:
     session |= {NOTES: {"h": "old"}, RANGES: {"h": (1, 99)}, "k": "x"}
-    knobs.take(ATTENTION)
+    knobs.parse_all(ATTENTION)
     assert session[RANGES] == {}
     assert list(session[NOTES]) == ["k"]
     assert (session["seed"], session["device"]) == (0, "cpu")
@@ -106,34 +116,34 @@ def test_a_link_begins_without_old_notes_and_ranges(session: dict[str, Any]) -> 
     ],
 )
 def test_sizes_are_read_from_a_line(text: str, sizes: dict[str, str], words: list[str]) -> None:
-    assert knobs.spelled(text) == (sizes, words)
+    assert knobs.parse_sizes(text) == (sizes, words)
 
 
 def test_typed_sizes_are_set_and_what_is_no_size_is_told(session: dict[str, Any]) -> None:
     session |= {TYPED: "h=96 num_heads=97 d_model=0", NOTES: {TYPED: "old"}}
-    knobs.typed(ATTENTION)
+    knobs.apply_typed_sizes(ATTENTION)
     assert (session["h"], session["m"], session[TYPED]) == (97, 1, "")
     assert session[NOTES] == {"m": "m cannot be 0: it is 1 or more. The nearest is 1."}
     text = f"h=3 stride=2 a=1 c=1 {'z' * 30}"
     session[TYPED] = text
-    knobs.typed(ATTENTION)
+    knobs.apply_typed_sizes(ATTENTION)
     assert (session["h"], session[TYPED]) == (3, text)
     assert session[NOTES][TYPED] == (
         f"There is no size “{'z' * 20}”, “stride”, “a” here. Type h=8, for example; "
         "there are h, k, m, y, x, causal."
     )
     session[TYPED] = "h=5 " + " " * 196 + "m=9"  # only the first 200 characters are read
-    knobs.typed(ATTENTION)
+    knobs.apply_typed_sizes(ATTENTION)
     assert (session["h"], session["m"]) == (5, 1)
 
 
 def test_dragged_sizes_are_set_if_they_are_sizes_of_the_page(session: dict[str, Any]) -> None:
-    knobs.scrubbed(ATTENTION, {"h": 7, "k": 2.6, "m": "9", "causal": 1, "q": 3})
+    knobs.apply_dragged_sizes(ATTENTION, {"h": 7, "k": 2.6, "m": "9", "causal": 1, "q": 3})
     assert session["h"] == 7 and session["k"] == 3
     assert not {"m", "causal", "q"} & set(session)
     assert list(session[NOTES]) == ["k"]
     for nothing in (None, "h=3", [("h", 3)]):
-        knobs.scrubbed(ATTENTION, nothing)
+        knobs.apply_dragged_sizes(ATTENTION, nothing)
     assert session["h"] == 7
 
 
@@ -151,13 +161,13 @@ def test_a_preset_sets_its_knobs_and_all_others_to_their_defaults(
 ) -> None:
     preset = ATTENTION.presets[0]
     session |= {"h": 99, "causal": True, NOTES: {"h": "n"}}
-    knobs.choose(ATTENTION, preset.name)
+    knobs.apply_preset(ATTENTION, preset.name)
     assert {name: session[name] for name in ATTENTION.settings({})} == {
         **ATTENTION.settings({}),
         **preset.knobs,
     }
     assert "h" not in session[NOTES]
-    knobs.choose(ATTENTION, None)
+    knobs.apply_preset(ATTENTION, None)
     assert session["h"] == 4
 
 
@@ -166,9 +176,9 @@ def test_of_several_presets_that_one_that_fixes_most_is_chosen() -> None:
     entry = ncd.Entry(
         "some", "Some", "", (H, Knob("k", 1, 4, 2)), ATTENTION.system, presets=(few, more)
     )
-    assert knobs.chosen(entry, {"h": 8, "k": 2}) == more
-    assert knobs.chosen(entry, {"h": 8, "k": 3}) == few
-    assert knobs.chosen(entry, {"h": 7, "k": 2}) is None
+    assert knobs.matching_preset(entry, {"h": 8, "k": 2}) == more
+    assert knobs.matching_preset(entry, {"h": 8, "k": 3}) == few
+    assert knobs.matching_preset(entry, {"h": 7, "k": 2}) is None
 
 
 @pytest.mark.parametrize(
@@ -180,52 +190,55 @@ def test_of_several_presets_that_one_that_fixes_most_is_chosen() -> None:
         (32, (1, 32)),
         (33, (1, 64)),
         (0, (0, 16)),
-        (MOST, (1, MOST)),
-        (MOST - 1, (1, MOST)),
+        (MAX_SLIDER_VALUE, (1, MAX_SLIDER_VALUE)),
+        (MAX_SLIDER_VALUE - 1, (1, MAX_SLIDER_VALUE)),
     ],
 )
 def test_a_slider_reaches_as_far_as_a_value_that_was_asked(
     value: int, range_: tuple[int, int], session: dict[str, Any]
 ) -> None:
-    assert knobs.span(H, value) == range_
-    assert knobs.span(H, 5) == range_  # it stays
-    assert knobs.span(Knob("i", 0, 3, 0, most=5), 4) == (0, 4)
-    assert knobs.span(Knob("j", 0, 3, 0, most=20), 17) == (0, 20)
+    assert knobs.slider_range(H, value) == range_
+    assert knobs.slider_range(H, 5) == range_  # it stays
+    assert knobs.slider_range(Knob("i", 0, 3, 0, most=5), 4) == (0, 4)
+    assert knobs.slider_range(Knob("j", 0, 3, 0, most=20), 17) == (0, 20)
 
 
 def test_a_note_stands_beside_its_knob_until_that_moves(session: dict[str, Any]) -> None:
-    knobs.forget("h")
-    knobs.note("h", "")
-    assert knobs.told("h") == "" and knobs.beside(["h"]) == {NOTES: {}, RANGES: {}}
-    knobs.note("h", "a*b <c>")
-    knobs.note("k", "other")
-    knobs.span(H, 20)
-    assert knobs.told("h") == r"a\*b \<c\>"
-    assert knobs.beside(["h", "m"]) == {NOTES: {"h": "a*b <c>"}, RANGES: {"h": (1, 32)}}
-    knobs.put({"h": 4})
+    knobs.clear_notice("h")
+    knobs.set_notice("h", "")
+    assert knobs.notice_markdown("h") == "" and knobs.notices_and_ranges(["h"]) == {
+        NOTES: {},
+        RANGES: {},
+    }
+    knobs.set_notice("h", "a*b <c>")
+    knobs.set_notice("k", "other")
+    knobs.slider_range(H, 20)
+    assert knobs.notice_markdown("h") == r"a\*b \<c\>"
+    assert knobs.notices_and_ranges(["h", "m"]) == {NOTES: {"h": "a*b <c>"}, RANGES: {"h": (1, 32)}}
+    knobs.set_values({"h": 4})
     assert session[NOTES] == {"k": "other"}
 
 
 def test_a_switch_is_put_as_a_switch(session: dict[str, Any]) -> None:
     session["causal"] = False
-    knobs.put({"causal": 1})
+    knobs.set_values({"causal": 1})
     assert session["causal"] is True
     session["causal"] = False  # what the browser showed before
-    assert knobs.outdated("causal") is True
+    assert knobs.keeps_newer_value("causal") is True
     assert session["causal"] is True
     session["causal"] = "moved on"
-    assert knobs.outdated("causal") is False
-    assert knobs.outdated("never set") is False
+    assert knobs.keeps_newer_value("causal") is False
+    assert knobs.keeps_newer_value("never set") is False
 
 
 def test_what_was_set_counts_until_a_busy_browser_shows_it(session: dict[str, Any]) -> None:
     now = [100.0]
     with patch.object(knobs.time, "monotonic", lambda: now[0]):
         session["h"] = 4
-        knobs.put({"h": 8})
-        knobs.sent()
-        for later, holds in ((knobs.LAG / 2, True), (knobs.LAG / 2, False)):
+        knobs.set_values({"h": 8})
+        knobs.mark_sent()
+        for later, holds in ((knobs.BROWSER_LAG / 2, True), (knobs.BROWSER_LAG / 2, False)):
             now[0] += later
             session["h"] = 4  # as the browser shows it still
-            assert knobs.outdated("h") is holds
+            assert knobs.keeps_newer_value("h") is holds
             assert session["h"] == (8 if holds else 4)

@@ -17,7 +17,7 @@ CIRCUIT = ncd.elaborate(ENTRY.build())
 
 
 def test_what_can_be_selected() -> None:
-    known = selection.known(CIRCUIT)
+    known = selection.selectable_ids(CIRCUIT)
     assert {cell.id for cell in CIRCUIT.cells} <= known
     assert {"s" + cell.id[1:] for cell in CIRCUIT.cells} <= known
     assert {fence.id for fence in CIRCUIT.fences} <= known
@@ -27,10 +27,10 @@ def test_what_can_be_selected() -> None:
 
 def test_folded_blocks_are_those_that_a_circuit_has() -> None:
     ids = sorted(fence.id for fence in CIRCUIT.fences)[:2]
-    assert selection.folded(CIRCUIT, ",".join(ids)) == frozenset(ids)
-    assert selection.folded(CIRCUIT, f"{ids[0]},f9999") == frozenset(ids[:1])
-    assert selection.folded(CIRCUIT, "none") == frozenset()
-    assert selection.folded(CIRCUIT, "f9999") == selection.folded(CIRCUIT, "auto") == "auto"
+    assert selection.folded_in(CIRCUIT, ",".join(ids)) == frozenset(ids)
+    assert selection.folded_in(CIRCUIT, f"{ids[0]},f9999") == frozenset(ids[:1])
+    assert selection.folded_in(CIRCUIT, "none") == frozenset()
+    assert selection.folded_in(CIRCUIT, "f9999") == selection.folded_in(CIRCUIT, "auto") == "auto"
 
 
 def test_four_axes_have_colours() -> None:
@@ -43,8 +43,8 @@ def test_four_axes_have_colours() -> None:
 
 @pytest.mark.parametrize("width", selection.WIDTHS)
 def test_a_width_is_one_of_those_that_are_drawn(width: int) -> None:
-    assert selection.fitting(str(width)) == width
-    assert selection.fitting(str(width + 1)) == max(selection.WIDTHS)
+    assert selection.parse_width(str(width)) == width
+    assert selection.parse_width(str(width + 1)) == max(selection.WIDTHS)
 
 
 def page() -> None:
@@ -109,7 +109,7 @@ def test_the_width_is_the_measured_one_and_first_that_of_the_cookie(
 ) -> None:
     cookies = {selection.COOKIE: cookie} if cookie else {}
     with (
-        patch.object(st, "session_state", {selection.WIDE: chosen}),
+        patch.object(st, "session_state", {selection.WIDTH_KEY: chosen}),
         patch.object(st, "context", SimpleNamespace(cookies=cookies)),
     ):
         assert selection.width() == width

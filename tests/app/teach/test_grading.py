@@ -15,10 +15,10 @@ from ncd.app.scene.scene import Scene
 from ncd.app.teach import quiz
 from ncd.language.axes import Array, Axis
 from ncd.site.entry_page import of_entry
-from ncd.site.live_texts import LiveTexts
+from ncd.site.live_texts import SizeDependentTexts
 from ncd.site.markup import GRADING_JS, POLYNOMIALS_JS
 from ncd.site.quiz_facts import axis_facts
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from tests.support.javascript import called
 
 Y, X, K, H = Axis("y", 20), Axis("x", 22), Axis("k", 16), Axis("h", 4)
@@ -175,11 +175,11 @@ def answers(wanted: Sequence[Sequence[str]], found: Sequence[str]) -> Iterator[t
 def test_every_question_is_graded_alike_in_the_app_and_on_a_page(name: str) -> None:
     entry = ncd.catalogue[name]
     term, settings = entry.build(), entry.settings({})
-    scene = Scene(entry, settings, 0, "cpu", Feed(), False, "names", "", term)
-    match = LIVE.search(LiveTexts(of_entry(entry, {}), scene.circuit).script())
+    scene = Scene(entry, settings, 0, "cpu", InputSpec(), False, "names", "", term)
+    match = LIVE.search(SizeDependentTexts(of_entry(entry, {}), scene.circuit).script())
     assert match is not None
     page = json.loads(match[1])
-    asked = [id for id in page["arrays"] if id in quiz.askable(scene.circuit)][:12]
+    asked = [id for id in page["arrays"] if id in quiz.askable_arrays(scene.circuit)][:12]
     here, there, wanted = list[tuple[Any, ...]](), list[tuple[Any, ...]](), list[bool]()
     for id in asked:
         app = quiz.facts(scene, scene.circuit.values[id])

@@ -9,7 +9,7 @@ import pytest
 import ncd
 from ncd.app.scene import url
 from ncd.app.state import selection
-from ncd.app.state.link_text import Kept
+from ncd.app.state.link_text import LinkParameter
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.lessons.computed_questions import question
 from ncd.systems.lessons.lesson import lesson_of, written
@@ -29,7 +29,7 @@ def test_every_view_of_every_lesson(entry: Entry) -> None:
     views = lesson_of(entry).views
     assert 2 <= len(views) <= 10 and views[0].query == ""
     assert all(view.says for view in views[1:])
-    kept = url.parameters(entry, panels()[entry.name]) | {"with": Kept("", ("panel",))}
+    kept = url.parameters(entry, panels()[entry.name]) | {"with": LinkParameter("", ("panel",))}
     knobs = {knob.name: knob for knob in entry.knobs}
     questions = 0
     for view in views:
@@ -39,7 +39,7 @@ def test_every_view_of_every_lesson(entry: Entry) -> None:
             assert name in kept and kept[name].read(text) is not None, (name, text)
         settings = entry.settings({name: int(said[name]) for name in said if name in knobs})
         circuit = ncd.elaborate(entry.build(**settings))
-        assert said.get("select", "n0") in selection.known(circuit), view
+        assert said.get("select", "n0") in selection.selectable_ids(circuit), view
         if "ask" in said:
             found = question(entry, settings, said["ask"])
             assert found is not None, said["ask"]

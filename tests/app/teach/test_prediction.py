@@ -15,7 +15,7 @@ from ncd.app.teach.lesson_view import (
     _choose,
     _chosen,
     _html,
-    asked,
+    current_question,
     reveal,
     with_question,
 )
@@ -74,28 +74,28 @@ def test_what_is_asked_for_is_selected_and_hidden_until_it_is_answered(
     here = scene("multi-head-attention")
     session: dict[str, object] = {url.STATE: SimpleNamespace(page="here")}
     monkeypatch.setattr(st, "session_state", session)
-    assert asked(here) is None and with_question(here) is here
+    assert current_question(here) is None and with_question(here) is here
     asks = [
         ask
         for value in here.circuit.values.values()
         for ask in (f"shape:{value.id}",)
         if question(here.entry, here.settings, ask)
     ]
-    session[selection.ASK] = asks[0] if asks else "parameters:h=8"
-    found = asked(here)
+    session[selection.QUESTION_KEY] = asks[0] if asks else "parameters:h=8"
+    found = current_question(here)
     assert found is not None
     now = with_question(here)
     if found.about:
         assert now.selected == now.about == found.about
         assert (now.veil is not None) == found.hides
     _choose("2" * 30)
-    assert session[CHOSEN] == (("here", session[selection.ASK]), "2" * 20)
+    assert session[CHOSEN] == (("here", session[selection.QUESTION_KEY]), "2" * 20)
     reveal()
     assert _chosen(here) == "2" * 20  # the first answer counts
     assert with_question(here).veil is None
     session[selection.QUIZ] = "1"
-    assert asked(here) is None
-    session[selection.ASK] = "other"
+    assert current_question(here) is None
+    session[selection.QUESTION_KEY] = "other"
     assert _chosen(here) == ""
     reveal()
     assert _chosen(here) == SHOW

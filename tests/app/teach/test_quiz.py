@@ -15,7 +15,7 @@ import ncd
 from ncd.app.figure import diagram
 from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes
-from ncd.app.state.hide_sizes import Veil
+from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.teach import quiz
 from ncd.app.teach.quiz import LockedPanel, _locked, _shapes, _source, is_given, visible_arrays
 from ncd.drawing.pipeline import draw
@@ -25,7 +25,7 @@ from ncd.language.op import Site
 from ncd.ops import Einsum, Elementwise, Softmax
 from ncd.site.quiz_facts import computed_axes
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from tests.app.page.test_pages import opened
 from tests.app.teach.test_grading import graded
 
@@ -65,7 +65,7 @@ def test_a_size_is_given_where_a_layer_or_a_knob_chooses_it() -> None:
 def scene(entry: Entry, **knobs: int) -> Scene:
     settings = entry.settings(knobs)
     term = entry.build(**settings)
-    return Scene(entry, settings, 0, "cpu", Feed(), False, "names", "", term)
+    return Scene(entry, settings, 0, "cpu", InputSpec(), False, "names", "", term)
 
 
 def told(of: Scene) -> list[str]:
@@ -74,7 +74,7 @@ def told(of: Scene) -> list[str]:
     They are sorted, as the parts of a drawing stand from left to right: where an op shows its
     kernel, the digits of it move what is right of it by a fraction of a pixel.
     """
-    found = diagram.drawn(of, None, "auto")
+    found = diagram.diagram_message(of, None, "auto")
     texts = [WINDOW.sub("", a or b) for a, b in SEEN.findall(found.svg)]
     letters = [text for text in texts if not text.isdecimal()]
     return sorted([*letters, *found.hover.values(), found.chips, found.keys])
@@ -106,12 +106,12 @@ def names(of: Scene) -> list[object]:
 def test_nothing_that_is_sent_depends_on_a_size(name: str) -> None:
     first = scene(ncd.catalogue[name])
     last = first.circuit.outputs[0].id
-    hidden = replace(first, veil=Veil(last))
+    hidden = replace(first, veil=HiddenSizes(last))
     before = told(hidden)
     for other in others(first.entry):
         if names(other) == names(first) and sizes(other) != sizes(first):
-            assert told(replace(other, veil=Veil(last))) == before
-    texts = hide_sizes.drawing(draw(first.term), first.circuit, Veil(last)).labels
+            assert told(replace(other, veil=HiddenSizes(last))) == before
+    texts = hide_sizes.hide_in_drawing(draw(first.term), first.circuit, HiddenSizes(last)).labels
     assert all(re.search("[^\\W\\d]|[?]", text.label.typed.text) for text in texts)
     assert not re.search(r'number-literal">[^?]', _source(hidden))
 
@@ -136,7 +136,7 @@ def test_what_is_asked_for_is_in_no_word() -> None:
     one = scene(ncd.catalogue["multi-head-attention"])
     circuit = one.circuit
     scores = next(cell for cell in circuit.cells if isinstance(cell.op, Einsum)).outputs[0].id
-    found = diagram.drawn(replace(one, veil=Veil(scores)), None, "auto")
+    found = diagram.diagram_message(replace(one, veil=HiddenSizes(scores)), None, "auto")
     wire = re.compile(rf'<g class="wire" ([^>]*data-array="{scores}"[^>]*)><title>([^<]*)')
     wires = wire.findall(found.svg)
     assert len(wires) == 3
@@ -150,7 +150,7 @@ def test_what_is_known_stands_on_its_wires() -> None:
     one = scene(ncd.catalogue["multi-head-attention"])
     q = next(cell for cell in one.circuit.cells if cell.op.label == "Linear Q").outputs[0].id
     hidden, shown = (
-        diagram.drawn(replace(one, veil=Veil(q, known)), None, "auto")
+        diagram.diagram_message(replace(one, veil=HiddenSizes(q, known)), None, "auto")
         for known in (frozenset(), frozenset({q}))
     )
     assert "k 16" not in words(hidden.hover[q])
@@ -172,9 +172,9 @@ def test_the_words_of_an_op_may_hold_numbers(name: str, said: str) -> None:
     """Those that tell a size are not said in the quiz."""
     term = ncd.Id("m:7") >> Sized(name) >> Elementwise("relu") >> Elementwise("relu")
     entry = Entry("some", "Some", "", (), lambda: term)
-    own = Scene(entry, {}, 0, "cpu", Feed(), False, "names", "", term)
+    own = Scene(entry, {}, 0, "cpu", InputSpec(), False, "names", "", term)
     last = own.circuit.outputs[0].id
-    glyphs = hide_sizes.drawing(draw(term), own.circuit, Veil(last)).glyphs
+    glyphs = hide_sizes.hide_in_drawing(draw(term), own.circuit, HiddenSizes(last)).glyphs
     assert next(glyph.words for glyph in glyphs) == said
 
 
@@ -224,6 +224,6 @@ def test_panels_that_tell_sizes_are_closed_meanwhile() -> None:
     assert not LockedPanel("Cost").RUNS
     assert "closed" in _locked(scene(ncd.catalogue["lenet"]))
     one = scene(ncd.catalogue["lenet"])
-    hidden = replace(one, veil=Veil(one.circuit.outputs[0].id))
+    hidden = replace(one, veil=HiddenSizes(one.circuit.outputs[0].id))
     assert "400" not in words(_source(hidden))
     assert "?" in words(_shapes(hidden))

@@ -13,9 +13,9 @@ import streamlit as st
 
 import ncd
 from ncd.app.state import selection
-from ncd.app.state.hide_sizes import Veil
+from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.teach import lesson_view, quiz
-from ncd.app.teach.quiz import Round, askable, is_given
+from ncd.app.teach.quiz import Round, askable_arrays, is_given
 from tests.app.panels.views import scene, text
 
 TERM = ncd.Id("t:5 m:3") >> ncd.Linear("m -> k:2", "Q") >> ncd.Softmax("k")
@@ -57,7 +57,7 @@ def test_the_next_question_is_in_sight_and_open(
     values = {id: SimpleNamespace(id=id, array=array) for id in "abcd"}
     here: Any = SimpleNamespace(circuit=SimpleNamespace(values=values))
     with (
-        patch.object(quiz, "askable", lambda circuit: tuple(sized)),
+        patch.object(quiz, "askable_arrays", lambda circuit: tuple(sized)),
         patch.object(quiz, "visible_arrays", lambda scene: dict.fromkeys(seen)),
     ):
         found = Round("lora", done={f"{id} m:3": "right" for id in done})
@@ -102,7 +102,7 @@ def test_what_a_visitor_does_is_done_once(
 def test_a_click_is_kept_for_the_next_run(
     picked: object, quiz_is: str, wish: str, session: dict[str, Any]
 ) -> None:
-    with patch.object(quiz.html_panel, "asked", lambda key, what: picked):
+    with patch.object(quiz.html_panel, "sent_value", lambda key, what: picked):
         quiz._act()
         assert quiz.ROUND not in session
         session |= {quiz.ROUND: Round("lora", wish="before"), selection.QUIZ: "1"}
@@ -115,7 +115,7 @@ def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
 ) -> None:
     def ask(selected: str = "", page: str = HERE.entry.name) -> str:
         found = quiz.with_question(replace(HERE, selected=selected))
-        assert found.selected == found.about == session[selection.KEY]
+        assert found.selected == found.about == session[selection.SELECTED_KEY]
         assert found.veil is not None and found.veil.hidden == found.selected
         return found.selected
 
@@ -125,7 +125,7 @@ def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
     assert (ask(other), ask(), ask("n999"), ask(CIRCUIT.cells[0].id)) == (other,) * 3 + (MADE,)
     session[quiz.ROUND].wish = "right"
     found = quiz.with_question(HERE)
-    assert found.veil == Veil(MADE, frozenset({MADE}))
+    assert found.veil == HiddenSizes(MADE, frozenset({MADE}))
     session[quiz.ROUND].page = "another"
     assert ask() == first and session[quiz.ROUND].done == {}
     session[selection.QUIZ] = ""
@@ -135,7 +135,7 @@ def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
 def test_arrays_with_all_their_sizes_can_be_asked_for() -> None:
     circuit = ncd.elaborate(ncd.Id("y:2 m:3, y m, n, ()"))
     ids = [value.id for value in circuit.inputs]
-    assert askable(circuit) == (ids[0], ids[1], ids[3])
+    assert askable_arrays(circuit) == (ids[0], ids[1], ids[3])
 
 
 def test_inputs_are_given_also_where_they_are_passed_on() -> None:
@@ -225,10 +225,10 @@ def test_a_question_is_graded_until_it_is_solved(
     with patch.object(quiz, "_quiz") as shown:
         quiz.show(HERE)  # nothing is hidden
         assert not shown.called
-        quiz.show(replace(HERE, veil=Veil(MADE)))
+        quiz.show(replace(HERE, veil=HiddenSizes(MADE)))
         data = shown.call_args.kwargs["data"]
         session[selection.QUIZ] = ""
-        quiz.show(replace(HERE, veil=Veil(MADE)))  # by the question of a lesson
+        quiz.show(replace(HERE, veil=HiddenSizes(MADE)))  # by the question of a lesson
     assert shown.call_count == 1
     assert (bool(data["said"]), bool(data["facts"]), data["done"]) == (said, graded, bool(done))
     assert data["key"] == ("" if done is None else key)
@@ -238,10 +238,10 @@ def test_a_question_is_graded_until_it_is_solved(
 def test_a_question_of_a_link_is_shown_if_there_is_one() -> None:
     for found in (None, "question"):
         with (
-            patch.object(lesson_view, "asked", lambda scene, found=found: found),
+            patch.object(lesson_view, "current_question", lambda scene, found=found: found),
             patch.object(lesson_view, "_chosen", lambda scene: ""),
             patch.object(lesson_view, "_html", lambda *_: "html"),
-            patch.object(lesson_view.html_panel, "show") as shown,
+            patch.object(lesson_view.html_panel, "render") as shown,
         ):
             lesson_view.show_question(HERE)
         assert shown.called == (found is not None)

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 import ncd
 from ncd.__main__ import main
-from ncd.app.parts.html_panel import static
+from ncd.app.parts.html_panel import read_static
 from ncd.cli.output import entry_facts
 from ncd.language.arguments import Labels
 from ncd.site.site_files import chosen, write_site
@@ -34,7 +34,7 @@ TALK = '<ncd-diagram files base="some/course" system="layer-norm" m="7"></ncd-di
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("host")
     write_site(root / "some" / "course", chosen((*NAMES, *MORE)), entry_facts)
-    (root / "talk.html").write_text(TALK + static("host/ncd-diagram.js") + "</script>")
+    (root / "talk.html").write_text(TALK + read_static("host/ncd-diagram.js") + "</script>")
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
     server = subprocess.Popen(
         command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -5,39 +5,39 @@ import streamlit as st
 import torch
 
 from ncd.app.parts import heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.language.axes import Array
 
 CASE = st.query_params.get("case", "huge")
 rng = np.random.default_rng(0)
 
 
-def shown(grid: heatmap.Grid, rows: Side, columns: Side) -> None:
-    ends = Ends.of(grid, signed=False)
+def shown(grid: heatmap.CellGrid, rows: AxisLabels, columns: AxisLabels) -> None:
+    ends = ColourRange.of(grid, signed=False)
     used = map_component.colours(ends)
-    pooled = heatmap.pooled(grid, heatmap.LARGE)
-    focus = Map("m", "A map", pooled, used, rows, columns, said="weight", square=True)
-    small = heatmap.pooled(grid[None], heatmap.SMALL)
-    pictures = [("head=0", "0", heatmap.picture(small.maps[0], ends))]
-    map_component.show(
+    pooled = heatmap.pool(grid, heatmap.LARGE)
+    focus = Heatmap("m", "A map", pooled, used, rows, columns, said="weight", square=True)
+    small = heatmap.pool(grid[None], heatmap.SMALL)
+    pictures = [("head=0", "0", heatmap.data_url(small.maps[0], ends))]
+    map_component.render(
         "maps",
         (map_component.COLOURS,),
-        side=map_component.gallery(pictures, "head=0"),
+        side=map_component.thumbnail_buttons(pictures, "head=0"),
         map=focus,
-        foot=f"<p>{pooled.told} {map_component.beyond(ends, used)}</p>",
+        foot=f"<p>{pooled.told} {map_component.outlier_notice(ends, used)}</p>",
     )
 
 
 if CASE == "huge":
     grid = rng.random((20, 22), dtype=np.float32)
     grid[3, 4] = 1000
-    shown(grid, Side("y", "query y"), Side("x", "key x"))
+    shown(grid, AxisLabels("y", "query y"), AxisLabels("x", "key x"))
 elif CASE == "words":
     words = [f"incomprehensibility{i}" for i in range(256)]
-    shown(np.eye(256, dtype=np.float32), Side("y", "y", words), Side("x", "x", words))
+    shown(np.eye(256, dtype=np.float32), AxisLabels("y", "y", words), AxisLabels("x", "x", words))
 elif CASE == "large":
-    shown(np.eye(1024, dtype=np.float32), Side("y", "y"), Side("x", "x"))
+    shown(np.eye(1024, dtype=np.float32), AxisLabels("y", "y"), AxisLabels("x", "x"))
 else:
     (array,) = (Array.parse("c:3 x:12x20"),)
     picture = torch.zeros(3, 12, 20)
@@ -45,15 +45,15 @@ else:
     picture[2, :, 10:] = 1.0
     cut = slice_picker.chosen(array)
     numbers = slice_picker.grid(picture, cut)
-    focus = Map(
+    focus = Heatmap(
         "m",
         "An image",
-        heatmap.pooled(numbers, heatmap.LARGE),
-        Ends.of(numbers, signed=False),
-        Side("height", "height"),
-        Side("width", "width"),
+        heatmap.pool(numbers, heatmap.LARGE),
+        ColourRange.of(numbers, signed=False),
+        AxisLabels("height", "height"),
+        AxisLabels("width", "width"),
         square=cut.alike,
         pixels=slice_picker.image(picture, cut),
     )
-    side = slice_picker.controls(cut) + slice_picker.overview(cut, picture, signed=False)
-    map_component.show("maps", slice_picker.pick, side=side, map=focus)
+    side = slice_picker.controls(cut) + slice_picker.thumbnails_html(cut, picture, signed=False)
+    map_component.render("maps", slice_picker.pick, side=side, map=focus)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncd.findings.search import findings
-from ncd.jobs.source_job import answer
+from ncd.jobs.source_job import source_message
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.source_reader import read_source
 
@@ -60,7 +60,7 @@ def test_sizes_with_which_nothing_can_be_made_are_asked_for() -> None:
     assert caught.value.call is not None
     assert caught.value.call.line == "Net(dim=64, heads=4)"
     assert caught.value.call.assumed == ("dim", "heads")
-    assert "error" not in answer(f"{SIZES}Net(dim=28, heads=4)(torch.randn(2, 28))")
+    assert "error" not in source_message(f"{SIZES}Net(dim=28, heads=4)(torch.randn(2, 28))")
 
 
 def test_a_side_that_the_source_names_is_tried_first() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ncd import from_torch
-from ncd.app.scene.own_entry import own_entry
+from ncd.app.scene.own_entry import custom_entry
 from ncd.language.terms import Term
 from ncd.ops import BatchNorm, Dropout
 from ncd.read.python_source.source_reader import read_source
@@ -90,4 +90,4 @@ def test_dropout_stands_between_recurrent_layers(kind: type[nn.RNNBase]) -> None
 
 
 def test_the_page_runs_a_module_in_its_mode() -> None:
-    assert own_entry(NET).training and not own_entry(f"{NET}Net().eval()").training
+    assert custom_entry(NET).training and not custom_entry(f"{NET}Net().eval()").training

@@ -11,19 +11,19 @@ import ncd
 from ncd import Id
 from ncd.run.seeding import example_inputs
 from ncd.systems.inputs import picture_inputs
-from ncd.systems.inputs.run_inputs import RANDOM, Feed, origin, sequences, takes_words
+from ncd.systems.inputs.run_inputs import RANDOM, InputSpec, origin, sequences, takes_words
 from ncd.systems.inputs.text_inputs import SymbolInput, doubt, embed, parse, read, sinusoids, symbol
 
-WORDS = Feed({"y": ("the", "cat", "the")})
-SYMBOLS = Feed({"t": ("b", "a")}, numbers=(1, 0))
-PICTURE = Feed(pictures=(picture_inputs.sample("cat"),))
-TRAINED = Feed({"y": ("the", "cat")}, trained=True)
+WORDS = InputSpec({"y": ("the", "cat", "the")})
+SYMBOLS = InputSpec({"t": ("b", "a")}, numbers=(1, 0))
+PICTURE = InputSpec(pictures=(picture_inputs.sample("cat"),))
+TRAINED = InputSpec({"y": ("the", "cat")}, trained=True)
 
 
 @pytest.mark.parametrize(
     ("feed", "random", "description", "lengths"),
     [
-        (Feed(), True, "random inputs", {}),
+        (InputSpec(), True, "random inputs", {}),
         (WORDS, True, "a random vector for each word", {"y": 3}),
         (SYMBOLS, False, "the sequence b a", {}),
         (PICTURE, False, "a cat", {}),
@@ -31,24 +31,24 @@ TRAINED = Feed({"y": ("the", "cat")}, trained=True)
     ],
 )
 def test_what_a_feed_is(
-    feed: Feed, random: bool, description: str, lengths: dict[str, int]
+    feed: InputSpec, random: bool, description: str, lengths: dict[str, int]
 ) -> None:
     assert (feed.is_random, feed.description, feed.lengths) == (random, description, lengths)
-    assert (feed.key == RANDOM) == (feed == Feed())
-    names = {"Feed": Feed, "ncd": ncd}
+    assert (feed.key == RANDOM) == (feed == InputSpec())
+    names = {"Feed": InputSpec, "ncd": ncd}
     made = eval(f"Feed({feed.code})", names)
     assert (made.code, made.description) == (feed.code, feed.description)
 
 
 def test_two_equal_pictures_are_described_once() -> None:
     one, two = picture_inputs.sample("cat"), picture_inputs.sample("boat")
-    assert Feed(pictures=(one, two, one)).description == "a cat and a boat"
+    assert InputSpec(pictures=(one, two, one)).description == "a cat and a boat"
 
 
 @pytest.mark.parametrize(("size", "shown"), [(20, "a" * 20), (21, "a" * 19 + "…")])
 def test_a_long_word_is_shortened(size: int, shown: str) -> None:
-    assert Feed({"y": ("a" * size, "b")}).shown("y") == (shown, "b")
-    assert Feed({"y": ("a",)}).shown("x") == ()
+    assert InputSpec({"y": ("a" * size, "b")}).shown("y") == (shown, "b")
+    assert InputSpec({"y": ("a",)}).shown("x") == ()
 
 
 def test_words_become_rows_or_the_numbers_of_distinct_words() -> None:
@@ -57,11 +57,13 @@ def test_words_become_rows_or_the_numbers_of_distinct_words() -> None:
     assert torch.equal(rows[0], rows[2]) and not torch.equal(rows[0], rows[1])
     (numbers,) = WORDS.tensors(Id("~y:3#v:9"), 0, "cpu")
     assert numbers.tolist() == [0, 1, 0]
-    (few,) = Feed({"y": ("a", "b", "c")}).tensors(Id("~y:3#v:2"), 0, "cpu")
+    (few,) = InputSpec({"y": ("a", "b", "c")}).tensors(Id("~y:3#v:2"), 0, "cpu")
     assert few.tolist() == [0, 1, 0]
     assert SYMBOLS.tensors(Id("~t:2#v:2"), 0, "cpu")[0].tolist() == [1, 0]
     term = Id("y:3 m:4, k:2")
-    for mine, theirs in zip(Feed().tensors(term, 5, "cpu"), example_inputs(term, 5), strict=True):
+    for mine, theirs in zip(
+        InputSpec().tensors(term, 5, "cpu"), example_inputs(term, 5), strict=True
+    ):
         assert torch.equal(mine, theirs)
 
 
@@ -101,15 +103,17 @@ def test_words_are_sequences_of_features_or_whole_numbers(dom: str, takes: bool)
 @pytest.mark.parametrize(
     ("feed", "trained", "learns", "text"),
     [
-        (Feed(), "", False, "Random inputs, from seed 3; nothing is learned here."),
+        (InputSpec(), "", False, "Random inputs, from seed 3; nothing is learned here."),
         (PICTURE, "", False, "A cat."),
         (PICTURE, "", True, "Untrained weights from seed 3, and a cat."),
         (PICTURE, "trained on digits", True, "Weights trained on digits, and a cat."),
-        (Feed(), "", True, "Untrained weights and random inputs, from seed 3."),
-        (Feed(), "of a file", True, "Weights of a file, and random inputs, from seed 3."),
+        (InputSpec(), "", True, "Untrained weights and random inputs, from seed 3."),
+        (InputSpec(), "of a file", True, "Weights of a file, and random inputs, from seed 3."),
     ],
 )
-def test_where_the_numbers_come_from(feed: Feed, trained: str, learns: bool, text: str) -> None:
+def test_where_the_numbers_come_from(
+    feed: InputSpec, trained: str, learns: bool, text: str
+) -> None:
     assert origin(feed, trained, learns, 3) == text
 
 

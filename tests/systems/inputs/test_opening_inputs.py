@@ -7,7 +7,7 @@ import torch
 
 import ncd
 from ncd.systems.inputs import picture_inputs
-from ncd.systems.inputs.run_inputs import Feed, opening_inputs
+from ncd.systems.inputs.run_inputs import InputSpec, opening_inputs
 from ncd.systems.inputs.text_inputs import (
     FILLED,
     LONGEST_SEQUENCE,
@@ -39,7 +39,7 @@ def test_systems_open_with_words_pictures_or_random_arrays() -> None:
         entry = ncd.catalogue[name]
         feed = opening_inputs(entry, entry.build())
         assert (bool(feed.words), bool(feed.pictures)) == (kind == "words", kind == "pictures")
-        assert feed.trained == (kind == "words") and (feed == Feed()) == (not kind)
+        assert feed.trained == (kind == "words") and (feed == InputSpec()) == (not kind)
 
 
 def test_digits_are_ten_different_light_figures_on_black() -> None:

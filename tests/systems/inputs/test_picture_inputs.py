@@ -157,7 +157,7 @@ def test_pictures_come_first_and_only_small_arrays_beside_them(
     dom: str, count: int, channels: int
 ) -> None:
     term = Id(dom)
-    assert len(picture_inputs.pictured(term)) == count
+    assert len(picture_inputs.image_inputs(term)) == count
     assert picture_inputs.takes_pictures(term) == bool(count)
     if count:
         assert picture_inputs.channels(term) == channels

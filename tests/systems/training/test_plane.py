@@ -9,7 +9,7 @@ import torch
 
 from ncd.app.panels.learning.geometry import stuck
 from ncd.errors import LimitError
-from ncd.jobs.training_runs import Run
+from ncd.jobs.training_runs import TrainingRun
 from ncd.systems.training.plane_training import COUNT, EDGE, SETS, PlaneTraining, accuracy, points
 from ncd.systems.training.trained_weights import read_weights
 
@@ -75,7 +75,9 @@ def test_the_weights_are_told_on_the_way_and_are_those_of_that_step() -> None:
 
 def test_two_runs_at_once_are_those_of_one_alone_to_the_bit() -> None:
     texts = ("moons", "20200e0e01")  # a set, and two points that somebody has set
-    runs = [Run(NAME, {"p1": 3}, 5, 60, loop="plane", given={"points": text}) for text in texts]
+    runs = [
+        TrainingRun(NAME, {"p1": 3}, 5, 60, loop="plane", given={"points": text}) for text in texts
+    ]
     for run, text in zip(runs, texts, strict=True):
         while not run.over:
             run.look(1)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch.func import grad
 
 from ncd.errors import LimitError, SizeError
-from ncd.jobs.training_runs import Run
+from ncd.jobs.training_runs import TrainingRun
 from ncd.systems.training.module_or_functional import TwoWayTraining, houses
 
 NAME, SMALL = "module-or-function", {"h": 16, "i": 8}
@@ -82,7 +82,7 @@ def test_the_function_learns_as_in_the_notebook():
 def test_two_runs_at_once_have_the_curves_of_one_alone():
     given = [{"way": way, "optimiser": "Adam", "start": "torch"} for way in ("module", "function")]
     given.append({"way": "function", "optimiser": "SGD", "start": "He"})
-    runs = [Run(NAME, SMALL, 0, 60, loop="way", given=each) for each in given]
+    runs = [TrainingRun(NAME, SMALL, 0, 60, loop="way", given=each) for each in given]
     for run in runs:
         while not run.over:
             run.look(1)

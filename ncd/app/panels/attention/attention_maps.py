@@ -11,12 +11,12 @@ import torch
 
 from ncd.app.figure import picked_cell as arithmetic
 from ncd.app.parts import heatmap, html_panel, map_component
-from ncd.app.parts.heatmap import Ends, Grid, Pooled
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place, Text
 from ncd.circuit.circuit import Cell, Circuit, Fence, attention_axes
 from ncd.language.axes import Array, Axis
@@ -42,7 +42,7 @@ class Weights:
     queries: Axis | None
     keys: Axis
     heads: Array
-    maps: Grid  # (heads, queries, keys)
+    maps: CellGrid  # (heads, queries, keys)
 
 
 def heads_named(heads: Array) -> list[str]:
@@ -50,7 +50,7 @@ def heads_named(heads: Array) -> list[str]:
     counts = (range(axis.numel) for axis in heads)
     return [
         ", ".join(
-            map_component.named(axis, i).replace(" = ", WHOLE)
+            map_component.position_html(axis, i).replace(" = ", WHOLE)
             for axis, i in zip(heads, at, strict=True)
         )
         for at in product(*counts)
@@ -67,14 +67,14 @@ def show(scene: Scene) -> None:
     every = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
     cells = [cell for cell in every if attends(cell)] or every
     if not cells:
-        html_panel.show(
+        html_panel.render(
             "<p>Nothing attends here: the circuit has no softmax.</p>", "nothing attends"
         )
         return
     cell = next((c for c in cells if c.id == SOFTMAX.value), cells[0])
     found = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id]))
     head = HEAD.among(len(found.maps))
-    used = map_component.colours(ends := Ends.of(found.maps[head], signed=False))
+    used = map_component.colours(ends := ColourRange.of(found.maps[head], signed=False))
     names = places(cells, scene.circuit)
     one = arithmetic.chosen(arithmetic.CELL, *found.maps.shape[1:])
     focus = _focus(found, head, used, scene, names[cell.id], one)
@@ -83,8 +83,8 @@ def show(scene: Scene) -> None:
         small, overview = _every(scene, cells, names, f"{cell.id}.{head}")
     else:
         small, overview = _overview(scene, found, head)
-    told = (focus.numbers.told, small, map_component.beyond(ends, used))
-    map_component.show(
+    told = (focus.numbers.told, small, map_component.outlier_notice(ends, used))
+    map_component.render(
         "attention",
         CONTROLS,
         _pick,
@@ -193,10 +193,10 @@ def _sentence(found: Weights, scene: Scene) -> str:
     empty = int(np.isnan(found.maps).all(-1).sum())
     sums = "each row sums to 1"
     if empty:
-        sums += f", but {markup.counted(empty, 'row')} with every key masked, which has no weights"
+        sums += f", but {markup.plural(empty, 'row')} with every key masked, which has no weights"
     return (
         f"<p>{asks} keys {markup.axis(found.keys)}; {sums}.</p>"
-        f'<p class="muted">{captions.origin(scene)}</p>'
+        f'<p class="muted">{captions.numbers_origin(scene)}</p>'
     )
 
 
@@ -205,11 +205,11 @@ def _every(
 ) -> tuple[str, str]:
     """Returns the small pictures of all softmaxes, with a caption."""
     values = scene.trace.values
-    found = remember(
+    found = cached(
         "all small maps",
         scene.term,
         *scene.numbers,
-        make=lambda: torch_threads.run(
+        make=lambda: torch_threads.run_in_thread(
             lambda: {c.id: _sheet(weights(c, values[c.outputs[0].id])) for c in cells}
         ),
     )
@@ -218,7 +218,9 @@ def _every(
         heads = enumerate(heads_named(_heads(cell)))
         buttons = [(f"{MAP}={cell.id}.{i}", name or "one head") for i, name in heads]
         title, sheet = markup.text(names[cell.id] or f"Softmax {n}"), found[cell.id][1]
-        groups.append(f"<h2>{title}</h2>{map_component.cut(sheet, buttons, f'{MAP}={chosen}')}")
+        groups.append(
+            f"<h2>{title}</h2>{map_component.sprite_buttons(sheet, buttons, f'{MAP}={chosen}')}"
+        )
     return found[cells[0].id][0], f'<div class="every">{"".join(groups)}</div>'
 
 
@@ -232,34 +234,36 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
         names = [f"{name}<br>{role}" for name, role in zip(names, roles, strict=False)]
     if count == 1:
         return "", ""
-    run = heatmap.shown(count, chosen, MOST)
+    run = heatmap.visible_range(count, chosen, MOST)
     key = (*scene.numbers, found.value, run.start)
-    told, sheet = remember("small maps", scene.term, *key, make=lambda: _sheet(found, run))
+    told, sheet = cached("small maps", scene.term, *key, make=lambda: _sheet(found, run))
     buttons = [(HEAD.action(i), names[i]) for i in run]
-    return told, map_component.cut(sheet, buttons, HEAD.action(chosen)) + map_component.beside(
-        HEAD.name, run, count
-    )
+    return told, map_component.sprite_buttons(
+        sheet, buttons, HEAD.action(chosen)
+    ) + map_component.pager(HEAD.name, run, count)
 
 
 def _sheet(found: Weights, run: range | None = None) -> tuple[str, str]:
     """Returns all small pictures, or a group of them, as one image, with a sentence."""
     own = found.maps if run is None else found.maps[run.start : run.stop]
-    small, ends = heatmap.pooled(own, heatmap.SMALL), Ends.of(own, signed=False)
-    return f"Small pictures: {small.told}" if small.told else "", heatmap.sheet(small.maps, ends)
+    small, ends = heatmap.pool(own, heatmap.SMALL), ColourRange.of(own, signed=False)
+    return f"Small pictures: {small.told}" if small.told else "", heatmap.sprite_sheet(
+        small.maps, ends
+    )
 
 
 def _focus(
     found: Weights,
     head: int,
-    ends: Ends,
+    ends: ColourRange,
     scene: Scene,
     where: str,
     one: tuple[int, int] | None,
-) -> Map:
+) -> Heatmap:
     names = heads_named(found.heads)[head]
     place = f"{where}, " if where else ""
-    numbers = heatmap.pooled(found.maps[head], heatmap.LARGE)
-    return Map(
+    numbers = heatmap.pool(found.maps[head], heatmap.LARGE)
+    return Heatmap(
         f"{found.value} {found.maps.shape[1:]}",
         f"Weights of every query on every key, {place}{_plain(found, head)}",
         numbers,
@@ -273,17 +277,19 @@ def _focus(
     )
 
 
-def _side(what: str, axis: Axis | None, scene: Scene, after: str = "") -> Side:
+def _side(what: str, axis: Axis | None, scene: Scene, after: str = "") -> AxisLabels:
     if axis is None:
-        return Side()
+        return AxisLabels()
     title = f"{what} {markup.axis(axis)}"
     words = scene.words(axis.name)
-    return Side(
-        f"{title}{f', {after}' if after else ''}", f"{what} {map_component.plain(axis)}", words
+    return AxisLabels(
+        f"{title}{f', {after}' if after else ''}", f"{what} {map_component.axis_text(axis)}", words
     )
 
 
 def _plain(found: Weights, head: int) -> str:
     at = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
-    told = (f"{map_component.plain(axis)} = {i}" for axis, i in zip(found.heads, at, strict=False))
+    told = (
+        f"{map_component.axis_text(axis)} = {i}" for axis, i in zip(found.heads, at, strict=False)
+    )
     return ", ".join(told) or "one head"

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
 
@@ -33,11 +33,11 @@ def show(scene: Scene) -> None:
     hidden = _hidden(scene, t, at)
     given = *scene.numbers, hidden.start
     make = partial(scene.work, lambda: moves(scene, hidden))
-    found = remember("both sides", scene.term, *given, make=make)
+    found = cached("both sides", scene.term, *given, make=make)
     words = scene.words("t")
     said = f" ({markup.text(words[at])})" if at < len(words) else ""
     slider = MASKED.html(f"hidden: position {at}{said}", t, at)
-    map_component.show(
+    map_component.render(
         "both sides",
         CONTROLS,
         head=f'<div class="told">{slider}</div>',
@@ -54,7 +54,7 @@ def _hidden(scene: Scene, t: int, at: int) -> range:
 
 
 @torch.no_grad()
-def moves(scene: Scene, hidden: range) -> Grid:
+def moves(scene: Scene, hidden: range) -> CellGrid:
     """Returns how far the vector of each position moves if one word is exchanged.
 
     Rows are positions whose own word is hidden (replaced by word 0), columns the exchanged words.
@@ -82,22 +82,22 @@ def _exchanged(words: Tensor, at: int, v: int) -> Tensor:
     return texts
 
 
-def _map(scene: Scene, found: Grid, at: int) -> Map:
+def _map(scene: Scene, found: CellGrid, at: int) -> Heatmap:
     words = scene.words("t")
-    return Map(
+    return Heatmap(
         f"both sides {found.shape}",
         "How far a hidden position moves with each other word",
-        heatmap.pooled(found, heatmap.LARGE),
-        Ends.of(np.nan_to_num(found), signed=False),
-        Side("hidden word", "hidden word", words, MASKED),
-        Side("word that is exchanged", "exchanged word", words),
+        heatmap.pool(found, heatmap.LARGE),
+        ColourRange.of(np.nan_to_num(found), signed=False),
+        AxisLabels("hidden word", "hidden word", words, MASKED),
+        AxisLabels("word that is exchanged", "exchanged word", words),
         said="moves by",
         square=True,
-        marks=(Mark("row", at),),
+        marks=(CellFrame("row", at),),
     )
 
 
-def _told(scene: Scene, found: Grid, at: int) -> str:
+def _told(scene: Scene, found: CellGrid, at: int) -> str:
     row, words = np.nan_to_num(found[at]), scene.words("t")
     most, colour = float(row.max()) or 1.0, markup.colour("softmax", scene.dark)
     lines = [
@@ -114,14 +114,14 @@ def _told(scene: Scene, found: Grid, at: int) -> str:
     table = markup.table(("Word", "moves it by", ""), lines, numbers=(2,))
     return (
         f"<p>The word at position {at} is hidden. What stands there in the end depends on "
-        f"<b>{markup.counted(before, 'word')}</b> before it and <b>{after}</b> behind it; a model "
+        f"<b>{markup.plural(before, 'word')}</b> before it and <b>{after}</b> behind it; a model "
         f"that writes, such as GPT-2, would depend on those before it only.</p>{table}"
         f'<p class="muted">Measured: every word is exchanged in turn. {_others(found)}'
-        f"{captions.origin(scene)}</p>"
+        f"{captions.numbers_origin(scene)}</p>"
     )
 
 
-def _others(found: Grid) -> str:
+def _others(found: CellGrid) -> str:
     """Returns what the rows without numbers are, if there are any."""
     empty = bool(np.isnan(found).all(1).any()) and len(found) > 1
     return "A row without numbers is measured once its word is near the hidden one. " * empty

@@ -64,7 +64,7 @@ class CacheSize:
         head = f'<div class="told">{sliders}</div>{table}'
         pick = partial(_pick, self.heads, [way.groups for way in reversed(ways)])
         foot = _told(ways, context, layers, name)
-        map_component.show("cache size", self.CONTROLS, pick, head=head, foot=foot)
+        map_component.render("cache size", self.CONTROLS, pick, head=head, foot=foot)
 
     def ways(self, scene: Scene) -> list[Way]:
         """Returns every way with this number of query heads, the largest cache first."""
@@ -113,7 +113,7 @@ def _pick(heads: tuple[str, ...], groups: list[int], name: str, value: str) -> N
     """Sets the knobs of the heads; a callback."""
     if name == SHARED and value.isdecimal() and int(value) < len(groups):
         g = groups[int(value)]
-        knobs.put(dict(zip(heads, (g, groups[-1] // g), strict=True)))
+        knobs.set_values(dict(zip(heads, (g, groups[-1] // g), strict=True)))
 
 
 def _table(ways: list[Way], times: int, size: float, dark: bool) -> str:
@@ -147,7 +147,7 @@ def _told(ways: list[Way], context: int, layers: int, name: str) -> str:
     times = size * context * layers
     return (
         f"<p>One sequence of {context:,} tokens in a model of "
-        f"{markup.counted(layers, 'layer')} keeps "
+        f"{markup.plural(layers, 'layer')} keeps "
         f"<b>{markup.amount(times * here.numbers, 'B')}</b> here, and "
         f"{markup.amount(times * ways[0].numbers, 'B')} with keys and values for each of the "
         f'{ways[0].groups} query heads.</p><p class="muted">A token’s bytes are of one layer, '

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Choice
@@ -23,7 +23,7 @@ def show(scene: Scene) -> None:
     """Shows the bias of every head at every distance, for the encoder or the decoder."""
     chosen = STACK.value
     grid, distances = biases(scene, chosen)
-    map_component.show(
+    map_component.render(
         "distances",
         CONTROLS,
         head=f"<p>{STACK.html()}</p>",
@@ -32,7 +32,7 @@ def show(scene: Scene) -> None:
     )
 
 
-def biases(scene: Scene, stack: str) -> tuple[Grid, list[int]]:
+def biases(scene: Scene, stack: str) -> tuple[CellGrid, list[int]]:
     """Returns the bias of each head at each distance, and the distances from query to key.
 
     A negative distance is a word before the query. Only the distances that a stack uses are there:
@@ -52,14 +52,14 @@ def _reads_bias(cell: Cell, stack: str) -> bool:
     return bool(whole) and len(cell.outputs[0].array) == 3 and cell.scope[:1] == (stack,)
 
 
-def _map(grid: Grid, distances: list[int], stack: str) -> Map:
-    return Map(
+def _map(grid: CellGrid, distances: list[int], stack: str) -> Heatmap:
+    return Heatmap(
         f"distances {stack} {grid.shape}",
         "The bias of each head by distance",
-        heatmap.pooled(grid, heatmap.LARGE),
-        Ends.of(grid, signed=True),
-        Side("head", "head"),
-        Side("distance from the query to the key", "distance", [f"{d:+}" for d in distances]),
+        heatmap.pool(grid, heatmap.LARGE),
+        ColourRange.of(grid, signed=True),
+        AxisLabels("head", "head"),
+        AxisLabels("distance from the query to the key", "distance", [f"{d:+}" for d in distances]),
         said="bias",
     )
 
@@ -71,5 +71,5 @@ def _told(scene: Scene, distances: list[int], stack: str) -> str:
         f"({distances[0]} to {distances[-1]:+} here; {past}). Near distances have a number each; "
         "farther ones share one, in buckets that grow like a logarithm, up to a distance of 128. "
         "All layers of a stack use the same numbers.</p>"
-        f'<p class="muted">{captions.origin(scene)}</p>'
+        f'<p class="muted">{captions.numbers_origin(scene)}</p>'
     )

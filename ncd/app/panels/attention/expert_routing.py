@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ncd.app.parts import heatmap, html_panel, map_component
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place
@@ -54,7 +54,7 @@ def _choosing(circuit: Circuit) -> Iterator[Cell]:
             yield cell
 
 
-def routed(places: np.ndarray, weights: Grid, experts: int) -> Grid:
+def routed(places: np.ndarray, weights: CellGrid, experts: int) -> CellGrid:
     """Returns the weight of each expert at each position; 0 where it is not chosen.
 
     Args:
@@ -82,16 +82,16 @@ def show(scene: Scene) -> None:
     """Shows the experts' weights in a layer, their loads, and stored against used parameters."""
     every = choices(scene.circuit)
     if not every:
-        html_panel.show("<p>No layer has experts at these sizes.</p>", "no experts")
+        html_panel.render("<p>No layer has experts at these sizes.</p>", "no experts")
         return
     told = _stored(scene, every[0])
     if not scene.runs:
-        map_component.show("experts", aside=told)
+        map_component.render("experts", aside=told)
         return
     tables = scene.work(lambda: [_table(scene, choice) for choice in every])
     at = LAYER.among(len(every))
     choice, table = every[at], tables[at]
-    map_component.show(
+    map_component.render(
         "experts",
         CONTROLS,
         side=_layers(tables, at),
@@ -100,41 +100,41 @@ def show(scene: Scene) -> None:
     )
 
 
-def _table(scene: Scene, choice: Choice) -> Grid:
+def _table(scene: Scene, choice: Choice) -> CellGrid:
     values = scene.trace.values
     places = values[choice.experts.id].cpu().numpy()
     weights = values[choice.weights.id].detach().float().cpu().numpy()
     return routed(places, weights, choice.axis.numel)
 
 
-def _layers(tables: list[Grid], at: int) -> str:
+def _layers(tables: list[CellGrid], at: int) -> str:
     """Returns a small picture of each layer, if there are several."""
     if len(tables) == 1:
         return ""
-    run = heatmap.shown(len(tables), at, MOST)
+    run = heatmap.visible_range(len(tables), at, MOST)
     maps = np.stack(tables[run.start : run.stop])
-    small = heatmap.pooled(maps, heatmap.SMALL).maps
-    sheet = heatmap.sheet(small, Ends.of(maps, signed=False))
+    small = heatmap.pool(maps, heatmap.SMALL).maps
+    sheet = heatmap.sprite_sheet(small, ColourRange.of(maps, signed=False))
     buttons = [(LAYER.action(i), f"router {i + 1}") for i in run]
-    return map_component.cut(sheet, buttons, LAYER.action(at)) + map_component.beside(
+    return map_component.sprite_buttons(sheet, buttons, LAYER.action(at)) + map_component.pager(
         LAYER.name, run, len(tables)
     )
 
 
-def _focus(scene: Scene, choice: Choice, table: Grid, at: int) -> Map:
+def _focus(scene: Scene, choice: Choice, table: CellGrid, at: int) -> Heatmap:
     t = choice.experts.array[0]
-    return Map(
+    return Heatmap(
         f"experts {at} {table.shape}",
         "Weights of every expert at every position",
-        heatmap.pooled(table, heatmap.LARGE),
-        Ends.of(table, signed=False).whole,
-        Side(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
-        Side(f"expert {markup.axis(choice.axis)}", f"expert {choice.axis.name}"),
+        heatmap.pool(table, heatmap.LARGE),
+        ColourRange.of(table, signed=False).whole,
+        AxisLabels(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
+        AxisLabels(f"expert {markup.axis(choice.axis)}", f"expert {choice.axis.name}"),
         said="weight",
     )
 
 
-def _loads(scene: Scene, table: Grid) -> str:
+def _loads(scene: Scene, table: CellGrid) -> str:
     """Returns how many positions each expert works on, as bars."""
     loads = (table > 0).sum(0)
     most, colour = max(int(loads.max()), 1), markup.colour("linear", scene.dark)
@@ -149,7 +149,7 @@ def _loads(scene: Scene, table: Grid) -> str:
         f"<p>Bright: the experts that a position is sent to, by how much each counts.{more} With "
         f"equal loads each expert would have {markup.digits(float(mean))} positions.</p>"
         + markup.table(("Expert", "Positions", ""), rows, numbers=(0, 1))
-        + f'<p class="muted">{captions.origin(scene)}</p>'
+        + f'<p class="muted">{captions.numbers_origin(scene)}</p>'
     )
 
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from ncd.app.panels.attention.attention_maps import HEAD
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Grid
-from ncd.app.parts.html_panel import asked, heed, static
+from ncd.app.parts.heatmap import CellGrid
+from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Text, pick
 from ncd.site import markup
-from ncd.site.markup import LIGHT_JS, PANEL_CSS
+from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
 TITLE = "On the picture"
 RUNS = True
@@ -38,8 +38,8 @@ _patches = st.components.v2.component(
 <div class="ramp"><span></span><i></i><span></span></div></figure>
 <div class="aside"><div class="side"></div><div class="words"></div></div>
 <output class="tip" hidden></output></div>""",
-    css=PANEL_CSS + static("panels/attention/image_patches.css"),
-    js=LIGHT_JS + static("panels/attention/image_patches.js"),
+    css=PANEL_CSS + read_static("panels/attention/image_patches.css"),
+    js=HIGHLIGHT_JS + read_static("panels/attention/image_patches.js"),
 )
 
 
@@ -57,7 +57,7 @@ class Windows:
         high, wide = ((size - self.kernel) // self.stride + 1 for size in self.shape)
         return high, wide
 
-    def spread(self, numbers: Grid) -> Grid:
+    def spread(self, numbers: CellGrid) -> CellGrid:
         """Returns at each pixel the mean over the windows that contain it; NaN where none does.
 
         >>> Windows((1, 4), 1, 2).spread(np.float32([[5, 7]]))
@@ -66,7 +66,7 @@ class Windows:
         held = self._total(np.ones_like(numbers))
         return np.where(held > 0, self._total(numbers) / np.maximum(held, 1), np.float32("nan"))
 
-    def _total(self, numbers: Grid) -> Grid:
+    def _total(self, numbers: CellGrid) -> CellGrid:
         (high, wide), step = self.count, self.stride
         rows = np.zeros((self.shape[0], wide), np.float32)
         total = np.zeros(self.shape, np.float32)
@@ -111,7 +111,7 @@ def show(scene: Scene) -> None:
     _patches(
         key=KEY,
         data=data,
-        on_select_change=lambda: heed(KEY),
+        on_select_change=lambda: apply_component_selection(KEY),
         on_pick_change=_pick,
     )
 
@@ -131,7 +131,7 @@ def _place(asks: Windows) -> tuple[int, int]:
 
 
 def _pick() -> None:
-    name, _, value = str(asked(KEY, "pick") or "").partition("=")
+    name, _, value = str(sent_value(KEY, "pick") or "").partition("=")
     pick(CONTROLS, name, value)
 
 
@@ -144,23 +144,23 @@ def _side(windows: Windows) -> dict[str, Any]:
 # --- as pictures ----------------------------------------------------------------------------------
 
 
-def _picture(tensor: torch.Tensor, pictured: bool) -> Grid:
+def _picture(tensor: torch.Tensor, pictured: bool) -> CellGrid:
     """Returns an input as an image (height, width, 3) between 0 and 1."""
     numbers = tensor.detach().float().cpu().numpy()
     colours = numbers[[i % len(numbers) for i in range(3)]]
     if pictured:
-        shown: Grid = np.clip(np.moveaxis(colours, 0, -1), 0, 1)
+        shown: CellGrid = np.clip(np.moveaxis(colours, 0, -1), 0, 1)
         return shown
-    return heatmap.photograph(colours).astype(np.float32) / np.float32(255)
+    return heatmap.rgb_image(colours).astype(np.float32) / np.float32(255)
 
 
-def _held(picture: Grid, windows: Windows) -> str:
+def _held(picture: CellGrid, windows: Windows) -> str:
     """Returns a picture as a data URL; pixels outside all patches are faint."""
     empty = np.isnan(windows.spread(np.zeros(windows.count, np.float32)))
     return _address(255 * picture, empty, LARGE)
 
 
-def _laid(picture: Grid, weights: Grid, most: int) -> str:
+def _laid(picture: CellGrid, weights: CellGrid, most: int) -> str:
     """Returns the weights as a half-transparent coloured image in a data URL."""
     low, high = float(np.nanmin(weights)), float(np.nanmax(weights))
     empty = np.isnan(weights)
@@ -172,11 +172,11 @@ def _laid(picture: Grid, weights: Grid, most: int) -> str:
     return _address(mixed, empty, most)
 
 
-def _address(colours: Grid, empty: NDArray[np.bool_], most: int) -> str:
+def _address(colours: CellGrid, empty: NDArray[np.bool_], most: int) -> str:
     """Returns an image as a data URL, reduced if it is large; empty pixels are faint."""
     image = np.dstack([np.round(colours), np.where(empty, FAINT, 255)]).astype(np.uint8)
     step = -(-max(image.shape) // most)
-    return heatmap.address(np.ascontiguousarray(image[::step, ::step]))
+    return heatmap.image_url(np.ascontiguousarray(image[::step, ::step]))
 
 
 # --- in words -------------------------------------------------------------------------------------
@@ -196,11 +196,11 @@ def _words(scene: Scene, asks: Windows, answers: Windows, at: tuple[int, int]) -
     ]
     if lost:
         lines.append(f"<p>Hatched: pixels that no patch holds, {' and '.join(lost)}.</p>")
-    return "".join(lines) + f'<p class="muted">{captions.origin(scene)}</p>'
+    return "".join(lines) + f'<p class="muted">{captions.numbers_origin(scene)}</p>'
 
 
 def _heads(small: list[str], chosen: int) -> str:
     if len(small) == 1:
         return ""
     pictures = [(HEAD.action(i), f"head {i}", picture) for i, picture in enumerate(small)]
-    return map_component.gallery(pictures, HEAD.action(chosen))
+    return map_component.thumbnail_buttons(pictures, HEAD.action(chosen))

@@ -10,7 +10,7 @@ from torch import Tensor
 import ncd
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Circuit
 from ncd.explain.equation_proof import max_difference
 from ncd.run.measurement import medians
@@ -47,12 +47,12 @@ def show(scene: Scene) -> None:
     few = max(2, min(MOST, LAYERS // scene.settings["n"]))
     settings = {**scene.settings, "t": min(few, scene.settings["t"])}
     key = (scene.entry.name, tuple(settings.items()), scene.seed, scene.device)
-    found = remember(
+    found = cached(
         "kv cache", scene.term, *key, make=lambda: scene.work(lambda: written(scene, settings))
     )
     most = max(step.again for step in found.steps)
     rows = [_row(i, step, most, scene.dark) for i, step in enumerate(found.steps, 1)]
-    html_panel.show(
+    html_panel.render(
         _told(scene, found) + markup.table(HEAD, rows, numbers=(1, 2, 4, 6)), "kv cache"
     )
 

@@ -29,7 +29,7 @@ def show(scene: Scene) -> None:
     context = 1 << CONTEXT.number
     local = tuple(map(bool, layer_windows(scene.circuit)))
     slider = CONTEXT.html(f"a text of {context:,} tokens")
-    map_component.show(
+    map_component.render(
         "layers",
         CONTROLS,
         head=f'<div class="told">{slider}</div>{_told(scene, local, context)}',

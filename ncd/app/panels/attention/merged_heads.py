@@ -12,7 +12,7 @@ import ncd
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.drawing.elements.style import role_colour
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
@@ -36,10 +36,10 @@ class Orders:
 def show(scene: Scene) -> None:
     """Shows the features of both orders as cells, the two runs, and the exercise line by line."""
     key = scene.numbers
-    found = remember("orders", scene.term, *key, make=lambda: scene.work(lambda: orders(scene)))
+    found = cached("orders", scene.term, *key, make=lambda: scene.work(lambda: orders(scene)))
     h, k = scene.settings["h"], scene.settings["k"]
     strips = "".join(_strip(h, k, outside, scene) for outside in ORDERS)
-    html_panel.show(strips + _told(scene, found) + _lines(scene), "two orders")
+    html_panel.render(strips + _told(scene, found) + _lines(scene), "two orders")
 
 
 def owners(h: int, k: int, outside: int) -> list[tuple[str, int, int]]:
@@ -107,7 +107,7 @@ def _told(scene: Scene, found: Orders) -> str:
         f"<p>The same map read in the other order: the outputs are "
         f"<b>{markup.digits(found.same)}</b> apart. With the map’s columns permuted alike: "
         f"<b>{markup.digits(found.permuted)}</b>. "
-        f'<span class="muted">{captions.origin(scene)}</span></p>'
+        f'<span class="muted">{captions.numbers_origin(scene)}</span></p>'
     )
 
 

@@ -36,10 +36,11 @@ def show(scene: Scene) -> None:
     sliders = NODE.html(f"node {node}", nodes, node) + HEAD.html(f"head {head}", heads, head)
     cut = f" The first {MOST} of {len(every):,} nodes." if len(every) > MOST else ""
     taken = _taken(scene, every[node, :, head], node)
-    html_panel.show(
+    html_panel.render(
         f'<div class="told">{sliders}</div><div style="display:flex;flex-wrap:wrap;gap:1em 2em">'
         f'{picture(table, node)}<div style="flex:1;min-width:16em">{taken}'
-        f'<p class="muted">Click a node to see what it takes.{cut} {captions.origin(scene)}</p>'
+        f'<p class="muted">Click a node to see what it takes.{cut} '
+        f"{captions.numbers_origin(scene)}</p>"
         "</div></div>",
         "neighbours",
         CONTROLS,
@@ -143,7 +144,7 @@ def _taken(scene: Scene, row: Numbers, node: int) -> str:
     ]
     total = markup.digits(float(row.sum()))
     return (
-        f"<p>Node {node} reads {markup.counted(len(order) - 1, 'neighbour')} and itself. "
+        f"<p>Node {node} reads {markup.plural(len(order) - 1, 'neighbour')} and itself. "
         f"What it takes adds up to {total}.</p>"
         + markup.table(("Takes from", "weight", ""), rows, numbers=(1,))
     )

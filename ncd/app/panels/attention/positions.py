@@ -8,11 +8,11 @@ import torch
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell
 from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
@@ -42,8 +42,8 @@ class Permuted:
 def show(scene: Scene) -> None:
     """Shows the positions as a picture, and the experiment with a permuted sequence."""
     key = scene.numbers
-    found = remember("permuted", scene.term, *key, make=lambda: scene.work(lambda: permuted(scene)))
-    map_component.show(
+    found = cached("permuted", scene.term, *key, make=lambda: scene.work(lambda: permuted(scene)))
+    map_component.render(
         "positions-map",
         map=_map(scene),
         aside=f"<p>{TOLD[KINDS[scene.settings['kind']]]}</p>",
@@ -65,7 +65,7 @@ def permuted(scene: Scene) -> Permuted:
     return Permuted(tuple(order.tolist()), tuple(moved))
 
 
-def _map(scene: Scene) -> Map | None:
+def _map(scene: Scene) -> Heatmap | None:
     cell = _source(scene)
     if cell is None:
         return None
@@ -75,13 +75,13 @@ def _map(scene: Scene) -> Map | None:
     array = cell.outputs[0].array
     rows, columns = array[0], array[2 if rotary else 1]
     across = "pair" if rotary else "feature"
-    return Map(
+    return Heatmap(
         f"positions {scene.settings['kind']} {grid.shape}",
         f"Positions by {across}s",
-        heatmap.pooled(grid, heatmap.LARGE),
-        Ends.of(grid, signed=True),
-        Side(f"position {markup.axis(rows)}", "position", scene.words(rows.name)),
-        Side(f"{across} {markup.axis(columns)}", across),
+        heatmap.pool(grid, heatmap.LARGE),
+        ColourRange.of(grid, signed=True),
+        AxisLabels(f"position {markup.axis(rows)}", "position", scene.words(rows.name)),
+        AxisLabels(f"{across} {markup.axis(columns)}", across),
     )
 
 
@@ -98,7 +98,7 @@ def _told(scene: Scene, found: Permuted) -> str:
         f"<h2>The same sequence in another order</h2><p>The positions {order} go in, and what "
         f"comes out is put back in order. Does it change?</p>"
         f"{markup.table(head, rows, numbers=(1,))}"
-        f'<p class="muted">{captions.origin(scene)}</p>'
+        f'<p class="muted">{captions.numbers_origin(scene)}</p>'
     )
 
 

@@ -11,12 +11,12 @@ from torch import Tensor
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place, slider
 from ncd.circuit.circuit import Cell
 from ncd.explain.equation_proof import max_difference
@@ -47,14 +47,14 @@ def show(scene: Scene) -> None:
     t, shift = scene.settings["t"], scene.settings[SHIFT]
     i, j = ASKS.among(t), ANSWERS.among(t)
     queries, keys = turned(scene)
-    found = remember(
+    found = cached(
         "shifted", scene.term, *scene.numbers, make=lambda: scene.work(lambda: shifted(scene))
     )
     sliders = ASKS.html(f"query at position {i + shift}", t, i)
     sliders += ANSWERS.html(f"key at position {j + shift}", t, j)
     sliders += slider(f"first position {shift}", SHIFT, range(max(shift, 200) + 1), shift)
     circles = _circles(queries[i, 0], keys[j, 0], i - j)
-    map_component.show(
+    map_component.render(
         "rotation",
         CONTROLS,
         _pick,
@@ -67,7 +67,7 @@ def show(scene: Scene) -> None:
 def _pick(name: str, value: str) -> None:
     """Applies the slider of the shift; a callback."""
     if name == SHIFT and value.isdecimal() and len(value) < 9:
-        knobs.put({SHIFT: int(value)})
+        knobs.set_values({SHIFT: int(value)})
 
 
 def _scores(module: ncd.run.module.CircuitModule) -> Cell:
@@ -144,19 +144,19 @@ def _circle(r: int, half: int, hands: list[Hand], distance: int) -> str:
     )
 
 
-def _map(scene: Scene, scores: Tensor, i: int, j: int) -> Map:
+def _map(scene: Scene, scores: Tensor, i: int, j: int) -> Heatmap:
     grid = scores.numpy().astype(np.float32)
     shift = scene.settings[SHIFT]
     words = scene.words("t") or tuple(map(str, range(shift, shift + len(grid))))
-    pooled = heatmap.pooled(grid, heatmap.LARGE)
-    marks = (Mark("looks", i, j),) if pooled.block == (1, 1) else ()
-    return Map(
+    pooled = heatmap.pool(grid, heatmap.LARGE)
+    marks = (CellFrame("looks", i, j),) if pooled.block == (1, 1) else ()
+    return Heatmap(
         f"rotation {grid.shape}",
         "Scores of head 0",
         pooled,
-        Ends.of(grid, signed=True),
-        Side("query at", "query", words, ASKS),
-        Side("key at", "key", words, ANSWERS),
+        ColourRange.of(grid, signed=True),
+        AxisLabels("query at", "query", words, ASKS),
+        AxisLabels("key at", "key", words, ANSWERS),
         said="score",
         square=True,
         marks=marks,
@@ -179,5 +179,5 @@ def _experiment(scene: Scene, found: Shifted) -> str:
         f"<p>Run twice: the sequence begins at position 0, and at position {shift:,}.</p>{table}"
         "<p>Every query turns to another place. Every key turns along, so the scores stay, up to "
         "rounding, which grows with the angle.</p>"
-        f'<p class="muted">{captions.origin(scene)}</p>'
+        f'<p class="muted">{captions.numbers_origin(scene)}</p>'
     )

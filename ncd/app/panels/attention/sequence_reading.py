@@ -12,9 +12,9 @@ from ncd.app.panels.attention.attention_maps import HEAD, MAP, SOFTMAX, choose
 from ncd.app.panels.attention.sequence_view import Look, covered_cells, seen_cells
 from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts import input_feed as typed
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.html_panel import static
-from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.html_panel import read_static
+from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place, Switches, Text
@@ -30,7 +30,7 @@ OFF = Switches("off", longest=200)  # the numbers of heads
 ROW, GUESS = Place("row", None), Text("guess", f"{SEEN}|[0-9]{{1,4}}")
 CONTROLS = (typed.SEQUENCE, typed.TURN, OFF, ROW, GUESS, HEAD, SOFTMAX)
 MOST = 48  # the greatest number of heads in the list
-CSS = static("panels/attention/sequence_reading.css")
+CSS = read_static("panels/attention/sequence_reading.css")
 LITTLE = 0.1  # a share of a head's weight; this much above chance means nothing
 
 
@@ -51,15 +51,15 @@ def show(scene: Scene) -> None:
     """Shows the field, the answers, the question, the map and the heads."""
     read = typed.read(scene.entry.name, scene.settings, scene.seed)
     if read is None:
-        html_panel.show(
+        html_panel.render(
             f"<p>Up to {typed.MOST} places and symbols are read here.</p>", "reading long"
         )
         return
     _field(read)
     off = _off(sequence_view.heads(scene))
-    look, able = sequence_view.look(scene, read, off), sequence_view.able(scene, off)
+    look, able = sequence_view.look(scene, read, off), sequence_view.measure_skill(scene, off)
     asked = _asked(look)
-    map_component.show(
+    map_component.render(
         "reading",
         (OFF, GUESS),
         partial(_pick, asked),
@@ -69,7 +69,7 @@ def show(scene: Scene) -> None:
         + f'<div class="question">{_question(look, asked)}</div>',
         side=_heads(look, asked, able) + _does(asked, able),
         map=_map(look, asked),
-        foot=f'<p class="muted">{captions.origin(scene)}</p>',
+        foot=f'<p class="muted">{captions.numbers_origin(scene)}</p>',
     )
 
 
@@ -146,7 +146,7 @@ def _told(look: Look, able: HeadReport, learned: bool = True) -> str:
     here = "" if doubt and not due else here
     off = len(look.off)
     tried, right = f"{able.tried:,} sequences", f"<b>{able.right:.1%}</b> are right"
-    now = f", <b>{able.now:.1%}</b> with {markup.counted(off, 'head')} off" if off else ""
+    now = f", <b>{able.now:.1%}</b> with {markup.plural(off, 'head')} off" if off else ""
     return (
         f'<p role="status">{here}{doubt}Of all answers in {tried} that it '
         f"has not learned from, {right}{now}.</p>"
@@ -162,22 +162,22 @@ def _doubt(look: Look) -> str:
     return f"No answer is known for {named}: the sentences it has learned are built otherwise. "
 
 
-def _map(look: Look, asked: Asked) -> Map:
+def _map(look: Look, asked: Asked) -> Heatmap:
     """Returns the large map; before the guess it shows only which cells can have a weight."""
     found, name = look.maps[asked.head], look.names[asked.head]
-    marks = [Mark("row", asked.row)]
+    marks = [CellFrame("row", asked.row)]
     if asked.shown:
-        marks.append(Mark("looks", asked.row, int(found[asked.row].argmax())))
+        marks.append(CellFrame("looks", asked.row, int(found[asked.row].argmax())))
     if asked.guess is not None:
-        marks.append(Mark("guess", asked.row, asked.guess))
+        marks.append(CellFrame("guess", asked.row, asked.guess))
     words = look.read.words[: look.read.length]
-    return Map(
+    return Heatmap(
         f"{asked.head} {found.shape}",
         f"Weights of every place on every other, {name}",
-        heatmap.pooled(seen_cells(found), heatmap.LARGE),
-        Ends(0.0, float(found.max()) or 1.0),
-        Side("who looks", "place", words),
-        Side(f"where it looks, {name.lower()}", "at place", words),
+        heatmap.pool(seen_cells(found), heatmap.LARGE),
+        ColourRange(0.0, float(found.max()) or 1.0),
+        AxisLabels("who looks", "place", words),
+        AxisLabels(f"where it looks, {name.lower()}", "at place", words),
         said="weight",
         square=True,
         pixels=None if asked.shown else covered_cells(found),
@@ -209,7 +209,7 @@ def _question(look: Look, asked: Asked) -> str:
     return f"<h2>Where row {asked.row} looks</h2><p>{told} {button}</p>"
 
 
-def _verdict(guess: int, best: int, weights: Grid) -> str:
+def _verdict(guess: int, best: int, weights: CellGrid) -> str:
     """Returns a comment on a guess; half of the largest weight counts as right."""
     if guess == best:
         return "✓ <b>As you said.</b> "
@@ -245,7 +245,7 @@ def _does(asked: Asked, able: HeadReport) -> str:
 
 def _heads(look: Look, asked: Asked, able: HeadReport) -> str:
     """Returns a row for each head: its map, its behaviour, the score without it, a switch."""
-    run = heatmap.shown(len(look.heads), look.heads.index(asked.head), MOST)
+    run = heatmap.visible_range(len(look.heads), look.heads.index(asked.head), MOST)
     rows = "".join(_head(i, look, asked, able) for i in run)
     return f'<div class="readers"><table>{rows}</table></div>'
 
@@ -253,11 +253,11 @@ def _heads(look: Look, asked: Asked, able: HeadReport) -> str:
 def _head(i: int, look: Look, asked: Asked, able: HeadReport) -> str:
     head = look.heads[i]
     name, on = look.names[head], head not in look.off
-    small = heatmap.pooled(look.maps[head], heatmap.SMALL).maps
+    small = heatmap.pool(look.maps[head], heatmap.SMALL).maps
     picture, does = '<span class="cover">?</span>', "looks at …"
     if asked.shown:
-        ends = Ends(0.0, float(small.max()) or 1.0)
-        picture = f'<img alt="" src="{heatmap.picture(seen_cells(small), ends)}">'
+        ends = ColourRange(0.0, float(small.max()) or 1.0)
+        picture = f'<img alt="" src="{heatmap.data_url(seen_cells(small), ends)}">'
         what, share = able.does(head)
         clear = share - able.even[what] > LITTLE
         does = f"{what} {share:.2f}" if clear else "nothing in particular"

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from ncd.app.panels.learning import mistakes
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import Grid
+from ncd.app.parts.heatmap import CellGrid
 from ncd.app.runtime import scheduler, torch_threads
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.run.head_switches import Head, find_attention
 from ncd.site import markup
 from ncd.systems.inputs.text_inputs import SymbolInput, symbol
@@ -44,7 +44,7 @@ class Look:
     read: SymbolInput
     scores: Tensor
     answers: tuple[int, ...]
-    maps: dict[Head, Grid]
+    maps: dict[Head, CellGrid]
     cells: Tensor
     off: frozenset[Head]
     in_doubt: frozenset[int] = frozenset()
@@ -82,7 +82,7 @@ def heads(scene: Scene) -> tuple[Head, ...]:
 def look(scene: Scene, read: SymbolInput, off: frozenset[Head]) -> Look:
     """Runs the input sequence with some heads off, and returns the typed part."""
     key = (*scene.numbers, tuple(sorted(off)))
-    scores, maps = remember(
+    scores, maps = cached(
         "reading", scene.term, *key, make=lambda: scene.work(lambda: _run(scene, off))
     )
     n, tokens = read.length, torch.tensor(read.numbers)
@@ -93,15 +93,15 @@ def look(scene: Scene, read: SymbolInput, off: frozenset[Head]) -> Look:
     return Look(read, scores[:n], tuple(answers), shown, own.looks(tokens)[:n, :n], off, doubt)
 
 
-def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, Grid]]:
+def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, CellGrid]]:
     found: dict[Head, Tensor] = {}
     scores = run(scene.module, scene.inputs[0], off, found)
     return scores.float(), {head: each.float().numpy() for head, each in found.items()}
 
 
-def able(scene: Scene, off: frozenset[Head]) -> HeadReport:
+def measure_skill(scene: Scene, off: frozenset[Head]) -> HeadReport:
     """Measures the system's skill on unseen sequences of its task."""
-    own, kept = task(scene.entry.name), partial(remember, "skill", scene.term, *scene.weights)
+    own, kept = task(scene.entry.name), partial(cached, "skill", scene.term, *scene.weights)
     affordable = 4 * mistakes.budget(scene) // max(1, scene.cost.flops)
     every = len(heads(scene))
     each = affordable // (every + 2) >= LEAST  # whether there is time to score it without each head
@@ -113,33 +113,33 @@ def able(scene: Scene, off: frozenset[Head]) -> HeadReport:
         return given.unseen[:count].to(scene.device), given.answers[:count]
 
     def tried() -> tuple[Tensor, Tensor]:
-        return kept("sequences", make=lambda: _aside(unseen))
+        return kept("sequences", make=lambda: _run_out_of_turn(unseen))
 
-    whole = kept(make=lambda: _aside(lambda: skill(scene.module, own, *tried(), each)))
+    whole = kept(make=lambda: _run_out_of_turn(lambda: skill(scene.module, own, *tried(), each)))
     if not off:
         return whole
     some = partial(with_heads_off, whole, scene.module, own, off=off)
-    return kept(tuple(sorted(off)), make=lambda: _aside(lambda: some(*tried())))
+    return kept(tuple(sorted(off)), make=lambda: _run_out_of_turn(lambda: some(*tried())))
 
 
-def _aside(make: Callable[[], T]) -> T:
+def _run_out_of_turn(make: Callable[[], T]) -> T:
     """Computes ``make()`` while other visitors have the turn."""
-    with scheduler.aside():
-        return torch_threads.run(make, long=True)
+    with scheduler.yielded_turn():
+        return torch_threads.run_in_thread(make, long=True)
 
 
-def seen_cells(found: Grid) -> Grid:
+def seen_cells(found: CellGrid) -> CellGrid:
     """Returns a map with masked cells as NaN."""
     return np.where(_open(found), found, np.nan).astype(np.float32)
 
 
-def _open(found: Grid) -> NDArray[np.bool_]:
+def _open(found: CellGrid) -> NDArray[np.bool_]:
     """Returns which cells of maps (…, t, t) are not masked: all, or those up to the diagonal."""
     every = np.ones_like(found, bool)
     return every if np.triu(found, 1).any() else np.tril(every)
 
 
-def covered_cells(found: Grid) -> Any:
+def covered_cells(found: CellGrid) -> Any:
     """Returns a map that hides the weights: light cells can have a weight, dark ones cannot."""
     least, more, masked = (84, 14, 36) if heatmap.DARK.get() else (205, 18, 90)
     board = least + more * (np.indices(found.shape).sum(0) % 2)

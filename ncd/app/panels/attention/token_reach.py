@@ -7,10 +7,10 @@ import torch
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import SHELF, kept
+from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
 from ncd.site import markup
@@ -32,7 +32,7 @@ def show(scene: Scene) -> None:
     felt = np.where(found <= layers, found, np.nan).astype(np.float32)
     sliders = UP_TO.html(f"after layer {layers} of {n}", n, layers - 1)
     sliders += AT.html(f"at position {at}", t, at)
-    map_component.show(
+    map_component.render(
         "reach",
         CONTROLS,
         head=f'<div class="told">{sliders}</div>',
@@ -41,19 +41,19 @@ def show(scene: Scene) -> None:
     )
 
 
-def reach(scene: Scene, layers: int, positions: int) -> Grid:
+def reach(scene: Scene, layers: int, positions: int) -> CellGrid:
     """Returns the first layer after which each token influences each position.
 
     Rows are positions, columns tokens; infinite if a token has no influence after all layers. It is
     measured once for each window, as no layer and no position knows how many come after it.
     """
     key = ("reach", scene.entry.name, scene.settings["w"], scene.seed)
-    whole: Grid = kept(SHELF, key, lambda: scene.work(lambda: _measured(scene)))
+    whole: CellGrid = get_or_make(CACHE, key, lambda: scene.work(lambda: _measured(scene)))
     found = whole[:positions, :positions]
     return np.where(found <= layers, found, np.float32(np.inf))
 
 
-def _measured(scene: Scene) -> Grid:
+def _measured(scene: Scene) -> CellGrid:
     """Returns the reach of the most layers; each token is changed separately, all in one run."""
     sizes = {**scene.settings, **SMALL, "n": LAYERS, "t": POSITIONS}
     module = ncd.compile(scene.entry.build(**sizes), scene.seed).double()
@@ -70,22 +70,22 @@ def _measured(scene: Scene) -> Grid:
     return first
 
 
-def _map(felt: Grid, layers: int, at: int, scene: Scene) -> Map:
+def _map(felt: CellGrid, layers: int, at: int, scene: Scene) -> Heatmap:
     words = scene.words("t")
-    return Map(
+    return Heatmap(
         f"reach {felt.shape}",
         "The layers that it takes until a token is felt at a position",
-        heatmap.pooled(felt, heatmap.LARGE),
-        Ends(0.0, float(layers), 0, float(layers)),
-        Side("position that knows", "position", words, AT),
-        Side("token that is changed", "token", words),
+        heatmap.pool(felt, heatmap.LARGE),
+        ColourRange(0.0, float(layers), 0, float(layers)),
+        AxisLabels("position that knows", "position", words, AT),
+        AxisLabels("token that is changed", "token", words),
         said="layers",
         square=True,
-        marks=(Mark("row", at),),
+        marks=(CellFrame("row", at),),
     )
 
 
-def _told(scene: Scene, found: Grid, layers: int, at: int) -> str:
+def _told(scene: Scene, found: CellGrid, layers: int, at: int) -> str:
     w, t, n = (scene.settings[name] for name in "wtn")
     rows = [
         f'<tr{" class=chosen" if layer == layers else ""}><td>{layer}</td><td class="number">'

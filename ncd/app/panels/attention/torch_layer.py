@@ -12,7 +12,7 @@ from torch.func import functional_call
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
 from ncd.site import markup
@@ -49,17 +49,17 @@ class Compared:
 def show(scene: Scene) -> None:
     """Shows the differences, torch's parameters, and its masks."""
     if scene.settings.get("cache") and scene.settings["t"] > 1:
-        html_panel.show(
+        html_panel.render(
             "<p>torch’s layers keep no keys and values: switch the cache off.</p>", "torch"
         )
         return
     key = scene.numbers
-    found = remember(
+    found = cached(
         "torch layer", scene.term, *key, make=lambda: scene.work(lambda: compared(scene))
     )
     rows = [_row(*parameter) for parameter in found.parameters]
     table = markup.table(("torch’s parameter", "Shape", "Numbers", "Here"), rows, numbers=(2,))
-    html_panel.show(_told(scene, found) + _masks(scene) + table, "torch")
+    html_panel.render(_told(scene, found) + _masks(scene) + table, "torch")
 
 
 # --- torch's layers -------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def _told(scene: Scene, found: Compared) -> str:
         f"<b>{markup.digits(found.outputs)}</b> apart, the gradients of inputs and weights at most "
         f"<b>{markup.digits(found.gradients)}</b>.{rows}</p>"
         f'<p class="muted">Numbers of 32 bits are rounded at about 10⁻⁷ of their size; both sum in '
-        f"another order. {captions.origin(scene)}</p>"
+        f"another order. {captions.numbers_origin(scene)}</p>"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.parts.heatmap import Grid
+from ncd.app.parts.heatmap import CellGrid
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place, Text
@@ -73,7 +73,7 @@ def show(scene: Scene) -> None:
     read = weights(scene, layers[layer], found, at, head)
     said = f"layer {layer + 1} of {len(layers)}"
     sliders = LAYER.html(said, len(layers), layer) + HEAD.html(f"head {head}", heads, head)
-    html_panel.show(
+    html_panel.render(
         f'<div class="told">{sliders}</div>'
         + parts.row(_drawn(scene, found, read, at), _told(scene, found, read, at)),
         "patches",
@@ -104,7 +104,9 @@ def _reads_class(scene: Scene) -> bool:
     return any(cell.name == "cls_token" for cell in scene.circuit.cells)
 
 
-def weights(scene: Scene, cell: Cell, found: Tiling, at: tuple[int, int] | None, head: int) -> Grid:
+def weights(
+    scene: Scene, cell: Cell, found: Tiling, at: tuple[int, int] | None, head: int
+) -> CellGrid:
     """Returns what a patch takes from each patch, (side, side); NaN where it cannot look."""
     numbers = scene.trace.values[cell.outputs[0].id][..., head]
     if numbers.ndim == 2:  # the class vector stands in front
@@ -120,7 +122,7 @@ def weights(scene: Scene, cell: Cell, found: Tiling, at: tuple[int, int] | None,
     return read
 
 
-def _drawn(scene: Scene, found: Tiling, read: Grid, at: tuple[int, int] | None) -> str:
+def _drawn(scene: Scene, found: Tiling, read: CellGrid, at: tuple[int, int] | None) -> str:
     """Returns the picture as SVG, under its windows and the patches that are read."""
     step, most = SIDE / found.side, float(np.nanmax(read)) or 1.0
     spans = [*pairwise(found.edges)]
@@ -135,7 +137,7 @@ def _drawn(scene: Scene, found: Tiling, read: Grid, at: tuple[int, int] | None) 
         look = f'fill="none" stroke="{CHOSEN}" stroke-width="3" pointer-events="none"'
         marks.append(parts.box(at[1] * step, at[0] * step, step, step, look))
     said = f"A picture of {found.side} × {found.side} patches"
-    return parts.under(heatmap.address(_pixels(scene)), SIDE, said, marks)
+    return parts.under(heatmap.image_url(_pixels(scene)), SIDE, said, marks)
 
 
 def _window(rows: tuple[int, int], columns: tuple[int, int], step: float) -> str:
@@ -151,10 +153,10 @@ def _pixels(scene: Scene) -> parts.Pixels:
     picture = scene.inputs[0]
     if scene.feed.pictures:
         return parts.pixels(picture)
-    return heatmap.photograph(parts.grid(picture[[i % len(picture) for i in range(3)]]))
+    return heatmap.rgb_image(parts.grid(picture[[i % len(picture) for i in range(3)]]))
 
 
-def _told(scene: Scene, found: Tiling, read: Grid, at: tuple[int, int] | None) -> str:
+def _told(scene: Scene, found: Tiling, read: CellGrid, at: tuple[int, int] | None) -> str:
     count = int(np.isfinite(read).sum())
     who = "The class vector" if at is None else f"Patch {at[0]}, {at[1]}"
     lines = [
@@ -164,7 +166,9 @@ def _told(scene: Scene, found: Tiling, read: Grid, at: tuple[int, int] | None) -
     ]
     if _reads_class(scene) and at is not None:
         lines.append(f"<p>{PATCH.button('', 'Ask the class vector')}</p>")
-    lines.append(f'<p class="muted">Click a patch or a window. {captions.origin(scene)}</p>')
+    lines.append(
+        f'<p class="muted">Click a patch or a window. {captions.numbers_origin(scene)}</p>'
+    )
     return f'<div style="flex:1;min-width:15em;max-width:30em">{"".join(lines)}</div>'
 
 

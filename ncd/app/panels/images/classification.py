@@ -21,9 +21,9 @@ LIKELIEST = 3  # the number of classes that are shown for a picture in a batch
 def show(scene: Scene) -> None:
     """Shows each input picture, and the output for it as bars."""
     shares, images = scene.trace.outputs[0].float().cpu(), scene.inputs[0]
-    origin = captions.origin(scene)
+    origin = captions.numbers_origin(scene)
     html = _batch(images, shares, origin) if shares.ndim == 2 else _alone(images, shares, origin)
-    html_panel.show(html, "guess")
+    html_panel.render(html, "guess")
 
 
 def _alone(image: torch.Tensor, shares: torch.Tensor, origin: str) -> str:
@@ -65,7 +65,7 @@ def _picture(image: torch.Tensor, side: int) -> str:
     if numbers.ndim == 3:
         numbers = numbers.movedim(0, -1) if len(numbers) == 3 else numbers[0]
     low, high = min(0.0, float(numbers.min())), max(1.0, float(numbers.max()))
-    address = heatmap.address((255 * (numbers - low) / (high - low)).byte().numpy())
+    address = heatmap.image_url((255 * (numbers - low) / (high - low)).byte().numpy())
     style = f"width:{side}px;height:{side}px;image-rendering:pixelated;border-radius:4px"
     return f'<img alt="a picture that goes in" style="{style}" src="{address}">'
 

@@ -11,7 +11,7 @@ import ncd
 from ncd import Axes, space
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel, map_component
-from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.heatmap import ColourRange
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place
@@ -54,21 +54,23 @@ def show(scene: Scene) -> None:
         parts.figure(parts.map_picture(after[at], "after", SIDE), f"channel {at} after"),
         _gallery(kernels, at),
     )
-    html_panel.show(
+    html_panel.render(
         f"{shown}<p>Each channel is convolved with a kernel of its own; channels are mixed by the "
         f"two maps behind it.</p>{_compared(scene)}"
-        f'<p class="muted">{captions.origin(scene)}</p>',
+        f'<p class="muted">{captions.numbers_origin(scene)}</p>',
         "two blocks",
         CONTROLS,
     )
 
 
 def _gallery(kernels: Tensor, at: int) -> str:
-    run = heatmap.shown(len(kernels), at, KERNELS)
+    run = heatmap.visible_range(len(kernels), at, KERNELS)
     maps = parts.grid(kernels[run.start : run.stop])
-    sheet = heatmap.sheet(maps, Ends.of(maps, signed=True), heatmap.scale(signed=True))
+    sheet = heatmap.sprite_sheet(
+        maps, ColourRange.of(maps, signed=True), heatmap.scale(signed=True)
+    )
     names = [(CHANNEL.action(i), str(i)) for i in run]
-    buttons = map_component.cut(sheet, names, CHANNEL.action(at))
+    buttons = map_component.sprite_buttons(sheet, names, CHANNEL.action(at))
     style = f"<style>.heads .part {{ width: {SMALL}px; height: {SMALL}px; }}</style>"
     return f'<div style="max-width:26rem">{style}{buttons}</div>'
 

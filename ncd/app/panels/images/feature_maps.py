@@ -9,14 +9,14 @@ import numpy as np
 import torch
 
 from ncd.app.parts import heatmap, html_panel, slice_picker
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.html_panel import static
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.html_panel import read_static
 from ncd.app.parts.slice_picker import Dimension
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Value
 from ncd.drawing.pipeline import draw
 from ncd.rewrite.tile_schedule import passes
@@ -26,7 +26,7 @@ from ncd.site.op_cards import title
 TITLE = "Feature maps"
 RUNS = True
 CONTROLS = slice_picker.CONTROLS
-CSS = static("panels/learning/feature_maps.css")
+CSS = read_static("panels/learning/feature_maps.css")
 WIDE, HIGH = 148, 190  # the room for the maps of one array, in pixels
 SMALLEST, LARGEST, FINEST = 16, 46, 64  # a map's side in pixels, and the most cells along it
 COLOURS = 3  # this many channels are shown as one colour image
@@ -50,13 +50,13 @@ class Stack:
         """The longer side of an image."""
         return max(d.size for i, d in enumerate(self.dimensions) if i not in self.rest)
 
-    def maps(self, tensor: torch.Tensor, at: Mapping[str, int]) -> Grid:
+    def maps(self, tensor: torch.Tensor, at: Mapping[str, int]) -> CellGrid:
         """Returns its images: (channel, height, width)."""
         index = tuple(
             min(at.get(d.name, 0), d.size - 1) if i in self.rest[:-1] else slice(None)
             for i, d in enumerate(self.dimensions)
         )
-        numbers: Grid = tensor[index].detach().float().cpu().numpy()
+        numbers: CellGrid = tensor[index].detach().float().cpu().numpy()
         return numbers if self.rest else numbers[None]
 
 
@@ -64,7 +64,7 @@ def show(scene: Scene) -> None:
     """Shows the arrays in diagram order; blocks are expanded as in the diagram."""
     found = stacks(scene)
     if not found:
-        html_panel.show("<p>No array here has the two sides of an image.</p>", "features")
+        html_panel.render("<p>No array here has the two sides of an image.</p>", "features")
         return
     batch = next((stack.batch for stack in found if stack.batch), None)
     at = {batch.name: min(slice_picker.place(batch.name), batch.size - 1)} if batch else {}
@@ -73,14 +73,16 @@ def show(scene: Scene) -> None:
     html = (
         f'<style>{CSS}</style>{_images(batch, at)}<div class="features scroll" tabindex="0" '
         f'role="group" aria-label="{TITLE}">{figures}</div>'
-        f'<p class="muted">Every small image is a channel. {captions.origin(scene)}</p>'
+        f'<p class="muted">Every small image is a channel. {captions.numbers_origin(scene)}</p>'
     )
-    html_panel.show(html, "features", on_pick=lambda picked: slice_picker.pick(*picked.split("=")))
+    html_panel.render(
+        html, "features", on_pick=lambda picked: slice_picker.pick(*picked.split("="))
+    )
 
 
 def stacks(scene: Scene) -> list[Stack]:
     """Returns the visible arrays that are images, without copies and without other names of one."""
-    drawing = draw(scene.term, **scene.look, folded=selection.folded(scene.circuit))
+    drawing = draw(scene.term, **scene.look, folded=selection.folded_in(scene.circuit))
     wires = {wire.array: wire.made_by for wire in reversed(drawing.wires)}
     same = (c for c in scene.circuit.cells if c.op.role == "copy" or passes(c.torch))
     copies = {v.id for c in same for v in c.outputs}
@@ -113,11 +115,13 @@ def _images(batch: Dimension | None, at: Mapping[str, int]) -> str:
 def _figure(scene: Scene, stack: Stack, at: Mapping[str, int], largest: int) -> str:
     id, array = stack.value.id, stack.value.array
     key = (*scene.numbers, id, tuple(at.items()), largest, scene.dark)
-    made = remember(
+    made = cached(
         "features",
         scene.term,
         *key,
-        make=lambda: torch_threads.run(lambda: _sheet(scene.trace.values[id], stack, at, largest)),
+        make=lambda: torch_threads.run_in_thread(
+            lambda: _sheet(scene.trace.values[id], stack, at, largest)
+        ),
     )
     address, wide, told = made
     alt = f"{told} of {array}"
@@ -145,21 +149,21 @@ def _sheet(
     """Returns the images side by side as one picture: its URL, its width and their number."""
     every = stack.maps(tensor, at)
     if not stack.made_by and len(every) == COLOURS:
-        pixels = heatmap.photograph(heatmap.pooled(every, FINEST).maps)
-        return heatmap.address(pixels), float(LARGEST * 2), "in colours"
+        pixels = heatmap.rgb_image(heatmap.pool(every, FINEST).maps)
+        return heatmap.image_url(pixels), float(LARGEST * 2), "in colours"
     side = max(SMALLEST, LARGEST * stack.side / largest)
     across, down = int(WIDE // side), int(HIGH // side)
-    cells = heatmap.pooled(every[: across * down], FINEST).maps
-    ends = Ends.of(cells, signed=bool(np.nanmin(every) < 0))
+    cells = heatmap.pool(every[: across * down], FINEST).maps
+    ends = ColourRange.of(cells, signed=bool(np.nanmin(every) < 0))
     sheet = tiled(cells, across)
-    told = markup.counted(len(every), "channel")
+    told = markup.plural(len(every), "channel")
     if len(cells) < len(every):
         told = f"{len(cells)} of {told}"
     stops = heatmap.scale(ends.low < 0)
-    return heatmap.picture(sheet, ends, stops), side * sheet.shape[1] / cells.shape[-1], told
+    return heatmap.data_url(sheet, ends, stops), side * sheet.shape[1] / cells.shape[-1], told
 
 
-def tiled(maps: Grid, across: int) -> Grid:
+def tiled(maps: CellGrid, across: int) -> CellGrid:
     """Returns maps in rows, with a transparent line between them.
 
     >>> tiled(np.ones((3, 1, 1), np.float32), 2).tolist()

@@ -10,10 +10,10 @@ from torch import Tensor
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.panels.learning.mistakes import COLOURS
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.parts.heatmap import Ends, Grid
+from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
 from ncd.site import markup
@@ -37,19 +37,19 @@ NAME = "digits of the plane"
 class Plane:
     """The pictures of a plane, and the points of pictures that were not learned from."""
 
-    pictures: Grid  # (CELLS, CELLS, x, y), the first row at the top
-    points: Grid  # (dots, 2)
+    pictures: CellGrid  # (CELLS, CELLS, x, y), the first row at the top
+    points: CellGrid  # (dots, 2)
     labels: tuple[int, ...]
 
 
 def show(scene: Scene) -> None:
     """Shows the plane with a point in it, the picture of that point, and the page's own picture."""
-    found = remember(
+    found = cached(
         "plane", scene.term, *scene.numbers, make=lambda: scene.work(lambda: plane(scene))
     )
     own = _own(scene)
     at = tuple(_chosen(key, value) for key, value in ((ACROSS, own[0]), (UP, own[1])))
-    picture = remember(
+    picture = cached(
         "decoded",
         scene.term,
         *scene.numbers,
@@ -59,7 +59,7 @@ def show(scene: Scene) -> None:
     two = scene.settings["k"] > 1
     sliders = ACROSS.html(f"across {_said(at[0])}", STEPS, _step(at[0]))
     sliders += UP.html(f"up {_said(at[1])}", STEPS, _step(at[1])) if two else ""
-    html_panel.show(
+    html_panel.render(
         f'<div class="told">{sliders}</div>'
         + parts.row(_drawn(found, at, own), _told(scene, picture, at, own)),
         "plane",
@@ -94,7 +94,7 @@ def _own(scene: Scene) -> tuple[float, float]:
 
 
 @torch.no_grad()
-def decoded(scene: Scene, points: Tensor) -> Grid:
+def decoded(scene: Scene, points: Tensor) -> CellGrid:
     """Returns the pictures (n, x, y) of points (n, 2), whose other numbers are 0.
 
     The decoder is reached by a picture of no matter and noise that takes its point to the one asked
@@ -151,7 +151,7 @@ def _drawn(found: Plane, at: tuple[float, ...], own: tuple[float, float]) -> str
         'stroke-width="3.5" pointer-events="none"/>'
     )
     said = f"{CELLS} × {CELLS} pictures, each of the point where it stands"
-    return parts.under(heatmap.picture(sheet, Ends(0.0, 1.0), GREY), SIDE, said, marks)
+    return parts.under(heatmap.data_url(sheet, ColourRange(0.0, 1.0), GREY), SIDE, said, marks)
 
 
 def _line(i: int) -> float:
@@ -178,7 +178,7 @@ def _numeral(x: float, y: float, label: int) -> str:
     )
 
 
-def _told(scene: Scene, picture: Grid, at: tuple[float, ...], own: tuple[float, float]) -> str:
+def _told(scene: Scene, picture: CellGrid, at: tuple[float, ...], own: tuple[float, float]) -> str:
     """Returns the picture of the chosen point, and the page's own picture with its point."""
     again, mean, spread = (x.float().cpu() for x in scene.trace.outputs)
     cost = float(divergence(mean, spread).sum())
@@ -197,12 +197,12 @@ def _told(scene: Scene, picture: Grid, at: tuple[float, ...], own: tuple[float, 
         f"that costs {markup.digits(cost)}.</p>"
         f'<p><button type="button" class="plain" data-pick="{POINT}=.">Go to its point</button></p>'
         f'<p class="muted">Click a picture to go there. The numerals are digits that were not '
-        f"learned from, at their means. {captions.origin(scene)}</p></div>"
+        f"learned from, at their means. {captions.numbers_origin(scene)}</p></div>"
     )
 
 
-def _grey(picture: Grid, alt: str) -> str:
-    return parts.image(heatmap.picture(picture, Ends(0.0, 1.0), GREY), alt, LARGE)
+def _grey(picture: CellGrid, alt: str) -> str:
+    return parts.image(heatmap.data_url(picture, ColourRange(0.0, 1.0), GREY), alt, LARGE)
 
 
 def _said(value: float) -> str:

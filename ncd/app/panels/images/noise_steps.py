@@ -10,10 +10,10 @@ from torch import Tensor
 
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.heatmap import ColourRange
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
 from ncd.site import markup
@@ -29,7 +29,7 @@ MOST, FEW = 50, 5  # steps with weights that were trained, and without, if it is
 UNTRAINED = 40_000_000  # FLOPs for steps without trained weights: noise remains noise
 LARGE, SMALL = 150, 60  # pixels
 STRIP = 9  # pictures of the way
-PICTURE = Ends(-1.0, 1.0)
+PICTURE = ColourRange(-1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Way:
 
 def show(scene: Scene) -> None:
     """Shows the pictures after some steps, and one of them with its noise."""
-    found = remember(
+    found = cached(
         "noise steps", scene.term, *scene.numbers, make=lambda: scene.work(lambda: way(scene))
     )
     steps = len(found.at)
     taken = TAKEN.among(steps + 1, _usual(scene, steps))
     one = SAMPLE.among(found.noisy.shape[1])
     slider = TAKEN.html(f"{taken} of {steps} steps", steps + 1, taken)
-    html_panel.show(
+    html_panel.render(
         f'<div class="told">{slider}</div>{_samples(found, taken, one)}'
         f"{_closer(found, taken, one)}{_strip(found, taken, one)}{_told(scene, found)}",
         "noise steps",
@@ -148,7 +148,7 @@ def _strip(found: Way, taken: int, one: int) -> str:
 def _image(picture: Tensor, alt: str, side: int) -> str:
     if len(picture) == 3:
         return parts.photograph((picture + 1) / 2, alt, side)
-    return parts.image(heatmap.picture(parts.grid(picture[0]), PICTURE, GREY), alt, side)
+    return parts.image(heatmap.data_url(parts.grid(picture[0]), PICTURE, GREY), alt, side)
 
 
 def _told(scene: Scene, found: Way) -> str:
@@ -161,5 +161,5 @@ def _told(scene: Scene, found: Way) -> str:
     if scene.learned:
         weights = f"Weights {markup.text(scene.learned.said)}, on digits of 8 × 8 pixels."
     else:
-        weights = f"{captions.explained('Untrained weights', captions.UNTRAINED)}: noise stays."
+        weights = f"{captions.with_tooltip('Untrained weights', captions.UNTRAINED)}: noise stays."
     return f'<p class="muted">{weights} The noise is drawn from seed {scene.seed}.{skipped}</p>'

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ncd.app.figure.diagram import beside
+from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.parts import html_panel
-from ncd.app.parts.html_panel import static
+from ncd.app.parts.html_panel import read_static
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Choice
 from ncd.circuit.elaborate import elaborate
@@ -14,7 +14,7 @@ TITLE = "One block"
 RUNS = False
 BLOCK = Choice("block", ("1", "2", "3"), "2")  # the second makes images smaller
 CONTROLS = (BLOCK,)
-CSS = static("panels/learning/feature_maps.css")
+CSS = read_static("panels/learning/feature_maps.css")
 
 
 def show(scene: Scene) -> None:
@@ -22,9 +22,9 @@ def show(scene: Scene) -> None:
     mu = BLOCK.value
     sides = one_block(int(mu), **scene.settings).sides
     title = elaborate(sides[0]).fences[0].title
-    figure = beside(sides, "=", scene, _notes(scene, int(mu) + 1), box=title)
+    figure = terms_in_a_row(sides, "=", scene, _notes(scene, int(mu) + 1), box=title)
     html = f'<style>{CSS}</style><div class="images">Block {BLOCK.html()}</div>{figure}'
-    html_panel.show(html, "one block", CONTROLS)
+    html_panel.render(html, "one block", CONTROLS)
 
 
 def _notes(scene: Scene, i: int) -> dict[str, str]:

@@ -9,28 +9,28 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import Ends, Grid
+from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.site import markup
 
 Pixels = NDArray[np.uint8]
 
 
-def grid(numbers: Tensor) -> Grid:
+def grid(numbers: Tensor) -> CellGrid:
     """Returns a tensor as numbers for a picture."""
-    found: Grid = numbers.detach().float().cpu().numpy()
+    found: CellGrid = numbers.detach().float().cpu().numpy()
     return found
 
 
 def map_picture(numbers: Tensor, alt: str, side: int, signed: bool = True) -> str:
     """Returns a map (rows, columns) as an image of a side in pixels."""
-    cells = heatmap.pooled(grid(numbers), heatmap.LARGE).maps
+    cells = heatmap.pool(grid(numbers), heatmap.LARGE).maps
     stops = heatmap.scale(signed)
-    return image(heatmap.picture(cells, Ends.of(cells, signed=signed), stops), alt, side)
+    return image(heatmap.data_url(cells, ColourRange.of(cells, signed=signed), stops), alt, side)
 
 
 def photograph(picture: Tensor, alt: str, side: int) -> str:
     """Returns a picture (1 or 3, rows, columns) with numbers from 0 to 1 as an image."""
-    return image(heatmap.address(pixels(picture)), alt, side)
+    return image(heatmap.image_url(pixels(picture)), alt, side)
 
 
 def pixels(picture: Tensor) -> Pixels:

@@ -13,7 +13,7 @@ from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import LONG, Scene
 from ncd.app.state import selection
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
 from ncd.site import markup
@@ -66,8 +66,8 @@ class Masks(NamedTuple):
 def show(scene: Scene) -> None:
     """Shows one picture with its predicted and its right mask, and the others as buttons."""
     key = scene.numbers
-    masks = remember("masks", scene.term, *key, make=lambda: scene.work(lambda: measure(scene)))
-    html_panel.show(_html(scene, masks), "mask", CONTROLS, _pick)
+    masks = cached("masks", scene.term, *key, make=lambda: scene.work(lambda: measure(scene)))
+    html_panel.render(_html(scene, masks), "mask", CONTROLS, _pick)
 
 
 def _pick(value: str) -> None:
@@ -98,7 +98,7 @@ def _html(scene: Scene, masks: Masks) -> str:
     if at >= masks.own:
         seen.append(("What is there", painted(picture, masks.right[at - masks.own])))
     figures = "".join(
-        f'<figure><img alt="" src="{heatmap.address(pixels)}">'
+        f'<figure><img alt="" src="{heatmap.image_url(pixels)}">'
         f"<figcaption>{said}</figcaption></figure>"
         for said, pixels in seen
     )
@@ -111,8 +111,8 @@ def _html(scene: Scene, masks: Masks) -> str:
 
 def _told(scene: Scene, masks: Masks) -> str:
     """Returns a sentence about the quality of the masks and the origin of the weights."""
-    count = markup.counted(len(masks.right), "picture")
-    weights = captions.explained("Untrained weights", captions.UNTRAINED)
+    count = markup.plural(len(masks.right), "picture")
+    weights = captions.with_tooltip("Untrained weights", captions.UNTRAINED)
     offer = f' <button class="plain" data-pick="{TRAIN}">Train them</button>'
     if scene.learned:
         weights, offer = f"Weights {markup.text(scene.learned.said)}", ""
@@ -143,4 +143,4 @@ def _others(masks: Masks, at: int) -> str:
 
 
 def _small(masks: Masks, i: int) -> str:
-    return heatmap.address(painted(masks.pictures[i], masks.found[i], large=heatmap.SMALL))
+    return heatmap.image_url(painted(masks.pictures[i], masks.found[i], large=heatmap.SMALL))

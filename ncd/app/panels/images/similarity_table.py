@@ -36,7 +36,7 @@ def show(scene: Scene) -> None:
     )
     scale, way = SCALES[WARMTH.number], READ.value
     slider = WARMTH.html(f"times {scale}")
-    html_panel.show(
+    html_panel.render(
         f'<div class="told">{slider}</div><p>{READ.html()}</p>'
         + parts.row(_table(scene, cosines, way, scale), _told(scene, cosines, scale)),
         "similarity",
@@ -94,7 +94,7 @@ def _thumb(scene: Scene, i: int) -> str:
     picture, said = scene.inputs[0][i], f"picture {i}"
     if scene.feed.pictures:
         return parts.photograph(picture, said, THUMB)
-    return parts.image(heatmap.address(heatmap.photograph(parts.grid(picture))), said, THUMB)
+    return parts.image(heatmap.image_url(heatmap.rgb_image(parts.grid(picture))), said, THUMB)
 
 
 def _cell(x: float, pair: bool, way: str) -> str:
@@ -118,6 +118,6 @@ def _told(scene: Scene, cosines: Tensor, scale: float) -> str:
         f"</b>, is what is learned from; by chance it is ln {n} = {chance:.2f}.</p>"
         "<p>The cosines are multiplied by a number that is learned too; training begins with 14 "
         "and stops at 100.</p>"
-        f'<p class="muted">The columns are the numbers of the words. {captions.origin(scene)}</p>'
-        "</div>"
+        '<p class="muted">The columns are the numbers of the words. '
+        f"{captions.numbers_origin(scene)}</p></div>"
     )

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Place
 from ncd.systems.images.diffusion_transformer import MODULATION, PARTS
 
@@ -28,14 +28,14 @@ CONTROLS = (LAYER, PART, STEP)
 
 def show(scene: Scene) -> None:
     """Shows a shift, scale or gate of a layer as a map of steps and features."""
-    every = remember(
+    every = cached(
         "modulation", scene.term, *scene.numbers, make=lambda: scene.work(lambda: over_time(scene))
     )
     layer, part, steps = LAYER.among(len(every)), int(PART.value), shown_steps(scene.settings["T"])
     at = STEP.among(len(steps))
     sliders = LAYER.html(f"layer {layer + 1} of {len(every)}", len(every), layer)
     sliders += STEP.html(f"step {steps[at]:,} of {scene.settings['T']:,}", len(steps), at)
-    map_component.show(
+    map_component.render(
         "modulation",
         CONTROLS,
         head=f'<div class="told">{sliders}</div><p>{PART.html()}</p>',
@@ -67,17 +67,17 @@ def over_time(scene: Scene) -> list[Tensor]:
     return [numbers for numbers in told if numbers.shape[1] == len(PARTS)]
 
 
-def _map(numbers: Tensor, steps: list[int], at: int, part: int) -> Map:
+def _map(numbers: Tensor, steps: list[int], at: int, part: int) -> Heatmap:
     cells = parts.grid(numbers)
-    return Map(
+    return Heatmap(
         f"modulation {cells.shape}",
         f"The {NAMES[str(part)]} at each step",
-        heatmap.pooled(cells, heatmap.LARGE),
-        Ends.of(cells, signed=True),
-        Side("step, from a picture to noise", "step", [f"{n:,}" for n in steps], STEP),
-        Side("feature", "feature"),
+        heatmap.pool(cells, heatmap.LARGE),
+        ColourRange.of(cells, signed=True),
+        AxisLabels("step, from a picture to noise", "step", [f"{n:,}" for n in steps], STEP),
+        AxisLabels("feature", "feature"),
         said=PARTS[part],
-        marks=(Mark("row", at),),
+        marks=(CellFrame("row", at),),
     )
 
 
@@ -96,5 +96,5 @@ def _told(scene: Scene, numbers: Tensor, at: int) -> str:
         "<p>A norm without weights of its own comes first; then each feature is scaled by "
         "1 + scale and moved by shift. The gate scales what the part adds.</p><p>Training begins "
         "with all six at 0: each layer is then a wire. That is the Zero in adaLN-Zero.</p>"
-        f'<p class="muted">{captions.origin(scene)}</p>'
+        f'<p class="muted">{captions.numbers_origin(scene)}</p>'
     )

@@ -6,8 +6,8 @@ import numpy as np
 from torch import Tensor
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Choice
@@ -25,7 +25,7 @@ WIDE, TALL, ENDS = 260, 120, 4.0  # pixels of the curve, and its largest input
 def show(scene: Scene) -> None:
     """Shows gates, values or products of every token, and the curve of the activation."""
     chosen, every = SHOWN.value, parts(scene)
-    map_component.show(
+    map_component.render(
         "gate-map",
         CONTROLS,
         head=f"<p>{SHOWN.html()}</p>",
@@ -42,15 +42,15 @@ def parts(scene: Scene) -> dict[str, Tensor]:
     return dict(zip(PARTS, values, strict=True))
 
 
-def _map(scene: Scene, numbers: Tensor, chosen: str) -> Map:
+def _map(scene: Scene, numbers: Tensor, chosen: str) -> Heatmap:
     grid = numbers.numpy().astype(np.float32)
-    return Map(
+    return Heatmap(
         f"gate {grid.shape}",
         PARTS[chosen],
-        heatmap.pooled(grid, heatmap.LARGE),
-        Ends.of(grid, signed=True),
-        Side("token", "token", scene.words("t")),
-        Side("hidden feature", "hidden feature"),
+        heatmap.pool(grid, heatmap.LARGE),
+        ColourRange.of(grid, signed=True),
+        AxisLabels("token", "token", scene.words("t")),
+        AxisLabels("hidden feature", "hidden feature"),
         said=PARTS[chosen],
     )
 
@@ -71,7 +71,7 @@ def _told(scene: Scene, gates: Tensor) -> str:
     table = markup.table(("Feed-forward", "hidden", "parameters"), rows, numbers=(1, 2))
     return (
         f"{curve()}<p>{100 * closed:.0f} % of the gates are nearer to 0 than {CLOSED:g}: their "
-        f'values hardly pass.</p>{table}<p class="muted">{captions.origin(scene)}</p>'
+        f'values hardly pass.</p>{table}<p class="muted">{captions.numbers_origin(scene)}</p>'
     )
 
 

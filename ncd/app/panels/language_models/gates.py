@@ -9,11 +9,11 @@ import torch
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
 from ncd.systems.recurrent.gated_cells import WATCHED, with_gates
@@ -37,19 +37,19 @@ def show(scene: Scene) -> None:
     """Shows every gate and state as a small map along the sequence, and the chosen one large."""
     names = WATCHED[scene.entry.name]
     make = partial(scene.work, partial(watched, scene))
-    maps = remember("gates", scene.term, *scene.numbers, make=make)
+    maps = cached("gates", scene.term, *scene.numbers, make=make)
     at = GATE.among(len(names))
     pictures = [(GATE.action(i), name, _picture(maps[i])) for i, name in enumerate(names)]
-    map_component.show(
+    map_component.render(
         "gates",
         CONTROLS,
-        side=map_component.gallery(pictures, GATE.action(at)),
+        side=map_component.thumbnail_buttons(pictures, GATE.action(at)),
         map=_focus(scene, names[at], maps[at]),
         aside=_told(scene, names[at], maps[at]),
     )
 
 
-def watched(scene: Scene) -> list[Grid]:
+def watched(scene: Scene) -> list[CellGrid]:
     """Runs the network with its gates as outputs; returns each as (features, positions).
 
     A run records a loop's arrays at its last position only.
@@ -62,33 +62,35 @@ def watched(scene: Scene) -> list[Grid]:
     return [array.T.float().cpu().numpy() for array in arrays]
 
 
-def _ends(map: Grid) -> Ends:
+def _ends(map: CellGrid) -> ColourRange:
     """Returns the range of the colours of a map: signed for a state, from 0 to 1 for a gate."""
-    return Ends.of(map, signed=True).whole if map.min() < 0 else Ends(0.0, 1.0, 0, 1.0)
+    return (
+        ColourRange.of(map, signed=True).whole if map.min() < 0 else ColourRange(0.0, 1.0, 0, 1.0)
+    )
 
 
-def _picture(map: Grid) -> str:
+def _picture(map: CellGrid) -> str:
     ends = _ends(map)
-    small = heatmap.pooled(map, heatmap.SMALL).maps
-    return heatmap.picture(small, ends, heatmap.scale(ends.low < 0))
+    small = heatmap.pool(map, heatmap.SMALL).maps
+    return heatmap.data_url(small, ends, heatmap.scale(ends.low < 0))
 
 
-def _focus(scene: Scene, name: str, map: Grid) -> Map:
+def _focus(scene: Scene, name: str, map: CellGrid) -> Heatmap:
     t, h = (axis for axis in scene.circuit.outputs[0].array)
-    return Map(
+    return Heatmap(
         f"{name} {map.shape}",
         f"The {name} of every feature at every position",
-        heatmap.pooled(map, heatmap.LARGE),
+        heatmap.pool(map, heatmap.LARGE),
         _ends(map),
-        Side(f"feature {markup.axis(h)}", f"feature {h.name}"),
-        Side(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
+        AxisLabels(f"feature {markup.axis(h)}", f"feature {h.name}"),
+        AxisLabels(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
         said=name,
     )
 
 
-def _told(scene: Scene, name: str, map: Grid) -> str:
+def _told(scene: Scene, name: str, map: CellGrid) -> str:
     mean = markup.digits(float(np.mean(map)))
     return (
         f"<h2>{name.capitalize()}</h2><p>{MEANS[name]} Its mean here is {mean}.</p>"
-        f'<p class="muted">{captions.origin(scene)}</p>'
+        f'<p class="muted">{captions.numbers_origin(scene)}</p>'
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ncd.answers.model_memory import MOST, USUAL, WEIGHTS, ModelMemory, model_memory
 from ncd.app.parts import map_component
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import SHELF, kept
+from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.controls import Range
 from ncd.site import markup
 
@@ -28,15 +28,15 @@ WHY = (
 
 def show(scene: Scene) -> None:
     """Shows the memory at typed tokens and texts, and what fits in a typed memory."""
-    found = kept(
-        SHELF,
+    found = get_or_make(
+        CACHE,
         ("model memory", scene.entry.key, *scene.settings.items()),
         lambda: model_memory(scene.circuit, scene.entry.cached),
     )
     fields = (
         TOKENS.typed("tokens in each text") + TEXTS.typed("texts") + MEMORY.typed("GB of memory")
     )
-    map_component.show(
+    map_component.render(
         "what fits",
         CONTROLS,
         head=f'<div class="told">{fields}</div>{_told(found, scene)}',
@@ -47,7 +47,7 @@ def show(scene: Scene) -> None:
 def _told(found: ModelMemory, scene: Scene) -> str:
     tokens, texts = TOKENS.number, TEXTS.number
     total = found.total(tokens, texts)
-    what = f"{markup.counted(texts, 'text')} of {markup.counted(tokens, 'token')}"
+    what = f"{markup.plural(texts, 'text')} of {markup.plural(tokens, 'token')}"
     fits = "fits" if total <= MEMORY.number * GIGA else "does <b>not</b> fit"
     cache = f", of which {markup.amount(found.cache(tokens, texts), 'B')} are the cache"
     return (

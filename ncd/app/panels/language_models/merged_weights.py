@@ -10,12 +10,12 @@ from torch import Tensor
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, slider
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
@@ -44,12 +44,12 @@ class Merged:
 
 def show(scene: Scene) -> None:
     """Shows the matrices, that merging changes nothing, and the number of trained parameters."""
-    found = remember(
+    found = cached(
         "merged", scene.term, *scene.numbers, make=lambda: scene.work(lambda: merged(scene))
     )
     chosen = MATRIX.value
     every = {"W": found.map, "update": found.update, "sum": found.map + found.update}
-    map_component.show(
+    map_component.render(
         "merged weights",
         CONTROLS,
         _pick,
@@ -84,7 +84,7 @@ def merged(scene: Scene) -> Merged:
 def _pick(name: str, value: str) -> None:
     """Applies the slider of the rank; a callback."""
     if name == RANK and value.isdecimal() and len(value) < 4:
-        knobs.put({RANK: max(int(value), 1)})
+        knobs.set_values({RANK: max(int(value), 1)})
 
 
 def _choices(scene: Scene) -> str:
@@ -94,15 +94,15 @@ def _choices(scene: Scene) -> str:
     return f'<div class="told">{ranks}<span>{MATRIX.html()}</span></div>'
 
 
-def _map(matrix: Tensor, chosen: str) -> Map:
+def _map(matrix: Tensor, chosen: str) -> Heatmap:
     grid = matrix.float().numpy().astype(np.float32)
-    return Map(
+    return Heatmap(
         f"merged {grid.shape}",
         MATRICES[chosen],
-        heatmap.pooled(grid, heatmap.LARGE),
-        Ends.of(grid, signed=True),
-        Side("feature out", "feature out"),
-        Side("feature in", "feature in"),
+        heatmap.pool(grid, heatmap.LARGE),
+        ColourRange.of(grid, signed=True),
+        AxisLabels("feature out", "feature out"),
+        AxisLabels("feature in", "feature in"),
         said="weight",
     )
 
@@ -123,7 +123,7 @@ def _told(scene: Scene, found: Merged) -> str:
         f"rounding. One map takes {markup.amount(found.flops_merged, 'FLOP')}, two take "
         f"{markup.amount(found.flops, 'FLOP')}.</p>{table}"
         '<p class="muted">Training begins with B = 0, so that the update is 0; here B is random, '
-        f"so that there is something to see. {captions.origin(scene)}</p>"
+        f"so that there is something to see. {captions.numbers_origin(scene)}</p>"
     )
 
 

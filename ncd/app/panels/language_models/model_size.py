@@ -10,7 +10,7 @@ from ncd.app.panels.attention.cache_size import CONTEXT
 from ncd.app.panels.attention.layer_windows import kept_positions
 from ncd.app.parts import map_component
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import SHELF, kept
+from ncd.app.state.cache import CACHE, get_or_make
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.costs import cached_numbers_by_axis, in_bytes
 from ncd.circuit.elaborate import elaborate
@@ -56,7 +56,7 @@ def show(scene: Scene) -> None:
     context = 1 << CONTEXT.number
     rows = parts(scene.circuit)
     used = work(scene)
-    map_component.show(
+    map_component.render(
         "memory",
         CONTROLS,
         head=f'<div class="told">{CONTEXT.html(f"a text of {context:,} tokens")}</div>',
@@ -111,7 +111,7 @@ def work(scene: Scene) -> Work:
     """Returns the FLOPs of a forward pass; a move of a length keeps them."""
     others = ((name, n) for name, n in scene.settings.items() if name not in POSITIONS)
     key = "work", scene.entry.key, *others
-    return kept(SHELF, key, lambda: _measured(scene))
+    return get_or_make(CACHE, key, lambda: _measured(scene))
 
 
 def _measured(scene: Scene) -> Work:

@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Mark, Side
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
 
@@ -40,14 +40,14 @@ class Guesses:
 
 def show(scene: Scene) -> None:
     """Shows the best next words after a position, and what each layer would have guessed."""
-    found = remember(
+    found = cached(
         "next word", scene.term, *scene.numbers, make=lambda: scene.work(lambda: guesses(scene))
     )
     t = found.last.shape[0]
     at = AT.among(t, t - 1)
     word = scene.words("t")
     said = f" ({markup.text(word[at])})" if at < len(word) else ""
-    map_component.show(
+    map_component.render(
         "next word",
         CONTROLS,
         head=f'<div class="told">{AT.html(f"after position {at}{said}", t, at)}</div>',
@@ -72,19 +72,19 @@ def guesses(scene: Scene) -> Guesses:
     return Guesses(torch.stack(made).float().cpu())
 
 
-def _map(scene: Scene, found: Guesses, at: int) -> Map:
+def _map(scene: Scene, found: Guesses, at: int) -> Heatmap:
     best = found.last.argmax(-1)
     grid = found.layers[:, torch.arange(len(best)), best].numpy().astype(np.float32)
     names = [f"layer {i + 1}" for i in range(len(grid))]
-    return Map(
+    return Heatmap(
         f"next word {grid.shape}",
         "The probability that each layer gives to the model's guess",
-        heatmap.pooled(grid, heatmap.LARGE),
-        Ends.of(grid, signed=False),
-        Side("after layer", "layer", names),
-        Side("position", "position", scene.words("t"), AT),
+        heatmap.pool(grid, heatmap.LARGE),
+        ColourRange.of(grid, signed=False),
+        AxisLabels("after layer", "layer", names),
+        AxisLabels("position", "position", scene.words("t"), AT),
         said="probability",
-        marks=tuple(Mark("one", row, at) for row in range(len(grid))[-1:]),
+        marks=tuple(CellFrame("one", row, at) for row in range(len(grid))[-1:]),
     )
 
 
@@ -105,7 +105,7 @@ def _told(scene: Scene, found: Guesses, at: int) -> str:
         f"each would have {even:.2%}.</p>{table}"
         "<p>The map shows the model’s guess at every position, and the probability that it already "
         "has after each layer: the last norm and the table of words are applied to what the layers "
-        f'have added up so far.</p><p class="muted">{captions.origin(scene)}</p>'
+        f'have added up so far.</p><p class="muted">{captions.numbers_origin(scene)}</p>'
     )
 
 

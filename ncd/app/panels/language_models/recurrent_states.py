@@ -11,11 +11,11 @@ from torch import Tensor
 
 import ncd
 from ncd.app.parts import heatmap, map_component
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Side
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Control, Place
 from ncd.explain.equation_proof import max_difference
 from ncd.language.terms import Term
@@ -29,7 +29,10 @@ SHOWN = Choice(
 CONTROLS = (TOKEN, HEAD, SHOWN)
 MOST = 24  # the greatest number of small pictures, and of tokens with a bar
 LONGEST = 8.0  # the longest bar, in em
-SIDES = Side("feature of a key", "key feature"), Side("feature of a value", "value feature")
+SIDES = (
+    AxisLabels("feature of a key", "key feature"),
+    AxisLabels("feature of a value", "value feature"),
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class StatePictures:
 
     def show(self, scene: Scene) -> None:
         """Shows the state after the chosen token, and what it recalls for each key so far."""
-        found = remember(
+        found = cached(
             "states",
             scene.term,
             *scene.numbers,
@@ -69,7 +72,7 @@ class StatePictures:
         states = found.states[:, head]
         before = torch.cat((torch.zeros_like(states[:1]), states[:-1]))
         pictures = states - before if change else states
-        map_component.show(
+        map_component.render(
             "states",
             CONTROLS,
             head=choices(at, t, HEAD.html(f"head {head}", heads, head), scene),
@@ -112,24 +115,28 @@ def choices(at: int, t: int, more: str, scene: Scene) -> str:
 
 def gallery(pictures: Tensor, at: int) -> str:
     """Returns a small picture of every token's state."""
-    run = heatmap.shown(len(pictures), at, MOST)
+    run = heatmap.visible_range(len(pictures), at, MOST)
     maps = pictures[run.start : run.stop].numpy()
-    small = heatmap.pooled(maps, heatmap.SMALL).maps
-    sheet = heatmap.sheet(small, Ends.of(maps, signed=True), heatmap.scale(signed=True))
+    small = heatmap.pool(maps, heatmap.SMALL).maps
+    sheet = heatmap.sprite_sheet(
+        small, ColourRange.of(maps, signed=True), heatmap.scale(signed=True)
+    )
     names = [(TOKEN.action(i), str(i)) for i in run]
-    return map_component.cut(sheet, names, TOKEN.action(at)) + map_component.beside(
+    return map_component.sprite_buttons(sheet, names, TOKEN.action(at)) + map_component.pager(
         TOKEN.name, run, len(pictures)
     )
 
 
-def focus(pictures: Tensor, at: int, change: bool, rows: Side, columns: Side) -> Map:
+def focus(
+    pictures: Tensor, at: int, change: bool, rows: AxisLabels, columns: AxisLabels
+) -> Heatmap:
     """Returns the picture of one state, or of its change, in the colours of all of them."""
     grid = pictures[at].numpy().astype(np.float32)
-    return Map(
+    return Heatmap(
         f"state {grid.shape}",
         "The change by a token" if change else "The state after a token",
-        heatmap.pooled(grid, heatmap.LARGE),
-        Ends.of(pictures.numpy(), signed=True),
+        heatmap.pool(grid, heatmap.LARGE),
+        ColourRange.of(pictures.numpy(), signed=True),
         rows,
         columns,
         said="change" if change else "state",
@@ -151,5 +158,5 @@ def _told(scene: Scene, found: Watched, at: int, head: int) -> str:
         f"<p>The state has {k} × {v} numbers, however long the text is. Asked the key of a token, "
         f"does it answer its value? 1 is the right direction.</p>{table}"
         f'<p class="muted">The outputs of this run and of the page’s are '
-        f"{markup.digits(found.apart)} apart. {captions.origin(scene)}</p>"
+        f"{markup.digits(found.apart)} apart. {captions.numbers_origin(scene)}</p>"
     )

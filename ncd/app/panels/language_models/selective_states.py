@@ -21,10 +21,10 @@ from ncd.app.panels.language_models.recurrent_states import (
     gallery,
 )
 from ncd.app.parts import map_component
-from ncd.app.parts.map_component import Side
+from ncd.app.parts.map_component import AxisLabels
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
@@ -32,7 +32,7 @@ from ncd.systems.recurrent.selective_state import INPUTS, RATES, READS, STEPS, W
 
 TITLE = "State"
 RUNS = True
-SIDES = Side("feature d", "feature"), Side("number of its state s", "state number")
+SIDES = AxisLabels("feature d", "feature"), AxisLabels("number of its state s", "state number")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Layer:
 
 def show(scene: Scene) -> None:
     """Shows the state of a layer behind the chosen token, and what it still holds of each."""
-    layers = remember(
+    layers = cached(
         "selective states",
         scene.term,
         *scene.numbers,
@@ -68,7 +68,7 @@ def show(scene: Scene) -> None:
     before = torch.cat((torch.zeros_like(layer.states[:1]), layer.states[:-1]))
     pictures = layer.states - before if change else layer.states
     more = HEAD.html(f"layer {number + 1}", len(layers), number)
-    map_component.show(
+    map_component.render(
         "selective states",
         CONTROLS,
         head=choices(at, t, more, scene),
@@ -146,5 +146,5 @@ def _told(scene: Scene, layer: Layer, at: int) -> str:
         f"<p>A layer keeps {d} × {s} numbers, however long the text is. A large step writes more, "
         "and fades more of what came before; the numbers of a feature fade at different rates.</p>"
         f'{table}<p class="muted">Steps are means over the features. What is read here and in the '
-        f"page’s run is {markup.digits(layer.apart)} apart. {captions.origin(scene)}</p>"
+        f"page’s run is {markup.digits(layer.apart)} apart. {captions.numbers_origin(scene)}</p>"
     )

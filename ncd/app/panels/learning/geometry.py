@@ -15,17 +15,17 @@ import streamlit as st
 import torch
 
 from ncd.app.panels.learning.mistakes import COLOURS
-from ncd.app.parts.html_panel import asked, static
+from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene import captions, session_weights
 from ncd.app.scene.scene import Scene
-from ncd.app.scene.session_weights import EVERY, Training
+from ncd.app.scene.session_weights import POLL_SECONDS, Training
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Text
 from ncd.jobs.job_pool import QUIET
-from ncd.jobs.training_runs import Run, prepare
+from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.site import markup
-from ncd.site.markup import LIGHT_JS, PANEL_CSS
+from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 from ncd.systems.networks.perceptrons import ACTIVATIONS, outputs
 from ncd.systems.training.plane_training import (
     EDGE,
@@ -51,9 +51,9 @@ SCRIPTS = ("hidden_space", "geometry_canvas", "geometry_scene", "geometry")
 
 _geometry = st.components.v2.component(
     "ncd_geometry",
-    html=static("panels/learning/geometry.html"),
-    css=PANEL_CSS + static("panels/learning/geometry.css"),
-    js=LIGHT_JS + static(*(f"panels/learning/{name}.js" for name in SCRIPTS)),
+    html=read_static("panels/learning/geometry.html"),
+    css=PANEL_CSS + read_static("panels/learning/geometry.css"),
+    js=HIGHLIGHT_JS + read_static(*(f"panels/learning/{name}.js" for name in SCRIPTS)),
 )
 
 
@@ -80,7 +80,7 @@ def show(scene: Scene) -> None:
     now = session_weights.training(scene.entry, scene.settings, scene.seed)
     going = now is not None and now.going
     chosen = _chosen()
-    found = remember(
+    found = cached(
         "geometry",
         scene.term,
         *scene.weights,
@@ -89,7 +89,7 @@ def show(scene: Scene) -> None:
     )
     _controls(scene, now, found.classes > 1)
     with st.container():  # a fragment needs a container to draw itself again
-        (st.fragment(_shown, run_every=EVERY) if going else _shown)(scene, now, found)
+        (st.fragment(_shown, run_every=POLL_SECONDS) if going else _shown)(scene, now, found)
 
 
 def _chosen() -> str:
@@ -124,7 +124,7 @@ def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
             disabled=not enough,
             on_click=partial(_next, scene),
         )
-        POINTS.segments("Points", on_change=partial(session_weights.begin, None))
+        POINTS.segments("Points", on_change=partial(session_weights.replace_training, None))
         UPDATES.segments("Steps")
         session_weights.download(scene.entry, scene.learned)
 
@@ -132,23 +132,23 @@ def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
 def _train(scene: Scene, seed: int) -> None:
     """Starts a training run; a callback."""
     name, steps, given = scene.entry.name, int(UPDATES.value), {"points": _chosen()}
-    run = Run(name, scene.settings, seed, steps, scene.device, loop="plane", given=given)
-    session_weights.begin(Training(name, scene.settings, seed, run))
+    run = TrainingRun(name, scene.settings, seed, steps, scene.device, loop="plane", given=given)
+    session_weights.replace_training(Training(name, scene.settings, seed, run))
 
 
 def _next(scene: Scene) -> None:
     """Starts a training run from the weights of the next seed; a callback."""
     seed = (knobs.seed() + 1) % (knobs.SEED.max + 1)
-    knobs.put({"seed": seed})
+    knobs.set_values({"seed": seed})
     _train(scene, seed)
 
 
 def _place() -> None:
     """Stores the points that the visitor has set; stops a run on other points. A callback."""
-    PLACED.put(valid(asked(KEY, "drawn")))
-    found = st.session_state.get(session_weights.STATE)
+    PLACED.put(valid(sent_value(KEY, "drawn")))
+    found = st.session_state.get(session_weights.TRAINING_KEY)
     if found is not None and found.going:
-        session_weights.begin(None)
+        session_weights.replace_training(None)
 
 
 # --- what is shown -------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def frames(
 def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], found: Tried) -> str:
     """Returns the state of the training in a sentence."""
     if now is not None and now.run is not None:
-        without = session_weights.without(now.run, progress)
+        without = session_weights.waiting_message(now.run, progress)
         if without and now.run.failure not in QUIET:
             return markup.text(without)
     if now is not None and now.going and progress:
@@ -211,7 +211,7 @@ def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], foun
         return "Set points of at least two classes: click the plane, and choose the class below it."
     told = f"{found.right} of {count} points are on the right side"
     if not scene.learned:
-        return f"{captions.explained('Untrained weights', captions.UNTRAINED)}: {told}."
+        return f"{captions.with_tooltip('Untrained weights', captions.UNTRAINED)}: {told}."
     steps = f"after {progress[-1].step:,} steps" if progress else "after training"
     if found.right == count:
         return f"✓ Parted: all {count} points are on the right side {steps}."

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.heatmap import ColourRange
 from ncd.app.scene.scene import LONG, Scene
-from ncd.app.state.cache import SHELF, kept
+from ncd.app.state.cache import CACHE, get_or_make
 from ncd.circuit.elaborate import elaborate
 from ncd.site import markup
 from ncd.systems.training.sequence_data import NOT_ASKED, SEQUENCES
@@ -132,7 +132,7 @@ class Mistakes:
 def examples(scene: Scene, task: Task) -> Data:
     """Returns the data of a task; a move of another size than those it depends on keeps it."""
     key = ("data", task.name, *(scene.settings[name] for name in task.sizes), scene.seed)
-    return kept(SHELF, key, lambda: data(task, scene.settings, scene.seed))
+    return get_or_make(CACHE, key, lambda: data(task, scene.settings, scene.seed))
 
 
 def budget(scene: Scene) -> int:
@@ -178,7 +178,9 @@ def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Pic
         for i in order[:MOST].tolist():
             said = f"{int(answers[i])} → {int(found[i])}, {float(sure[i]):.0%}"
             image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]  # all channels are equal
-            yield Picture(heatmap.picture(image.numpy(), Ends(0.0, 1.0), heatmap.GREY), said)
+            yield Picture(
+                heatmap.data_url(image.numpy(), ColourRange(0.0, 1.0), heatmap.GREY), said
+            )
 
     return len(wrong), tuple(each())
 
@@ -193,7 +195,7 @@ def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Pictu
         for i in worst[:MOST].tolist():
             pixels = painted(own.unseen[i, 0], found[i], wrong[i])
             share = 1 - float(wrong[i].float().mean())
-            yield Picture(heatmap.address(pixels), f"{share:.1%}")
+            yield Picture(heatmap.image_url(pixels), f"{share:.1%}")
 
     return int(wrong.flatten(1).any(1).sum()), tuple(each())
 
@@ -201,12 +203,12 @@ def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Pictu
 def _remade(own: Data, found: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
     """Returns the images with the largest errors."""
     errors = (found - answers).square().flatten(1).mean(1)
-    ends = Ends(float(own.unseen.min()), 1.0)
+    ends = ColourRange(float(own.unseen.min()), 1.0)
 
     def each() -> Iterator[Picture]:
         for i in errors.argsort(descending=True, stable=True)[:MOST].tolist():
             image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]
-            address = heatmap.picture(image.numpy(), ends, heatmap.GREY)
+            address = heatmap.data_url(image.numpy(), ends, heatmap.GREY)
             yield Picture(address, markup.digits(float(errors[i])))
 
     return len(errors), tuple(each())

@@ -13,13 +13,13 @@ from ncd.app.parts.charts import COLOURS
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import session_weights
 from ncd.app.scene.scene import Scene
-from ncd.app.scene.session_weights import EVERY, Training
+from ncd.app.scene.session_weights import POLL_SECONDS, Training
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
-from ncd.jobs.training_runs import Run, prepare
+from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.run.guard import check_run
 from ncd.site import markup
 from ncd.systems.training.module_or_functional import RATE, houses, network
@@ -64,11 +64,13 @@ def show(scene: Scene) -> None:
     """Shows buttons, both runs and their curves; or why these sizes cannot be trained."""
     settings = plain(scene.settings)
     try:
-        given = remember(
+        given = cached(
             "examples",
             scene.term,
             scene.seed,
-            make=lambda: torch_threads.run(lambda: examples(settings, scene.seed), long=True),
+            make=lambda: torch_threads.run_in_thread(
+                lambda: examples(settings, scene.seed), long=True
+            ),
         )
     except NCDError as error:
         refuse(error)
@@ -78,7 +80,7 @@ def show(scene: Scene) -> None:
     going = now is not None and now.going
     _controls(scene, now)
     with st.container():  # a fragment needs a container to draw itself again
-        st.fragment(_shown, run_every=EVERY if going else None)(now, given)
+        st.fragment(_shown, run_every=POLL_SECONDS if going else None)(now, given)
     with st.container():
         st.fragment(_curves, run_every=SLOW if going else None)(now)
 
@@ -103,9 +105,9 @@ def refuse(error: NCDError) -> None:
     """Shows why these sizes cannot be trained, and a button that sets sizes that can."""
     st.text(str(error))
     if error.axis and error.nearest is not None:
-        said = f"{knobs.label(error.axis)} = {error.nearest}"
+        said = f"{knobs.subscripted(error.axis)} = {error.nearest}"
         way = {error.axis: error.nearest}
-        st.button(said, key="fit training", on_click=partial(knobs.put, way))
+        st.button(said, key="fit training", on_click=partial(knobs.set_values, way))
 
 
 # --- buttons -------------------------------------------------------------------------------------
@@ -130,10 +132,10 @@ def _train(scene: Scene) -> None:
     """Starts both runs; a callback."""
     name, settings, seed = scene.entry.name, plain(scene.settings), scene.seed
     one, two = (
-        Run(name, settings, seed, _epochs(), scene.device, loop="way", given=way)
+        TrainingRun(name, settings, seed, _epochs(), scene.device, loop="way", given=way)
         for way in chosen()
     )
-    session_weights.begin(Training(name, settings, seed, one, beside=two))
+    session_weights.replace_training(Training(name, settings, seed, one, beside=two))
 
 
 def chosen() -> tuple[Way, Way]:
@@ -148,7 +150,7 @@ def _epochs() -> int:
 # --- what the runs tell --------------------------------------------------------------------------
 
 
-def _reported(now: Training | None) -> tuple[tuple[Run, ...], Sequence[Told], int]:
+def _reported(now: Training | None) -> tuple[tuple[TrainingRun, ...], Sequence[Told], int]:
     """Returns the runs, what each has reported, and the number of epochs."""
     runs = now.runs if now else ()
     steps = (runs[0].steps if runs else None) or _epochs()
@@ -159,13 +161,15 @@ def _shown(now: Training | None, given: Examples) -> None:
     """Shows the progress of both runs, and a comparison of their losses."""
     runs, told, steps = _reported(now)
     ways = tuple(run.given for run in runs) or chosen()
-    without = tuple(session_weights.without(*each) for each in zip(runs, told, strict=False))
+    without = tuple(
+        session_weights.waiting_message(*each) for each in zip(runs, told, strict=False)
+    )
     bars = "".join(
         _bar(way, own, steps, why or _where(own))
         for way, own, why in zip(ways, told, without or ("not trained yet",) * 2, strict=True)
     )
     over = now is not None and now.ended
-    html_panel.show(f"{STYLE}{bars}{_compared(told, over)}{_data(given)}", "runs")
+    html_panel.render(f"{STYLE}{bars}{_compared(told, over)}{_data(given)}", "runs")
 
 
 def _bar(way: Way, told: Told, steps: int, where: str) -> str:
@@ -199,10 +203,10 @@ def _curves(now: Training | None) -> None:
     }
     titles = {"Loss on what is learned from": losses, "Mean squared error on what is not": scores}
     for column, (title, lines) in zip(st.columns(2), titles.items(), strict=True):
-        said = "; ".join(charts.spoken(name, points) for name, points in lines.items())
+        said = "; ".join(charts.curve_description(name, points) for name, points in lines.items())
         with column:
             figure = charts.curves(title, lines, steps, across="epoch")
-            charts.show(figure, title, f"{title}: {said}")
+            charts.render(figure, title, f"{title}: {said}")
 
 
 def _compared(told: Sequence[Told], over: bool) -> str:

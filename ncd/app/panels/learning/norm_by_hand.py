@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ncd.app.parts import map_component
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
@@ -44,9 +44,9 @@ def show(scene: Scene) -> None:
     size = scene.settings["t"]
     at = POSITION.among(size)
     key = (*scene.numbers, at)
-    found = remember("norms", scene.term, *key, make=lambda: scene.work(lambda: norms(scene, at)))
+    found = cached("norms", scene.term, *key, make=lambda: scene.work(lambda: norms(scene, at)))
     slider = POSITION.html(f"position t = {at}", size, at)
-    map_component.show("by hand", CONTROLS, head=slider + _table(scene, found))
+    map_component.render("by hand", CONTROLS, head=slider + _table(scene, found))
 
 
 def by_hand(x: Tensor, unbiased: bool) -> Tensor:
@@ -100,7 +100,7 @@ def _table(scene: Scene, found: Norms) -> str:
         f" (biased), {_known(found.unbiased)} over m − 1 = {m - 1} (unbiased).{more}</p>"
         f"{markup.table(head, rows, numbers=range(1, n + 2))}"
         f'<p class="muted">ε = 10⁻⁵ keeps the root from zero. Apart: the largest difference in any '
-        f"position. gamma is 1 and beta 0, as before training. {captions.origin(scene)}</p>"
+        f"position. gamma is 1 and beta 0, as before training. {captions.numbers_origin(scene)}</p>"
     )
 
 

@@ -14,7 +14,7 @@ from ncd.app.parts import map_component
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Range
 from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
@@ -56,7 +56,7 @@ def show(scene: Scene) -> None:
     """Shows the statistics of every channel, a chart of the running mean, and three experiments."""
     gamma, beta = (control.number / 10 for control in CONTROLS)
     key = (*scene.numbers, gamma, beta)
-    found = remember(
+    found = cached(
         "batch statistics",
         scene.term,
         *key,
@@ -64,7 +64,7 @@ def show(scene: Scene) -> None:
     )
     sliders = GAMMA.html(f"γ = {markup.digits(gamma)}") + BETA.html(f"β = {markup.digits(beta)}")
     head = f"{_buttons(scene)}{sliders}{_table(found)}"
-    map_component.show("statistics", CONTROLS, _pick, head=head, foot=_experiments(scene, found))
+    map_component.render("statistics", CONTROLS, _pick, head=head, foot=_experiments(scene, found))
 
 
 def _pick(name: str, value: str) -> None:
@@ -170,7 +170,7 @@ def _experiments(scene: Scene, found: Statistics) -> str:
         f"by at most <b>{markup.digits(found.bias)}</b>: rounding. The mean takes it away.</p>"
         '<p class="muted">Each channel of the images is shifted by a number of its own, '
         f"from seed {scene.seed}, so that there is something to see. {_cut(scene)}"
-        f"{captions.origin(scene)}</p>"
+        f"{captions.numbers_origin(scene)}</p>"
     )
 
 

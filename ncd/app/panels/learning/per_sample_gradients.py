@@ -11,9 +11,9 @@ from torch.func import functional_call, grad, vmap
 import ncd
 from ncd.app.panels.learning.module_vs_function import refuse
 from ncd.app.parts import html_panel
-from ncd.app.scene.captions import explained
+from ncd.app.scene.captions import with_tooltip
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.errors import LimitError, NCDError
 from ncd.explain.equation_proof import max_difference
 from ncd.run.limits import Limits
@@ -49,7 +49,7 @@ class Samples:
 def show(scene: Scene) -> None:
     """Shows a row for each example, and the sum of the gradients."""
     try:
-        found = remember(
+        found = cached(
             "per sample",
             scene.term,
             *scene.weights,
@@ -58,7 +58,7 @@ def show(scene: Scene) -> None:
     except NCDError as error:
         refuse(error)
         return
-    html_panel.show(_code() + _table(found) + _told(scene, found), "per sample")
+    html_panel.render(_code() + _table(found) + _told(scene, found), "per sample")
 
 
 def samples(scene: Scene) -> Samples:
@@ -145,7 +145,9 @@ def _percent(share: float) -> str:
 def _told(scene: Scene, found: Samples) -> str:
     count, total = len(found.norms), sum(found.norms)
     kept = found.norm * count / total if total else 0.0
-    share = explained("share", "how far it goes along the mean gradient, of what all go together")
+    share = with_tooltip(
+        "share", "how far it goes along the mean gradient, of what all go together"
+    )
     weights = scene.learned.said if scene.learned else f"drawn from seed {scene.seed}, untrained"
     more = "" if scene.settings["b"] == count else f" The first {count} of them."
     return (

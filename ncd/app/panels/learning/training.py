@@ -12,19 +12,19 @@ from ncd.app.parts import charts, html_panel
 from ncd.app.runtime import torch_threads
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import (
-    EVERY,
+    POLL_SECONDS,
     STEPS,
     Training,
-    begin,
     download,
-    ready,
+    replace_training,
+    shipped_or_served,
     training,
-    without,
+    waiting_message,
 )
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.errors import NCDError
-from ncd.jobs.training_runs import Run, prepare
+from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.site import markup
 from ncd.systems.training.tasks import Task, task
 from ncd.systems.training.trained_weights import TrainedWeights, read_weights
@@ -53,11 +53,13 @@ def show(scene: Scene) -> None:
     """Shows buttons, curves and mistakes; or why this system cannot be trained at these sizes."""
     own = task(scene.entry.name)
     try:
-        found = remember(
+        found = cached(
             "mistakes",
             scene.term,
             *scene.weights,
-            make=lambda: torch_threads.run(lambda: mistakes.measure(scene, own), long=True),
+            make=lambda: torch_threads.run_in_thread(
+                lambda: mistakes.measure(scene, own), long=True
+            ),
         )
     except NCDError as error:
         _refuse(error)
@@ -67,11 +69,11 @@ def show(scene: Scene) -> None:
     going = now is not None and now.going
     _controls(scene, now)
     with st.container():  # a fragment needs a container to draw itself again
-        st.fragment(_shown, run_every=EVERY if going else None)(now, own, _beginning(scene))
+        st.fragment(_shown, run_every=POLL_SECONDS if going else None)(now, own, _beginning(scene))
     if now is not None and now.run is not None:
         with st.container():
             st.fragment(_curves, run_every=SLOW if going else None)(now, own)
-    html_panel.show(mistakes.html(found, own), "mistakes")
+    html_panel.render(mistakes.html(found, own), "mistakes")
     _file(scene)
 
 
@@ -79,8 +81,8 @@ def _refuse(error: NCDError) -> None:
     st.text(str(error))
     if error.axis and error.nearest is not None:
         way = {error.axis: error.nearest}
-        said = f"{knobs.label(error.axis)} = {error.nearest}"
-        st.button(said, key="fit training", on_click=partial(knobs.put, way))
+        said = f"{knobs.subscripted(error.axis)} = {error.nearest}"
+        st.button(said, key="fit training", on_click=partial(knobs.set_values, way))
 
 
 # --- buttons -------------------------------------------------------------------------------------
@@ -94,8 +96,8 @@ def _controls(scene: Scene, now: Training | None) -> None:
         else:
             st.button("Train", key="train", on_click=partial(_train, scene))
         STEPS.segments("Steps")
-        if now is not None and not now.going and ready(scene.entry, scene.settings):
-            st.button("Shipped weights", key="shipped", on_click=partial(begin, None))
+        if now is not None and not now.going and shipped_or_served(scene.entry, scene.settings):
+            st.button("Shipped weights", key="shipped", on_click=partial(replace_training, None))
         download(scene.entry, scene.learned)
 
 
@@ -107,8 +109,8 @@ def _train(scene: Scene) -> None:
         earlier = (kept, *_earlier(scene.entry.name))[:KEPT]
         st.session_state[EARLIER] = (scene.entry.name, earlier)
     steps = int(STEPS.value)
-    run = Run(scene.entry.name, scene.settings, scene.seed, steps, scene.device)
-    begin(Training(scene.entry.name, scene.settings, scene.seed, run))
+    run = TrainingRun(scene.entry.name, scene.settings, scene.seed, steps, scene.device)
+    replace_training(Training(scene.entry.name, scene.settings, scene.seed, run))
 
 
 # --- what the run tells --------------------------------------------------------------------------
@@ -119,7 +121,7 @@ def _beginning(scene: Scene) -> str:
     if scene.learned:
         said = scene.learned.said
         return f"Shipped: {said}. Training here begins anew, from the weights of this page's seed."
-    if ready(scene.entry, scene.entry.settings({})):
+    if shipped_or_served(scene.entry, scene.entry.settings({})):
         return "Not trained yet at these sizes: weights ship for those that the page begins with."
     return "Not trained yet. The seed decides the weights, the examples and their order."
 
@@ -141,7 +143,7 @@ def _shown(now: Training | None, own: Task, beginning: str) -> None:
     """Shows the progress of the run, in words and as a bar."""
     progress, steps = _progress(now)
     line = _line(now, progress, own) if now else beginning
-    html_panel.show(bar(line, len(progress), steps), "progress")
+    html_panel.render(bar(line, len(progress), steps), "progress")
 
 
 def bar(said: str, done: int, steps: int) -> str:
@@ -165,19 +167,19 @@ def _curves(now: Training, own: Task) -> None:
     title, share = f"{NAMES[own.measure].capitalize()} on unseen examples", own.measure in SHARES
     one, two = st.columns(2)
     with one:
-        said = f"Loss of each batch: {charts.spoken('', losses['this run'])}"
-        charts.show(charts.curves("Loss of each batch", losses, most), "loss", said)
+        said = f"Loss of each batch: {charts.curve_description('', losses['this run'])}"
+        charts.render(charts.curves("Loss of each batch", losses, most), "loss", said)
     with two:
-        said = f"{title}: {charts.spoken('', scores['this run'])}"
+        said = f"{title}: {charts.curve_description('', scores['this run'])}"
         figure = charts.curves(title, scores, most, percent=share, dots=True)
-        charts.show(figure, "score", said)
+        charts.render(figure, "score", said)
 
 
 def _line(now: Training, progress: tuple[Progress, ...], own: Task) -> str:
     """Returns the text above the progress bar."""
     if now.run is None:
         return "The weights are those of your file."
-    if said := without(now.run, progress):
+    if said := waiting_message(now.run, progress):
         return said
     last = progress[-1]
     scores = [each.score for each in progress if each.score is not None]
@@ -219,4 +221,4 @@ def _take(scene: Scene) -> None:
         return
     name = file.name if len(file.name) <= 40 else f"{file.name[:39]}…"
     own = TrainedWeights(data, f"from the file {name}")
-    begin(Training(scene.entry.name, scene.settings, None, learned=own))
+    replace_training(Training(scene.entry.name, scene.settings, None, learned=own))

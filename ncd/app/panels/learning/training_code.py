@@ -17,7 +17,7 @@ import ncd
 from ncd.app.panels.learning.module_vs_function import chosen
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.elaborate import elaborate
 from ncd.explain.equation_proof import max_difference
 from ncd.language.terms import Term
@@ -50,7 +50,7 @@ class Apart:
 def show(scene: Scene) -> None:
     """Shows both codes in two columns, and the differences of their results."""
     module, function = both(scene)
-    found = remember(
+    found = cached(
         "two codes", module, scene.seed, make=lambda: scene.work(lambda: compared(scene))
     )
     held, given = (OPTIMISERS[way["optimiser"]] for way in chosen())
@@ -65,7 +65,7 @@ def show(scene: Scene) -> None:
         f"<section><h2>{title}</h2>{_listing(title, parts, term)}</section>"
         for title, parts, term in (("nn.Module", left, module), ("torch.func", right, function))
     )
-    html_panel.show(f'{_told(scene, found)}<div class="listings">{columns}</div>', "two codes")
+    html_panel.render(f'{_told(scene, found)}<div class="listings">{columns}</div>', "two codes")
 
 
 def both(scene: Scene) -> tuple[Term, Term]:
@@ -146,7 +146,7 @@ def _line(row: str) -> str:
 
 
 def _told(scene: Scene, found: Apart) -> str:
-    examples = markup.counted(scene.settings["b"], "random example")
+    examples = markup.plural(scene.settings["b"], "random example")
     return (
         f"<p>The same weights, from seed {scene.seed}, inside the module and handed to the "
         f"function, on {examples}: the outputs are <b>{markup.digits(found.outputs)}</b> apart, "

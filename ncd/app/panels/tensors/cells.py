@@ -36,9 +36,9 @@ def show(scene: Scene) -> None:
     )
     lit = any(line.lit for line in lines)
     told = "Blue is what the last numbers are made from. " if lit else ""
-    html_panel.show(
+    html_panel.render(
         f'{sliders(scene)}<div class="cells">{html}</div>'
-        f'<p class="muted">{told}{captions.origin(scene)}</p>',
+        f'<p class="muted">{told}{captions.numbers_origin(scene)}</p>',
         "cells",
         on_pick=lambda picked: _pick(scene, picked),
     )
@@ -64,7 +64,7 @@ def _pick(scene: Scene, picked: str) -> None:
     name, _, place = picked.partition("=")
     knob = next((knob for knob in indexes(scene) if knob.name == name), None)
     if knob:
-        knobs.put({name: knobs.read(knob, place)[0]})
+        knobs.set_values({name: knobs.nearest_legal(knob, place)[0]})
 
 
 class _Line:
@@ -175,7 +175,7 @@ def _slots(size: int, at: int | None) -> list[int | None]:
     >>> _slots(3, None), _slots(20, 12)
     ([0, 1, 2], [None, 8, 9, 10, 11, 12, 13, 14, 15, None])
     """
-    run = heatmap.shown(size, at or 0, MOST)
+    run = heatmap.visible_range(size, at or 0, MOST)
     if len(run) == size:
         return list(run)
     first = max(0, min((at or 0) - MOST // 2 + 1, size - MOST + 2))

@@ -19,7 +19,7 @@ from ncd.app.parts import html_panel
 from ncd.app.parts.heatmap import Mosaic, mosaic
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Text
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
@@ -195,7 +195,7 @@ STYLE = """<style>
 
 def typed_entry(entry: Entry) -> Entry:
     """Returns the entry of the page's line: one that is typed and right is its diagram."""
-    settings = knobs.settings(entry)
+    settings = knobs.current(entry)
     text = _text(settings["pattern"])
     if text in TEXTS:
         return entry
@@ -223,7 +223,7 @@ def show(scene: Scene) -> None:
         html = _too_large(count) if count > MOST else _tried(scene, text, sizes)
     except CallError as error:
         html = _wrong(error, text)
-    html_panel.show(f"{STYLE}{_examples(text)}{html}", "einops", (ASKING,), _pick)
+    html_panel.render(f"{STYLE}{_examples(text)}{html}", "einops", (ASKING,), _pick)
 
 
 # --- the line -------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def _typed() -> None:
     """Stores the typed line, or chooses the example with the same line; a callback."""
     text = str(st.session_state[FIELD]).strip()
     if text in TEXTS:
-        knobs.put({"pattern": TEXTS.index(text)})
+        knobs.set_values({"pattern": TEXTS.index(text)})
         text = ""
     OWN.put(text)
 
@@ -259,12 +259,12 @@ def _examples(text: str) -> str:
 def _pick(value: str) -> None:
     name, _, said = value.partition("=")
     if name == "pattern" and said in map(str, range(len(TEXTS))):
-        knobs.put({"pattern": int(said)})
+        knobs.set_values({"pattern": int(said)})
         OWN.put("")
     elif name == "shape":
         st.session_state[SAID] = said
     elif name == "fit":
-        knobs.put(FIT)
+        knobs.set_values(FIT)
 
 
 # --- what is wrong --------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def _marked(text: str, error: CallError) -> str:
 def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
     """Returns the pictures, and the question or the result; raises CallError."""
     found = tried(text, sizes)
-    made = remember(
+    made = cached(
         "einops",
         scene.term,
         text,
@@ -320,12 +320,12 @@ def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
         make=lambda: scene.work(lambda: outcome(text, found, sizes, scene.device)),
     )
     name = found.written.given + ("[0]" if found.written.first else "")
-    left = _figure(made.given, f"<code>{name}</code>: shape <b>{_said(found.shapes[0])}</b>")
+    left = _figure(made.given, f"<code>{name}</code>: shape <b>{_shape_text(found.shapes[0])}</b>")
     question = str(crc32(f"{text} {sizes}".encode()))
     mine, _, answered = str(st.session_state.get(SAID, "")).partition(" of ")
     if answered != question and ASKING.value == "on":
         return f'<div class="einops">{left}{_asked(choices(text, found), question)}</div>'
-    answer = _answer(mine if answered == question else "", _said(found.shapes[-1]))
+    answer = _answer(mine if answered == question else "", _shape_text(found.shapes[-1]))
     shaped = own_lines.shaped(text, found.shapes[0])
     return (
         f'<div class="einops">{left}<div class="asked">{answer}{_result(made, found)}</div></div>'
@@ -333,7 +333,7 @@ def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
     )
 
 
-def _said(shape: Shape) -> str:
+def _shape_text(shape: Shape) -> str:
     return " ".join(map(str, shape)) or "()"
 
 
@@ -348,8 +348,8 @@ def _figure(seen: Mosaic, title: str) -> str:
 
 def _asked(ways: tuple[Shape, ...], question: str) -> str:
     buttons = "".join(
-        f'<button type="button" class="plain" data-pick="shape={_said(way)} of {question}">'
-        f"{_said(way)}</button>"
+        f'<button type="button" class="plain" data-pick="shape={_shape_text(way)} of {question}">'
+        f"{_shape_text(way)}</button>"
         for way in ways
     )
     return (
@@ -373,7 +373,7 @@ def _answer(mine: str, right: str) -> str:
 
 
 def _result(made: Outcome, found: Tried) -> str:
-    title = f"What comes out: shape <b>{_said(found.shapes[-1])}</b>"
+    title = f"What comes out: shape <b>{_shape_text(found.shapes[-1])}</b>"
     if made.result is None:
         return f"<p>{title}, the number <b>{markup.digits(made.number)}</b></p>"
     return _figure(made.result, title)
@@ -383,7 +383,7 @@ def _steps(found: Tried) -> str:
     """Returns every call, with the source of each axis of its result."""
     rows = [
         f"<tr><td><code>{_called(call)}</code></td><td>{_lengths(call, before)}</td>"
-        f'<td class="number">{_said(after)}</td></tr>'
+        f'<td class="number">{_shape_text(after)}</td></tr>'
         for call, before, after in zip(
             found.written.calls, found.shapes, found.shapes[1:], strict=False
         )

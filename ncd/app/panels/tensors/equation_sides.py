@@ -9,14 +9,14 @@ import torch
 
 import ncd
 from ncd.app.parts import heatmap, html_panel, map_component, slice_picker
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.map_component import Map, Side
-from ncd.app.parts.slice_picker import Cut
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
+from ncd.app.parts.slice_picker import ArraySlice
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.costs import Cost, cost_of
@@ -66,9 +66,9 @@ class Sides:
 def show(scene: Scene) -> None:
     """Shows whether the sides agree, their costs, and the numbers as pictures."""
     if not isinstance(scene.term, Equation):
-        html_panel.show("<p>Nothing is compared here: this is no equation.</p>", "no sides")
+        html_panel.render("<p>Nothing is compared here: this is no equation.</p>", "no sides")
         return
-    found = remember(
+    found = cached(
         "sides", scene.term, *scene.numbers, make=lambda: scene.work(lambda: tried(scene))
     )
     head = _verdict(found, scene) + _table(found, scene)
@@ -77,22 +77,22 @@ def show(scene: Scene) -> None:
     cut = slice_picker.chosen(every[0].array)
     if not cut.dimensions:
         given = (markup.digits(float(scene.trace.values[value.id])) for value in every)
-        map_component.show(
+        map_component.render(
             "sides", on_pick=_pick, head=f"{head}<p>Each gives a number: {', '.join(given)}.</p>"
         )
         return
-    grids = torch_threads.run(
+    grids = torch_threads.run_in_thread(
         lambda: [slice_picker.grid(scene.trace.values[v.id], cut) for v in every]
     )
     chosen = _chosen(len(grids))
-    map_component.show(
+    map_component.render(
         "sides",
         (SIDE, slice_picker.PICTURE),
         _pick,
         head=head,
         side=slice_picker.controls(cut) + _pictures(grids, chosen),
         map=_focus(grids, chosen, cut, scene),
-        foot=f'<p class="muted">{captions.origin(scene)}</p>',
+        foot=f'<p class="muted">{captions.numbers_origin(scene)}</p>',
     )
 
 
@@ -125,7 +125,7 @@ def tried(scene: Scene) -> Sides:
 
 def _pick(name: str, value: str) -> None:
     if name == "seed":
-        knobs.put({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
+        knobs.set_values({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
     else:
         slice_picker.pick(name, value)
 
@@ -142,7 +142,7 @@ def _verdict(found: Sides, scene: Scene) -> str:
     if found.difference == 0:
         told = f"{said}, to the last bit, {numbers}."
     else:
-        far = captions.explained(markup.digits(found.difference), ROUNDING)
+        far = captions.with_tooltip(markup.digits(found.difference), ROUNDING)
         more = "" if found.double is None else f", and in 64 bits by {markup.digits(found.double)}"
         told = f"{said}: they differ by at most {far}, {numbers}{more}."
     button = '<button type="button" class="plain" data-pick="seed=next">Another input</button>'
@@ -186,9 +186,9 @@ def _chosen(count: int) -> str:
     return "" if SIDE.value.isdecimal() and int(SIDE.value) > count else SIDE.value
 
 
-def _pictures(grids: list[Grid], chosen: str) -> str:
+def _pictures(grids: list[CellGrid], chosen: str) -> str:
     """Returns every side, and the difference of the last from the first, in one colour scale."""
-    ends = Ends.of(grids[0], signed=True).whole
+    ends = ColourRange.of(grids[0], signed=True).whole
     named = {str(n) if n > 1 else "": (f"side {n}", grid) for n, grid in enumerate(grids, 1)}
     named[DIFFERENCE] = ("difference", grids[-1] - grids[0])
     stops = heatmap.scale(signed=True)
@@ -196,32 +196,32 @@ def _pictures(grids: list[Grid], chosen: str) -> str:
         (
             SIDE.action(key),
             name,
-            heatmap.picture(heatmap.pooled(grid, heatmap.SMALL).maps, ends, stops),
+            heatmap.data_url(heatmap.pool(grid, heatmap.SMALL).maps, ends, stops),
         )
         for key, (name, grid) in named.items()
     ]
-    return map_component.gallery(buttons, SIDE.action(chosen))
+    return map_component.thumbnail_buttons(buttons, SIDE.action(chosen))
 
 
-def _focus(grids: list[Grid], chosen: str, cut: Cut, scene: Scene) -> Map:
+def _focus(grids: list[CellGrid], chosen: str, cut: ArraySlice, scene: Scene) -> Heatmap:
     count = len(grids)
     grid = grids[int(chosen) - 1] if chosen.isdecimal() else grids[0]
     label = f"What side {chosen or 1} gives"
     if chosen == DIFFERENCE:
         grid, label = grids[-1] - grids[0], f"What side {count} gives less what side 1 gives"
-    return Map(
+    return Heatmap(
         f"{cut.picture} {grid.shape}",
         label,
-        heatmap.pooled(grid, heatmap.LARGE),
-        Ends.of(grid, signed=True).whole,
+        heatmap.pool(grid, heatmap.LARGE),
+        ColourRange.of(grid, signed=True).whole,
         _side(cut.rows, scene),
         _side(cut.columns, scene),
         square=cut.alike,
     )
 
 
-def _side(dimension: slice_picker.Dimension | None, scene: Scene) -> Side:
+def _side(dimension: slice_picker.Dimension | None, scene: Scene) -> AxisLabels:
     if dimension is None:
-        return Side()
+        return AxisLabels()
     words = () if dimension.axis.spatial else scene.words(dimension.axis.name)
-    return Side(dimension.html, dimension.words, words)
+    return AxisLabels(dimension.html, dimension.words, words)

@@ -10,14 +10,14 @@ import streamlit as st
 import ncd
 from ncd.app.figure import diagram
 from ncd.app.figure.morph import morph
-from ncd.app.parts.html_panel import asked, static
+from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.explain.equation_proof import SideComparison
 from ncd.language.blocks import Equation
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS
 from ncd.systems.tensors import graphical_algebra
 
 TITLE = "Step by step"
@@ -74,9 +74,9 @@ STEPS = (
 
 _walk = st.components.v2.component(
     "ncd_walk",
-    html=static("panels/tensors/equation_walk.html"),
-    css=PANEL_CSS + DIAGRAM_CSS + static("panels/tensors/equation_walk.css"),
-    js=LIGHT_JS + static("panels/tensors/equation_walk.js"),
+    html=read_static("panels/tensors/equation_walk.html"),
+    css=PANEL_CSS + DIAGRAM_CSS + read_static("panels/tensors/equation_walk.css"),
+    js=HIGHLIGHT_JS + read_static("panels/tensors/equation_walk.js"),
 )
 
 
@@ -85,13 +85,13 @@ def show(scene: Scene) -> None:
     step = scene.settings["step"]
     sizes = {name: n for name, n in scene.settings.items() if name != "step"}
     pair = graphical_algebra.pair(step, **sizes)
-    found = remember(
+    found = cached(
         "walk",
         pair,
         scene.seed,
         make=lambda: scene.work(partial(ncd.prove, pair, scene.seed, double=False)),
     )
-    moving = remember("morph", pair, make=lambda: morph(*map(ncd.draw, pair.sides)))
+    moving = cached("morph", pair, make=lambda: morph(*map(ncd.draw, pair.sides)))
     data = {
         "steps": _steps(step),
         "told": _told(step),
@@ -104,11 +104,11 @@ def show(scene: Scene) -> None:
 
 
 def _pick() -> None:
-    name, _, value = str(asked("walk", "pick") or "").partition("=")
+    name, _, value = str(sent_value("walk", "pick") or "").partition("=")
     if name == "step" and value.isdecimal():
-        knobs.put({"step": int(value)})
+        knobs.set_values({"step": int(value)})
     elif name == "seed":
-        knobs.put({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
+        knobs.set_values({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
 
 
 def _steps(now: int) -> str:
@@ -131,7 +131,7 @@ def _begin(now: int, sizes: dict[str, int], scene: Scene) -> str:
     """Returns the picture that the first step starts from: the map itself."""
     if now > 1:
         return ""
-    apart = diagram.other_term(graphical_algebra.plain(**sizes), scene)
+    apart = diagram.inert_drawing(graphical_algebra.plain(**sizes), scene)
     return f'{apart}<span class="maps" title="becomes">↦</span>'
 
 

@@ -10,7 +10,7 @@ import ncd
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.site import markup
 
 TITLE = "Every pair"
@@ -22,12 +22,12 @@ def show(scene: Scene) -> None:
     """Shows the table of all pairs; each number is marked if all sides agree on it."""
     settings = scene.settings
     first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
-    agree = remember("pairs", first, *scene.numbers, make=lambda: scene.work(lambda: tried(scene)))
+    agree = cached("pairs", first, *scene.numbers, make=lambda: scene.work(lambda: tried(scene)))
     right, every = sum(agree.values()), settings["a"] * settings["b"]
-    told = f"{right} of {markup.counted(len(agree), 'pair')}"
+    told = f"{right} of {markup.plural(len(agree), 'pair')}"
     more = f", the first of {every:,}" if len(agree) < every else ""
     sign = "✓" if right == len(agree) else "✗"
-    html_panel.show(
+    html_panel.render(
         f'<p role="status">{sign} All three sides give the same number for {told}{more}. '
         f"A click on a number sets both indexes.</p>"
         f'<div class="cells">{_table(scene, agree)}</div>',
@@ -49,9 +49,9 @@ def tried(scene: Scene) -> dict[tuple[int, int], bool]:
 
 
 def _pick(picked: str) -> None:
-    said, _ = knobs.spelled(picked)
+    said, _ = knobs.parse_sizes(picked)
     if said.keys() == {"i", "j"} and all(place.isdecimal() for place in said.values()):
-        knobs.put({name: int(place) for name, place in said.items()})
+        knobs.set_values({name: int(place) for name, place in said.items()})
 
 
 def _table(scene: Scene, agree: dict[tuple[int, int], bool]) -> str:

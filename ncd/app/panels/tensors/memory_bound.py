@@ -16,7 +16,7 @@ import torch
 from ncd.app.parts import charts, html_panel
 from ncd.app.parts.charts import COLOURS, DASHES
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Control, Range
 from ncd.drawing.pipeline import draw
 from ncd.errors import NCDError
@@ -252,17 +252,17 @@ class WhatMoves:
             loop = self.loop(scene, group, tile)
         except NCDError as error:
             said = f'<p role="status">This is not one loop over tiles: {markup.text(error)}</p>'
-            html_panel.show(said, "moves", self.CONTROLS, _pick)
+            html_panel.render(said, "moves", self.CONTROLS, _pick)
             return
         budget = 1 << FAST.number
-        html_panel.show(self.html(scene, loop, budget), "moves", self.CONTROLS, _pick)
-        charts.show(
+        html_panel.render(self.html(scene, loop, budget), "moves", self.CONTROLS, _pick)
+        charts.render(
             self.curve(scene, loop, tile, budget),
             "moves curve",
             "The bytes that move against the fast memory, for groups of every size",
         )
         figure = roofline(points(loop), BITS[scene.formats.activations])
-        charts.show(figure, "roofline", "Each part's operations for each byte, and four machines")
+        charts.render(figure, "roofline", "Each part's operations for each byte, and four machines")
 
     def loop(self, scene: Scene, group: int, tile: int) -> Stream:
         """Returns the loop at these sizes of groups and tiles."""
@@ -272,7 +272,7 @@ class WhatMoves:
             given = dict(grouped), (self.streamed, tile)
             return stream(scene.term, *given, formats=scene.formats, around=self.around)
 
-        return remember("loop", scene.term, grouped, tile, scene.formats, self, make=make)
+        return cached("loop", scene.term, grouped, tile, scene.formats, self, make=make)
 
     def html(self, scene: Scene, loop: Stream, budget: int) -> str:
         """Returns the sliders, the numbers and the table of what moves."""
@@ -331,7 +331,7 @@ class WhatMoves:
         if len(scene.circuit.cells) > MOST:
             return _told(loop)
         key = self.grouped, self.streamed, scene.dark, scene.width
-        svg = remember("moved", scene.term, *key, make=lambda: self._coloured(scene, loop))
+        svg = cached("moved", scene.term, *key, make=lambda: self._coloured(scene, loop))
         fast = (
             ', <b class="fast">orange</b> ones in fast memory. There a dashed wire is a '
             f"group of {markup.text(' and '.join(self.grouped))}, a dotted one a tile of "

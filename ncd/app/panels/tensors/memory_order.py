@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
 from ncd.systems.tensors.memory_layout import AXES, ORDERS
@@ -64,7 +64,7 @@ def show(scene: Scene) -> None:
     if not found.places:
         count = f"{prod(found.sizes):,}"
         told = f"<p>{count} numbers: they are drawn up to {MOST}. The strides are as always.</p>"
-        html_panel.show(told + _strides(scene, found), "in memory")
+        html_panel.render(told + _strides(scene, found), "in memory")
         return
     at = READ.among(len(found.places))
     slider = READ.html(f"read: number {at}", len(found.places), at)
@@ -74,12 +74,12 @@ def show(scene: Scene) -> None:
         f'<div class="cells">{table(found, at)}</div></div>'
     )
     parts = (slider, both, _told(found, at), _line(found, at), _strides(scene, found))
-    html_panel.show("".join(parts), "in memory", CONTROLS)
+    html_panel.render("".join(parts), "in memory", CONTROLS)
 
 
 def of(scene: Scene) -> Reading:
     """Returns the reading order that this system uses, for the numbers 0, 1, 2, …."""
-    return remember(
+    return cached(
         "memory order", scene.term, scene.device, make=lambda: scene.work(lambda: _run(scene))
     )
 

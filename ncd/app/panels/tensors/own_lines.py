@@ -7,7 +7,7 @@ from urllib.parse import quote
 from ncd.app.panels.tensors.einops_shape_check import Shape
 from ncd.app.scene import own_entry
 from ncd.app.scene.own_entry import reading
-from ncd.app.state.link_text import packed
+from ncd.app.state.link_text import compress_text
 from ncd.errors import NCDError
 
 
@@ -37,4 +37,5 @@ def _readable(text: str) -> bool:
 
 
 def _link(text: str, words: str) -> str:
-    return f'<a href="{own_entry.NAME}?{own_entry.TEXT}={quote(packed(text))}">{words}</a>'
+    address = f"{own_entry.CUSTOM_PAGE}?{own_entry.TEXT_KEY}={quote(compress_text(text))}"
+    return f'<a href="{address}">{words}</a>'

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import ncd
-from ncd.app.figure.diagram import FOREIGN
+from ncd.app.figure.diagram import INTERACTIVE_ATTRIBUTES
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice
 from ncd.systems.inputs.picture_inputs import sample
 from ncd.systems.tensors.memory_layout import COLUMNS, PLAIN, RASTER, STRIDED, patches
@@ -69,8 +69,8 @@ def show(scene: Scene) -> None:
     """Shows the picture, its patches in reading order, the code and its diagram."""
     n = int(ALONG.value)
     term = patches(CUT.value, CHANNELS, SIDE, n)
-    found = remember("patches read", term, make=lambda: scene.work(lambda: read(term, n)))
-    whole = remember("patches whole", term, make=lambda: scene.work(lambda: _squares(n)))
+    found = cached("patches read", term, make=lambda: scene.work(lambda: read(term, n)))
+    whole = cached("patches whole", term, make=lambda: scene.work(lambda: _squares(n)))
     code, told = CODES[CUT.value]
     html = (
         f"<p>{CUT.html()}</p><p>{ALONG.html()}</p>"
@@ -81,7 +81,7 @@ def show(scene: Scene) -> None:
         f"<p>{told}</p><p role='status'>{_counted(found)}</p></div></div>"
         f"{_drawn(term, scene)}"
     )
-    html_panel.show(html, "patches in order", CONTROLS)
+    html_panel.render(html, "patches in order", CONTROLS)
 
 
 def _drawn(term: ncd.Term, scene: Scene) -> str:
@@ -89,9 +89,9 @@ def _drawn(term: ncd.Term, scene: Scene) -> str:
 
     def make() -> str:
         svg = ncd.draw(term, scene.labels, bands=True, dark=scene.dark).svg(fonts=False)
-        return FOREIGN.sub("", f'<div class="drawing">{svg}</div>')
+        return INTERACTIVE_ATTRIBUTES.sub("", f'<div class="drawing">{svg}</div>')
 
-    return remember("patches drawn", term, scene.labels, scene.dark, make=make)
+    return cached("patches drawn", term, scene.labels, scene.dark, make=make)
 
 
 def _counted(found: Read) -> str:
@@ -150,5 +150,5 @@ def _figure(title: str, pixels: NDArray[np.uint8]) -> str:
     size = f"width:{SHOWN}px;height:{SHOWN}px;max-width:100%;image-rendering:pixelated"
     return (
         f'<figure style="margin:0"><figcaption>{title}</figcaption>'
-        f'<img alt="{title}" style="{size}" src="{heatmap.address(pixels)}"></figure>'
+        f'<img alt="{title}" style="{size}" src="{heatmap.image_url(pixels)}"></figure>'
     )

@@ -24,17 +24,19 @@ def show(scene: Scene) -> None:
     """Shows the line of code with its four choices, the resulting table, and the goal."""
     found = memory_order.of(scene)
     if not found.places:
-        html_panel.show(f"<p>The tables are drawn up to {memory_order.MOST} numbers.</p>", "puzzle")
+        html_panel.render(
+            f"<p>The tables are drawn up to {memory_order.MOST} numbers.</p>", "puzzle"
+        )
         return
     goal, ours = wanted(found.sizes), rows(found.places, found.table[1])
     html = (
         "<p>The numbers are their places in memory. Which permutation makes the table "
-        f"<i>b</i>? The diagram follows.</p>{_code(found)}{_said(goal, ours)}"
+        f"<i>b</i>? The diagram follows.</p>{_code(found)}{_puzzle_status(goal, ours)}"
         '<div style="display:flex;flex-wrap:wrap;gap:0.4rem 2.4rem;align-items:start">'
         f"{_grid('b, which is asked for', goal, ())}{_grid('what this gives', ours, goal)}</div>"
         f"{_hints(found)}"
     )
-    html_panel.show(html, "puzzle", on_pick=lambda picked: _pick(found.order, picked))
+    html_panel.render(html, "puzzle", on_pick=lambda picked: _pick(found.order, picked))
 
 
 def _pick(order: tuple[str, ...], picked: str) -> None:
@@ -42,7 +44,7 @@ def _pick(order: tuple[str, ...], picked: str) -> None:
     place, _, name = picked.partition("=")
     places = [f"{PLACE}{i}" for i in range(len(order))]
     if place in places and name in order:
-        knobs.put({"order": ORDERS.index(exchanged(order, places.index(place), name))})
+        knobs.set_values({"order": ORDERS.index(exchanged(order, places.index(place), name))})
 
 
 def exchanged(order: tuple[str, ...], place: int, name: str) -> tuple[str, ...]:
@@ -95,7 +97,7 @@ def _choice(order: tuple[str, ...], place: int) -> str:
     )
 
 
-def _said(goal: Table, ours: Table) -> str:
+def _puzzle_status(goal: Table, ours: Table) -> str:
     """Returns a sentence about how much of the table is right."""
     count = sum(map(len, goal))
     if goal == ours:

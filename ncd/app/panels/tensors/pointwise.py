@@ -13,7 +13,7 @@ from ncd.app.figure import diagram
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.explain.equation_proof import max_difference
 from ncd.language.blocks import Equation
 from ncd.language.terms import Term
@@ -38,10 +38,12 @@ class Ways:
 def show(scene: Scene) -> None:
     """Shows both diagrams, their difference, and the notebook's example."""
     key = scene.numbers
-    found = remember("two ways", scene.term, *key, make=lambda: scene.work(lambda: ways(scene)))
+    found = cached("two ways", scene.term, *key, make=lambda: scene.work(lambda: ways(scene)))
     conv, linear = both(scene)
-    drawn = diagram.other_term(Equation(linear, conv), scene)
-    html_panel.show(drawn + _told(scene, found) + _example(found, scene.settings["m"]), "two ways")
+    drawn = diagram.inert_drawing(Equation(linear, conv), scene)
+    html_panel.render(
+        drawn + _told(scene, found) + _example(found, scene.settings["m"]), "two ways"
+    )
 
 
 def both(scene: Scene) -> tuple[Term, Term]:
@@ -93,7 +95,7 @@ def _told(scene: Scene, found: Ways) -> str:
         "those of the linear map. On the same weights and inputs the outputs are "
         f"<b>{markup.digits(found.outputs)}</b> apart, the gradients "
         f"<b>{markup.digits(found.gradients)}</b>. "
-        f'<span class="muted">{captions.origin(scene)}</span></p>'
+        f'<span class="muted">{captions.numbers_origin(scene)}</span></p>'
     )
 
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.app.figure.diagram import beside
+from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.drawing.elements.style import role_colour
 from ncd.language.blocks import Block
 from ncd.language.terms import Term
@@ -65,11 +65,11 @@ def show(scene: Scene) -> None:
     lift = LIFTS[scene.entry.name]
     own = {name: scene.settings[name] for name in lift.takes}
     each = lift.each(c=scene.settings["c"], **own)
-    found = remember(
+    found = cached(
         "ways", each, *scene.numbers, make=lambda: scene.work(lambda: tried(scene, lift))
     )
     sizes = {**scene.settings, "by": _times(scene)}
-    figure = beside(
+    figure = terms_in_a_row(
         (_framed(lift.one(**own), lift), _framed(each, lift, lifted=True)),
         f"{lift.said.format_map(sizes)} ↦",
         scene,
@@ -77,7 +77,7 @@ def show(scene: Scene) -> None:
         cells=lift.cells,
         paint="inner" if "d" in lift.takes else "lift",
     )
-    html_panel.show(figure + _told(found) + _table(found, lift, scene), "ways")
+    html_panel.render(figure + _told(found) + _table(found, lift, scene), "ways")
 
 
 def _times(scene: Scene) -> str:
@@ -226,7 +226,8 @@ def _table(found: Tried, lift: Lift, scene: Scene) -> str:
         + markup.table(head, rows, numbers=range(1, len(head)))
         + f'<p class="muted">Times are medians on {markup.text(scene.device)}. “Off by” is the '
         "largest difference from what the diagram’s own module gives, in any number: "
-        f"{captions.explained('rounding', 'sums in another order')}. {captions.origin(scene)}</p>"
+        f"{captions.with_tooltip('rounding', 'sums in another order')}. "
+        f"{captions.numbers_origin(scene)}</p>"
     )
 
 

@@ -14,7 +14,7 @@ from ncd.app.figure import diagram
 from ncd.app.panels.tensors.memory_bound import STYLE, TILE
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.explain.equation_proof import SideComparison
 from ncd.language.blocks import Equation
@@ -80,22 +80,22 @@ def show(scene: Scene) -> None:
         body = _rewritten(scene, at, sizes)
     else:
         make = partial(scene.work, partial(walked, scene, tile))
-        walk = remember("tile walk", scene.term, tile, *scene.numbers, make=make)
+        walk = cached("tile walk", scene.term, tile, *scene.numbers, make=make)
         body = _tiles(walk, at - len(TOLD))
     head = f'<div class="told">{slider}</div><div class="ncd moves" aria-live="polite">'
-    html_panel.show(f"{STYLE}{head}{body}</div>", "tile walk", CONTROLS)
+    html_panel.render(f"{STYLE}{head}{body}</div>", "tile walk", CONTROLS)
 
 
 def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:
     """Returns a step: its text, both sides, and how far they are apart on random numbers."""
     before: Term = flash_attention(**sizes) if step == 0 else passes(0, **sizes)
     pair = Equation(before, passes(step, **sizes))
-    found: SideComparison = remember(
+    found: SideComparison = cached(
         "passes", pair, scene.seed, make=lambda: scene.work(lambda: ncd.prove(pair, scene.seed))
     )
     title, why = TOLD[step]
     other = "the step before" if step else "the diagram above"
-    drawn = diagram.other_term(pair.sides[1], scene)
+    drawn = diagram.inert_drawing(pair.sides[1], scene)
     sign = "✓" if found else "✗"
     return (
         f"<h2>{title}</h2><p>{why}</p>{drawn}"

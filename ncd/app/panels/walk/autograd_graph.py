@@ -14,18 +14,18 @@ from ncd.app.panels.walk import backward_pass, checkpoint_choice
 from ncd.app.panels.walk.backward_pass import FROZEN, STEP, frozen, leaves, switches
 from ncd.app.panels.walk.checkpoint_choice import RECOMPUTE
 from ncd.app.parts import html_panel
-from ncd.app.parts.html_panel import asked, heed, static
+from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.parts.map_component import ZOOM
 from ncd.app.scene import captions
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, pick
 from ncd.circuit.circuit import Circuit
 from ncd.explain import graphviz_layout
 from ncd.explain.autograd_dag import LEVELS
 from ncd.explain.graphviz_layout import LayoutError
 from ncd.site import markup
-from ncd.site.markup import LIGHT_JS, PANEL_CSS
+from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
 TITLE = "Autograd"
 RUNS = True
@@ -46,8 +46,8 @@ _graph = st.components.v2.component(
         '<div class="foot"></div></div>'
     ),
     css=PANEL_CSS
-    + static("parts/map_component.css", "panels/walk/autograd_graph.css", "page/flow.css"),
-    js=LIGHT_JS + static("parts/zoom.js", "panels/walk/autograd_graph.js"),
+    + read_static("parts/map_component.css", "panels/walk/autograd_graph.css", "page/flow.css"),
+    js=HIGHLIGHT_JS + read_static("parts/zoom.js", "panels/walk/autograd_graph.js"),
 )
 
 
@@ -62,12 +62,12 @@ def _show_graph(scene: Scene) -> None:
     off = frozen(scene)
     level = _level(scene, off)
     key = (*scene.numbers, off, level, scene.dark)
-    dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, level, off))
+    dot, hidden = cached("autograd", scene.term, *key, make=lambda: graph(scene, level, off))
     every = leaves(scene)
     head = _head(hidden) + switches(every, off)
-    step, at = backward_pass.show(scene, dag(scene, off), off, every)
+    step, at = backward_pass.step_html(scene, dag(scene, off), off, every)
     try:
-        svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
+        svg = cached("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
     except LayoutError as error:  # errors are not cached
         _without(dot, head + step, str(error), scene)
         return
@@ -78,13 +78,13 @@ def _show_graph(scene: Scene) -> None:
         "foot": _foot(scene) + _saved(scene),
         "level": LEVEL.action(level),
         "label": "Autograd graph: arrow keys go from node to node, Enter selects",
-        "svg": lit(svg, scene.circuit),
+        "svg": add_highlight_ids(svg, scene.circuit),
     }
     _graph(
         key="graph",
         data=data,
-        on_select_change=lambda: heed("graph"),
-        on_pick_change=lambda: _pick(str(asked("graph", "pick"))),
+        on_select_change=lambda: apply_component_selection("graph"),
+        on_pick_change=lambda: _pick(str(sent_value("graph", "pick"))),
     )
 
 
@@ -98,7 +98,7 @@ def _pick(picked: str) -> None:
 
 def _head(hidden: int) -> str:
     buttons = "".join(LEVEL.button(level, level, False, look="level") for level in LEVELS)
-    hides = f"hides {markup.counted(hidden, 'node')}" if hidden else "hides nothing"
+    hides = f"hides {markup.plural(hidden, 'node')}" if hidden else "hides nothing"
     return (
         f'<div class="levels" role="group" aria-label="A node for each">{buttons}</div>'
         f'<span class="muted hides">This level {hides}.</span>'
@@ -116,7 +116,7 @@ def _foot(scene: Scene) -> str:
         '<p class="muted">Boxes are functions, ovals what is learned. ‖∇‖ is the length of the '
         "gradient that arrives at a node: the root of the sum of its squares. “keeps” is the "
         "memory that waits there for the backward pass, which begins with 1 at an output that is "
-        f"one number, and else with a random gradient. {captions.origin(scene)}</p>"
+        f"one number, and else with a random gradient. {captions.numbers_origin(scene)}</p>"
     )
 
 
@@ -124,10 +124,10 @@ def _without(dot: str, head: str, why: str, scene: Scene) -> None:
     """Shows the graph as laid out by the browser, without highlighting, and says why."""
     told = f"{why} So your browser lays the graph out, and its nodes do not light here."
     html = f'{head}<p role="status">{markup.text(told)}</p>'
-    html_panel.show(html, "graph head", on_pick=_pick)
+    html_panel.render(html, "graph head", on_pick=_pick)
     st.graphviz_chart(dot)
     foot = _foot(scene) + _saved(scene)
-    html_panel.show(foot, "graph foot", on_pick=_pick)
+    html_panel.render(foot, "graph foot", on_pick=_pick)
 
 
 def _level(scene: Scene, off: frozenset[str]) -> str:
@@ -143,7 +143,7 @@ def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
     def build() -> ncd.Dag:
         return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
 
-    return remember("dag", scene.term, *scene.numbers, off, make=build)
+    return cached("dag", scene.term, *scene.numbers, off, make=build)
 
 
 def graph(scene: Scene, level: str, off: frozenset[str]) -> tuple[str, int]:
@@ -170,12 +170,12 @@ def laid_out(dot: str) -> str:
         raise
 
 
-def lit(svg: str, circuit: Circuit) -> str:
+def add_highlight_ids(svg: str, circuit: Circuit) -> str:
     """Adds the ids of ops, blocks and arrays to the SVG's nodes, for highlighting.
 
     >>> from ncd import elaborate
     >>> from ncd.ops import Softmax
-    >>> lit('<g id="a" class="node op n3 n4">', elaborate(Softmax("x:3")))
+    >>> add_highlight_ids('<g id="a" class="node op n3 n4">', elaborate(Softmax("x:3")))
     '<g id="a" data-node="n3 n4" data-select="n3" class="node op n3 n4">'
     """
     outputs = {f"out{i}": value.id for i, value in enumerate(circuit.outputs)}

@@ -13,18 +13,18 @@ from torch import Tensor
 
 from ncd.app.figure import backward_diagram
 from ncd.app.parts import heatmap
-from ncd.app.parts.heatmap import Ends
+from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import LIGHTS
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place, Switches
 from ncd.circuit.circuit import Cell, Value, array_names, input_names
 from ncd.explain.autograd_dag import Dag, plain, rule
 from ncd.explain.chain_rule import Gradients, Slope, has_no_scan, op_gradients, slopes
 from ncd.language.axes import Array
 from ncd.site import markup
-from ncd.site.forward_steps import first
+from ncd.site.forward_steps import drawn_ids
 
 # --- Switches for ``requires_grad`` of parameters and inputs
 
@@ -107,7 +107,7 @@ def check_sentence(scene: Scene, off: frozenset[str], names: Mapping[str, str]) 
         return slopes(scene.module, *scene.inputs, frozen=off, together=together)
 
     key = (*scene.numbers, off)
-    found = remember("slopes", scene.term, *key, make=lambda: scene.work(tried))
+    found = cached("slopes", scene.term, *key, make=lambda: scene.work(tried))
     return _lines(found, names)
 
 
@@ -171,7 +171,7 @@ class Step:
 def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
     """Returns the steps: the outputs, the ops in reverse order, then the inputs."""
     circuit, came = scene.circuit, gradients.arrays
-    drawn = first(circuit)
+    drawn = drawn_ids(circuit)
 
     def step(value: Value, cell: Cell | None = None) -> Step:
         maker = circuit.makers.get(value.id)  # a single number has no wire to highlight
@@ -206,11 +206,13 @@ def pick(value: str) -> None:
     """Goes to a step and selects its op or array, as in ``"3 v4"``; a callback."""
     at, _, light = value.partition(" ")
     STEP.put(at)
-    if light and st.session_state.get(selection.KEY) != light:
+    if light and st.session_state.get(selection.SELECTED_KEY) != light:
         selection.select(light)
 
 
-def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) -> tuple[str, str]:
+def step_html(
+    scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]
+) -> tuple[str, str]:
     """Returns the HTML of the step, and the id of its op or array."""
     if not has_no_scan(scene.circuit):
         STEP.among(1)  # no step can be gone to: a link to one leads to the beginning
@@ -223,7 +225,7 @@ def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) 
     if not at:
         return _begin(every), ""
     step = every[at - 1]
-    told = Told(scene, dag, found, leaves)
+    told = BackwardStepWriter(scene, dag, found, leaves)
     html = f"{_turn(every, at)}{told.step(step)}{check_sentence(scene, off, told.names)}"
     return f'<section class="backward">{html}</section>', step.cell or step.array
 
@@ -235,13 +237,13 @@ def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
         return op_gradients(scene.module, *scene.inputs, frozen=off)
 
     key = (*scene.numbers, off)
-    return remember("gradients", scene.term, *key, make=lambda: scene.work(run))
+    return cached("gradients", scene.term, *key, make=lambda: scene.work(run))
 
 
 def _begin(every: tuple[Step, ...]) -> str:
     return (
         f"<p>{STEP.button(f'1 {every[0].light}', 'Step through the backward pass')} "
-        f'<span class="muted">{markup.counted(len(every), "step")}, from the end to the '
+        f'<span class="muted">{markup.plural(len(every), "step")}, from the end to the '
         "start.</span></p>"
     )
 
@@ -267,7 +269,7 @@ def _turn(every: tuple[Step, ...], at: int) -> str:
     )
 
 
-class Told:
+class BackwardStepWriter:
     """Writes the steps of the backward walk as HTML."""
 
     def __init__(self, scene: Scene, dag: Dag, found: Gradients, leaves: tuple[Leaf, ...]) -> None:
@@ -298,7 +300,7 @@ class Told:
         named = f" <span class='muted'>{markup.text(cell.path)}</span>" if cell.scope else ""
         head = f'<span data-node="{cell.id}">{markup.text(cell.op.label)}</span>{named}'
         card = self._card(head, cell.op.role, self._rules(cell), arrived, sent)
-        return card + backward_diagram.told(self.scene, cell)
+        return card + backward_diagram.gradient_html(self.scene, cell)
 
     def _rules(self, cell: Cell) -> str:
         """Returns torch's backward functions for an op, in the order in which they run."""
@@ -368,7 +370,7 @@ def _sides(shape: Sequence[int]) -> tuple[int, int]:
     return min(pairs, key=lambda pair: max(pair) / min(pair))
 
 
-def _written(grid: heatmap.Grid) -> str:
+def _written(grid: heatmap.CellGrid) -> str:
     rows = "".join(
         f"<tr>{''.join(f'<td class=number>{markup.digits(float(x))}</td>' for x in row)}</tr>"
         for row in grid
@@ -376,10 +378,10 @@ def _written(grid: heatmap.Grid) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def _picture(grid: heatmap.Grid) -> str:
-    pooled = heatmap.pooled(grid, heatmap.SMALL)
-    ends = Ends.of(grid, signed=True)
-    address = heatmap.picture(pooled.maps, ends, heatmap.scale(signed=True))
+def _picture(grid: heatmap.CellGrid) -> str:
+    pooled = heatmap.pool(grid, heatmap.SMALL)
+    ends = ColourRange.of(grid, signed=True)
+    address = heatmap.data_url(pooled.maps, ends, heatmap.scale(signed=True))
     told = f"from {markup.digits(ends.low)}, blue, to {markup.digits(ends.high)}, red"
     low = " class='low'" if len(grid) == 1 else ""
     return f'<img{low} alt="{told}" title="{told}" src="{address}">'

@@ -11,7 +11,7 @@ from torch import Tensor
 import ncd
 from ncd.app.parts import charts, html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.app.state.controls import Switches, slider
 from ncd.circuit.circuit import Fence, array_names
 from ncd.run.checkpointing import (
@@ -67,7 +67,7 @@ def html(scene: Scene) -> str:
     names, homes = array_names(scene.circuit), _recomputed(scene, again)
     rows = [_row(scene, one, names, homes) for one in kept.arrays[:MOST]]
     more = len(kept.arrays) - len(rows)
-    left = f'<p class="muted">{markup.counted(more, "more array")}.</p>' if more else ""
+    left = f'<p class="muted">{markup.plural(more, "more array")}.</p>' if more else ""
     foot = (
         f'<tr><td>Total</td><td class="number">{markup.amount(kept.bytes, "B")}</td>'
         "<td></td><td></td></tr>"
@@ -143,7 +143,7 @@ def _totals(scene: Scene, kept: Saved, every: Saved, again: tuple[str, ...]) -> 
     def make() -> tuple[int, float, float]:
         return scene.work(lambda: _measured(scene, again))
 
-    found, now, before = remember("saved", scene.term, *key, make=make)
+    found, now, before = cached("saved", scene.term, *key, make=make)
     told += f". Measured: {markup.amount(found, 'B')}"
     if again:
         told += (
@@ -166,7 +166,7 @@ def _flops(scene: Scene, kept: Saved) -> str:
 
 def both_passes(scene: Scene) -> int:
     """Returns the FLOPs of the forward and the backward pass."""
-    return remember("training flops", scene.term, make=lambda: training_flops(scene.term))
+    return cached("training flops", scene.term, make=lambda: training_flops(scene.term))
 
 
 def _measured(scene: Scene, again: tuple[str, ...]) -> tuple[int, float, float]:
@@ -228,15 +228,17 @@ NOTE = (
 
 def show(scene: Scene) -> None:
     """Shows a slider for the budget and the curve; nothing without layers to choose from."""
-    every = remember(
+    every = cached(
         "checkpoints", scene.term, scene.formats, make=lambda: plans(scene.term, scene.formats)
     )
     if len(every) < 2:
         return
     now = _now(scene, every)
-    html_panel.show(_html(scene, every, now), "budget", on_pick=lambda picked: _pick(picked, every))
+    html_panel.render(
+        _html(scene, every, now), "budget", on_pick=lambda picked: _pick(picked, every)
+    )
     said = f"Extra FLOPs for each budget, {len(every)} steps; {_words(every, now)}"
-    charts.show(curve(every, now), "budget curve", said)
+    charts.render(curve(every, now), "budget curve", said)
 
 
 def _now(scene: Scene, every: tuple[Checkpoints, ...]) -> int | None:

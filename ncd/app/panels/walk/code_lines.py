@@ -12,4 +12,4 @@ RUNS = False
 
 def show(scene: Scene) -> None:
     """Shows the lines of ``forward``, or those of all sides of an equation side by side."""
-    html_panel.show(code_listing.html(scene), "code")
+    html_panel.render(code_listing.html(scene), "code")

@@ -12,16 +12,16 @@ from ncd.app.panels.walk import compared_values
 from ncd.app.panels.walk.common_sizes import in_line
 from ncd.app.panels.walk.compared_diagrams import (
     NUMBERS,
-    Match,
     amount,
     change,
     cost,
     diagrams,
     match,
     shapes,
+    unmatched,
 )
 from ncd.app.parts import slice_picker
-from ncd.app.parts.html_panel import asked, heed, static
+from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import pin
 from ncd.app.scene.pin import VIEW, VIEWS, Pin
 from ncd.app.scene.refusal import Refusal
@@ -31,7 +31,7 @@ from ncd.app.state.controls import pick
 from ncd.circuit.costs import cached_numbers, in_bytes
 from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.site import markup
-from ncd.site.markup import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS
 from ncd.site.source_listing import diff_html
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
@@ -46,18 +46,18 @@ KEPT = "bfloat16"  # the usual format of a cache of keys and values
 _compare = st.components.v2.component(
     "ncd_compare",
     html='<div class="ncd"><div class="content"></div></div>',
-    css=PANEL_CSS + DIAGRAM_CSS + static("panels/walk/compare.css"),
-    js=LIGHT_JS + static("parts/html_panel.js"),
+    css=PANEL_CSS + DIAGRAM_CSS + read_static("panels/walk/compare.css"),
+    js=HIGHLIGHT_JS + read_static("parts/html_panel.js"),
 )
 
 
 def show(scene: Scene) -> None:
     """Shows the pinned and the current setting in the chosen view, or how to pin one."""
-    entry, held = scene.entry, pin.pinned(scene.entry)
+    entry, held = scene.entry, pin.current_pin(scene.entry)
     if held is None:
         _show(scene, None, _begin(entry))
         return
-    other = pin.seen(scene, held)
+    other = pin.pinned_scene(scene, held)
     if isinstance(other, Refusal):
         _show(scene, held, _refused(other))
         return
@@ -70,7 +70,7 @@ def show(scene: Scene) -> None:
     else:
         html = diagrams(other, scene, found)
     why = _refused(other.refused) if other.refused else ""
-    _show(scene, held, _told(other, scene) + why + html)
+    _show(scene, held, _differences_html(other, scene) + why + html)
     compared_values.show(both)
 
 
@@ -85,12 +85,12 @@ def _show(scene: Scene, held: Pin | None, html: str) -> None:
     said = f'<p role="status">{markup.text(note)}</p>' if note else ""
 
     def picked() -> None:
-        _pick(scene.entry, held, str(asked(KEY, "pick") or ""))
+        _pick(scene.entry, held, str(sent_value(KEY, "pick") or ""))
 
     _compare(
         key=KEY,
         data={"html": _acts(scene.entry, held) + said + html},
-        on_select_change=partial(heed, KEY),
+        on_select_change=partial(apply_component_selection, KEY),
         on_pick_change=picked,
     )
 
@@ -118,7 +118,7 @@ def _third(entry: Entry, held: Pin) -> str:
     """Returns the button that swaps both settings, or gives another system the page's sizes."""
     if held.other is None:
         return _button("swap", "Swap")
-    alike = in_line(entry, knobs.settings(entry), held.other)
+    alike = in_line(entry, knobs.current(entry), held.other)
     return "" if held.settings == alike else _button("alike", "Give it this page’s sizes")
 
 
@@ -160,30 +160,30 @@ def _others(entry: Entry) -> str:
 def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
     """Applies a button; a callback."""
     name, _, value = picked.partition("=")
-    now = Pin(knobs.settings(entry), knobs.seed())
+    now = Pin(knobs.current(entry), knobs.seed())
     if name == "view" and value in VIEWS:
         st.session_state[VIEW] = value
     elif name == "pin":
-        pin.put(entry, now)
+        pin.set_pin(entry, now)
     elif name == "unpin":
-        pin.put(entry, None)
+        pin.set_pin(entry, None)
     elif name == "preset" and value in {preset.name for preset in entry.presets}:
-        pin.put(entry, Pin(entry.settings(entry.preset(value).knobs), now.seed))
+        pin.set_pin(entry, Pin(entry.settings(entry.preset(value).knobs), now.seed))
     elif name == "system" and value in CATALOGUE and value != entry.name:
         other = CATALOGUE[value]
         alike = in_line(entry, now.settings, other)
-        pin.put(entry, Pin(alike, now.seed, other))
+        pin.set_pin(entry, Pin(alike, now.seed, other))
     elif name == "alike" and held is not None and held.other is not None:
-        pin.put(entry, replace(held, settings=in_line(entry, now.settings, held.other)))
+        pin.set_pin(entry, replace(held, settings=in_line(entry, now.settings, held.other)))
     elif name == "swap" and held is not None and held.other is None:
-        knobs.put({**held.settings, knobs.SEED.name: held.seed})
-        pin.put(entry, now)
+        knobs.set_values({**held.settings, knobs.SEED.name: held.seed})
+        pin.set_pin(entry, now)
     elif not pick(CONTROLS, name, value):
         slice_picker.pick(name, value)
 
 
 def _begin(entry: Entry) -> str:
-    names = " or ".join(f"<b>{markup.text(knobs.label(k.name))}</b>" for k in entry.knobs[:2])
+    names = " or ".join(f"<b>{markup.text(knobs.subscripted(k.name))}</b>" for k in entry.knobs[:2])
     return (
         f"<p>Pin the setting that the page has now, then move a knob such as {names}, or go to "
         "another page: both are shown beside each other, with what differs between their diagrams, "
@@ -198,7 +198,7 @@ def _refused(refusal: Refusal) -> str:
 # --- what differs ---------------------------------------------------------------------------------
 
 
-def _told(one: Scene, two: Scene) -> str:
+def _differences_html(one: Scene, two: Scene) -> str:
     """Returns every setting that differs, and the totals, of the pinned and the current setting."""
     facts = _settings(one, two)
     if not facts:
@@ -221,13 +221,13 @@ def _in_line(one: Scene, two: Scene) -> str:
     alike = in_line(two.entry, two.settings, one.entry)
     title, same, apart = markup.text(one.entry.title), [], []
     for knob in one.entry.knobs:
-        name, own = markup.text(knobs.label(knob.name)), one.settings[knob.name]
+        name, own = markup.text(knobs.subscripted(knob.name)), one.settings[knob.name]
         if own != alike[knob.name]:
-            apart.append(
-                f"{name} = {pin.worded(knob, own)}, not {pin.worded(knob, alike[knob.name])}"
-            )
+            other = pin.display_value(knob, alike[knob.name])
+            apart.append(f"{name} = {pin.display_value(knob, own)}, not {other}")
         elif own != knob.default:
-            same.append(f"{name} = {pin.worded(knob, own)}, not {pin.worded(knob, knob.default)}")
+            default = pin.display_value(knob, knob.default)
+            same.append(f"{name} = {pin.display_value(knob, own)}, not {default}")
     said = f"<p>{title} has this page’s sizes: {'; '.join(same)}.</p>" if same else ""
     return said + (f"<p>{title} is at other sizes: {'; '.join(apart)}.</p>" if apart else "")
 
@@ -240,9 +240,9 @@ def _settings(one: Scene, two: Scene) -> dict[str, str]:
     if one.entry.key != two.entry.key:
         facts["System"] = _becomes(one.entry.title, two.entry.title)
     for name, knob in every.items():
-        sides = [pin.worded(knob, side[name]) if name in side else "–" for side in values]
+        sides = [pin.display_value(knob, side[name]) if name in side else "–" for side in values]
         if sides[0] != sides[1]:
-            facts[knobs.label(name)] = _becomes(*sides)
+            facts[knobs.subscripted(name)] = _becomes(*sides)
     return facts
 
 
@@ -262,13 +262,13 @@ def _becomes(before: str, after: str) -> str:
     return f"{markup.text(before)} → <b>{markup.text(after)}</b>"
 
 
-def _source(one: Scene, two: Scene, found: Match) -> str:
+def _source(one: Scene, two: Scene, found: unmatched) -> str:
     """Returns the lines of source that differ."""
     texts = ([line.text for line in lines(scene.term)] for scene in (one, two))
     return diff_html(*texts) or "<p>The source of both is the same, letter by letter.</p>"
 
 
-SHOWN: dict[str, Callable[[Scene, Scene, Match], str]] = {
+SHOWN: dict[str, Callable[[Scene, Scene, unmatched], str]] = {
     "diagrams": diagrams,
     "shapes": shapes,
     "cost": cost,

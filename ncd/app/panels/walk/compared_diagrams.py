@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.circuit.costs import OpCost
 from ncd.drawing.pipeline import draw
@@ -31,7 +31,7 @@ Row = tuple[Cell | None, Cell | None]
 
 
 @dataclass(frozen=True)
-class Match:
+class unmatched:
     """The matched ops in one order, and the second circuit's ids for ids of the first.
 
     ``axes`` are the names of axes whose sizes differ, or that one circuit lacks.
@@ -50,7 +50,7 @@ class Match:
         )
 
 
-def match(one: Circuit, two: Circuit) -> Match:
+def match(one: Circuit, two: Circuit) -> unmatched:
     """Matches the second circuit with the first.
 
     >>> import ncd
@@ -75,7 +75,7 @@ def match(one: Circuit, two: Circuit) -> Match:
     sizes = [_sizes_by_name(circuit) for circuit in (one, two)]
     names = {*sizes[0], *sizes[1]}
     axes = frozenset(name for name in names if sizes[0].get(name) != sizes[1].get(name))
-    return Match(rows, ids, axes)
+    return unmatched(rows, ids, axes)
 
 
 Cells = tuple[Cell, ...]
@@ -163,7 +163,7 @@ SIDES: tuple[str, ...] = ("Pinned", "Now")
 NUMBERS = {"parameters": "Parameters", "flops": "FLOPs", "bytes": "Bytes made"}
 
 
-class Drawn(NamedTuple):
+class ScaledDrawing(NamedTuple):
     """A drawing, its width and height, and the titles of its collapsed blocks."""
 
     svg: str
@@ -194,7 +194,7 @@ def change(before: int, after: int) -> str:
 # --- diagrams -------------------------------------------------------------------------------------
 
 
-def diagrams(one: Scene, two: Scene, found: Match) -> str:
+def diagrams(one: Scene, two: Scene, found: unmatched) -> str:
     """Returns both diagrams at one scale; wires of changed sizes and unmatched ops are marked."""
     drawn = _folded_alike(one, two)
     lone = [{cell.id for cell in cells} for cells in found.alone]
@@ -214,7 +214,7 @@ def diagrams(one: Scene, two: Scene, found: Match) -> str:
     return f'<div class="two" style="{style}">{sections}</div>{_alone(one, two, found)}'
 
 
-def _folded_alike(one: Scene, two: Scene) -> list[Drawn]:
+def _folded_alike(one: Scene, two: Scene) -> list[ScaledDrawing]:
     """Returns both drawings with the same blocks collapsed."""
     drawn = [_drawn(scene, None) for scene in (one, two)]
     shut = drawn[0].shut | drawn[1].shut
@@ -226,26 +226,26 @@ def _folded_alike(one: Scene, two: Scene) -> list[Drawn]:
     ]
 
 
-def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
+def _drawn(scene: Scene, shut: frozenset[str] | None) -> ScaledDrawing:
     """Returns a drawing with sizes and these blocks collapsed; by default, the large ones."""
 
-    def make() -> Drawn:
+    def make() -> ScaledDrawing:
         folded = "auto" if shut is None else shut
         drawing = draw(scene.term, **{**scene.look, "labels": "both"}, folded=folded)
         titles = {fence.id: fence.title.strip() for fence in scene.circuit.fences}
         boxes = (g.node for g in drawing.glyphs if selection.BLOCK.fullmatch(g.node))
         box = drawing.box
-        return Drawn(
+        return ScaledDrawing(
             drawing.svg(fonts=False),
             (box.x1 - box.x0, box.y1 - box.y0),
             frozenset(titles.get(id, "") for id in boxes),
         )
 
     what = (scene.entry.key, scene.dark, scene.notes, scene.wide, shut, scene.formats)
-    return remember("compared", scene.term, *what, make=make)
+    return cached("compared", scene.term, *what, make=make)
 
 
-def _alone(one: Scene, two: Scene, found: Match) -> str:
+def _alone(one: Scene, two: Scene, found: unmatched) -> str:
     """Returns a legend of the marks."""
     sentences = [
         f"Only {side.lower()}: {_named_cells(cells)}."
@@ -273,7 +273,7 @@ def _some(names: Sequence[str]) -> str:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def shapes(one: Scene, two: Scene, found: Match) -> str:
+def shapes(one: Scene, two: Scene, found: unmatched) -> str:
     """Returns every op with its input and output sizes in both scenes."""
     head = ("Step", *SIDES, "Numbers that leave")
     return markup.table(head, (_shape_row(row, two) for row in found.rows), numbers=(3,))
@@ -326,7 +326,7 @@ def _array(array: Array, other: Array | None) -> str:
     return " ".join(sizes) or "1"
 
 
-def cost(one: Scene, two: Scene, found: Match) -> str:
+def cost(one: Scene, two: Scene, found: unmatched) -> str:
     """Returns parameters, FLOPs and bytes of every op in both scenes."""
     own, theirs = ({op.node: op for op in scene.cost.ops} for scene in (one, two))
     rows = "".join(_cost_row(row, two, own, theirs) for row in found.rows)

@@ -13,14 +13,14 @@ import streamlit as st
 
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.attention.attention_maps import HEAD, SOFTMAX, Weights
-from ncd.app.panels.walk.compared_diagrams import SIDES, Match
+from ncd.app.panels.walk.compared_diagrams import SIDES, unmatched
 from ncd.app.parts import heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import Ends, Grid
-from ncd.app.parts.map_component import Map, Side
-from ncd.app.parts.slice_picker import Cut, Dimension
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
+from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime import torch_threads
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Value, array_names
 from ncd.language.axes import Axis
 from ncd.site import markup
@@ -35,16 +35,16 @@ STYLE = """<style>
 .head .heads button { padding: 2px; }
 .head .heads img { width: 52px; height: 52px; margin: 0 auto; }
 </style>"""
-BLANK = Side()
+BLANK = AxisLabels()
 
 
 @dataclass(frozen=True)
 class Shown:
     """One side: numbers along two axes, or a sentence if there is no map."""
 
-    grid: Grid | None = None
-    rows: Side = BLANK
-    columns: Side = BLANK
+    grid: CellGrid | None = None
+    rows: AxisLabels = BLANK
+    columns: AxisLabels = BLANK
     label: str = ""
     square: bool = False
     words: str = NONE
@@ -56,11 +56,11 @@ class Pair:
     """Both sides, their colour range, and the HTML above them."""
 
     sides: tuple[Shown, ...]
-    ends: Ends
+    ends: ColourRange
     html: str
 
 
-def pair(one: Scene, two: Scene, found: Match) -> Pair | None:
+def pair(one: Scene, two: Scene, found: unmatched) -> Pair | None:
     """Returns both sides, or None if one scene is too large to run."""
     if not (one.runs and two.runs):
         return None
@@ -92,7 +92,7 @@ def show(both: Pair | None) -> None:
         head = f"{STYLE}<h2>{title}</h2>{side.above}{words}"
         more = focus.numbers.told if focus else ""
         with column:
-            map_component.show(
+            map_component.render(
                 f"map {title.lower()}",
                 CONTROLS,
                 slice_picker.pick,
@@ -102,12 +102,12 @@ def show(both: Pair | None) -> None:
             )
 
 
-def _map(title: str, side: Shown, ends: Ends) -> Map:
+def _map(title: str, side: Shown, ends: ColourRange) -> Heatmap:
     assert side.grid is not None
-    return Map(
+    return Heatmap(
         f"{title} {side.label} {side.grid.shape}",
         f"{title}: {side.label}",
-        heatmap.pooled(side.grid, heatmap.LARGE),
+        heatmap.pool(side.grid, heatmap.LARGE),
         ends,
         side.rows,
         side.columns,
@@ -143,7 +143,7 @@ def _attention(
     own = tuple(
         _weights(scene, cell) if cell else None for scene, cell in zip(scenes, cells, strict=True)
     )
-    ends = Ends.of(np.concatenate([w.maps.ravel() for w in own if w]), signed=False)
+    ends = ColourRange.of(np.concatenate([w.maps.ravel() for w in own if w]), signed=False)
     head = HEAD.among(max(len(w.maps) for w in own if w))
     sides = tuple(
         replace(_head(scene, w, head), above=_strip(w, head, ends))
@@ -156,14 +156,14 @@ def _attention(
 
 def _weights(scene: Scene, cell: Cell) -> Weights:
     value = scene.trace.values[cell.outputs[0].id]
-    return torch_threads.run(lambda: attention_maps.weights(cell, value))
+    return torch_threads.run_in_thread(lambda: attention_maps.weights(cell, value))
 
 
 def _head(scene: Scene, found: Weights | None, head: int) -> Shown:
     if found is None:
         return Shown(words="It has no such softmax.")
     if head >= len(found.maps):
-        return Shown(words=f"It has no head {head}: {markup.counted(len(found.maps), 'head')}.")
+        return Shown(words=f"It has no head {head}: {markup.plural(len(found.maps), 'head')}.")
     name = attention_maps.heads_named(found.heads)[head]
     queries, keys = found.queries, found.keys
     return Shown(
@@ -175,24 +175,27 @@ def _head(scene: Scene, found: Weights | None, head: int) -> Shown:
     )
 
 
-def _side(scene: Scene, what: str, axis: Axis | None, after: str = "") -> Side:
+def _side(scene: Scene, what: str, axis: Axis | None, after: str = "") -> AxisLabels:
     if axis is None:
         return BLANK
     title = f"{what} {markup.axis(axis)}{after and f', {after}'}"
-    return Side(title, f"{what} {map_component.plain(axis)}", scene.words(axis.name))
+    return AxisLabels(title, f"{what} {map_component.axis_text(axis)}", scene.words(axis.name))
 
 
-def _strip(found: Weights | None, head: int, ends: Ends) -> str:
+def _strip(found: Weights | None, head: int, ends: ColourRange) -> str:
     """Returns a small picture of each head, as a button."""
     if found is None or len(found.maps) == 1:
         return ""
     run, names = (
-        heatmap.shown(len(found.maps), head, HEADS),
+        heatmap.visible_range(len(found.maps), head, HEADS),
         attention_maps.heads_named(found.heads),
     )
-    small = heatmap.pooled(found.maps[run.start : run.stop], heatmap.SMALL)
-    buttons, sheet = [(HEAD.action(i), names[i]) for i in run], heatmap.sheet(small.maps, ends)
-    return map_component.cut(sheet, buttons, HEAD.action(head)) + map_component.beside(
+    small = heatmap.pool(found.maps[run.start : run.stop], heatmap.SMALL)
+    buttons, sheet = (
+        [(HEAD.action(i), names[i]) for i in run],
+        heatmap.sprite_sheet(small.maps, ends),
+    )
+    return map_component.sprite_buttons(sheet, buttons, HEAD.action(head)) + map_component.pager(
         HEAD.name, run, len(found.maps)
     )
 
@@ -214,10 +217,10 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
     title = f"{markup.text(name)} {markup.array(values[1].array)}".strip()
     controls = slice_picker.controls(cuts[1]) if cuts[1] and cuts[1].dimensions else ""
     html = f'<h2 data-array="{values[1].id}">{title}</h2>{controls}{_along(cuts[1])}'
-    return Pair(sides, Ends.of(numbers, signed=signed), html)
+    return Pair(sides, ColourRange.of(numbers, signed=signed), html)
 
 
-def _along(cut: Cut | None) -> str:
+def _along(cut: ArraySlice | None) -> str:
     """Returns a slider for the dimension that the Values panel shows as small pictures."""
     if cut is None or cut.along is None:
         return ""
@@ -228,17 +231,17 @@ def _along(cut: Cut | None) -> str:
     )
 
 
-def _part(scene: Scene, value: Value, cut: Cut) -> Shown:
+def _part(scene: Scene, value: Value, cut: ArraySlice) -> Shown:
     tensor = scene.trace.values[value.id]
     if not cut.dimensions:
-        number = torch_threads.run(lambda: float(tensor))
+        number = torch_threads.run_in_thread(lambda: float(tensor))
         return Shown(words=f"<b>{markup.digits(number)}</b>")
     key = (*scene.numbers, value.id, cut.picture, cut.at)
-    grid = remember(
+    grid = cached(
         "grid",
         scene.term,
         *key,
-        make=lambda: torch_threads.run(lambda: slice_picker.grid(tensor, cut)),
+        make=lambda: torch_threads.run_in_thread(lambda: slice_picker.grid(tensor, cut)),
     )
     return Shown(
         grid,
@@ -249,8 +252,8 @@ def _part(scene: Scene, value: Value, cut: Cut) -> Shown:
     )
 
 
-def _end(scene: Scene, dimension: Dimension | None) -> Side:
+def _end(scene: Scene, dimension: Dimension | None) -> AxisLabels:
     if dimension is None:
         return BLANK
     words = () if dimension.axis.spatial else scene.words(dimension.axis.name)
-    return Side(dimension.html, dimension.words, words)
+    return AxisLabels(dimension.html, dimension.words, words)

@@ -10,7 +10,7 @@ import torch
 import ncd
 from ncd.app.parts import charts, html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell
 from ncd.circuit.costs import COUNTED, OpCost, remarks
 from ncd.language.number_formats import Formats
@@ -39,9 +39,9 @@ def show(scene: Scene) -> None:
     found = None
     if scene.runs:
         key = "measured", scene.term, scene.device, scene.formats
-        found = remember(*key, make=lambda: scene.work(lambda: measure(scene)))
-    html_panel.show(html(scene, found), "cost")
-    charts.show(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
+        found = cached(*key, make=lambda: scene.work(lambda: measure(scene)))
+    html_panel.render(html(scene, found), "cost")
+    charts.render(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
 
 
 def chart(scene: Scene, found: Measured | None) -> go.Figure:
@@ -98,7 +98,7 @@ def _formats(scene: Scene) -> str:
     table = markup.table(("", "Format", "Bytes", "In float32"), rows, numbers=(2, 3))
     if not scene.runs:
         return table
-    off, largest = remember(
+    off, largest = cached(
         "apart from float32",
         scene.term,
         *scene.numbers,
@@ -149,7 +149,7 @@ def _notes(scene: Scene, found: Measured | None) -> str:
     stated = predicted_peak(scene.term, formats=scene.formats, device=scene.device)
     peak = found.peak
     return said + (
-        f'<p class="muted">Times are medians of {markup.counted(found.runs, "run")} on '
+        f'<p class="muted">Times are medians of {markup.plural(found.runs, "run")} on '
         f"{markup.text(scene.device)}, after one to warm up. {COUNTED}</p>"
         f'<p class="muted">At the peak, weights and inputs included: '
         f"{markup.amount(stated.forward, 'B')} counted and {markup.amount(peak.forward, 'B')} "

@@ -19,7 +19,7 @@ RUNS = False
 
 def show(scene: Scene) -> None:
     """Shows a table of every step, with text and JSON to download."""
-    html_panel.show(html(scene), "shapes")
+    html_panel.render(html(scene), "shapes")
     name, circuit = scene.entry.name, scene.circuit
 
     def text() -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import ncd
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Fence
 from ncd.site import markup, source_listing
 from ncd.site.markup import mathml
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Paper:
+class PaperEquation:
     r"""An equation in LaTeX; ``<scores: QK^T>`` is the part of an op or a block.
 
     Parts refer to an op's name or label, or to a block's title.
@@ -62,7 +62,7 @@ class Paper:
         head = ("Part", "On the axes of the diagram", "In words")
         told = f'<p class="muted">{markup.text(self.source)}</p>'
         html = f'{STYLE}<div class="paper">{lines}{markup.table(head, rows)}{told}</div>'
-        html_panel.show(html, "equation")
+        html_panel.render(html, "equation")
 
 
 def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
@@ -141,10 +141,10 @@ def show(scene: Scene) -> None:
     file = f"{scene.entry.identifier}.py"
     make, kind = partial(ncd.source, scene.term), "text/x-python"
     html_panel.button(f"Download {file}", make, file, kind, key="download source")
-    html = remember(
+    html = cached(
         "listing",
         scene.term,
         scene.dark,
         make=lambda: source_listing.listing_html(lines(scene.term), scene.circuit, scene.dark),
     )
-    html_panel.show(html, "source")
+    html_panel.render(html, "source")

@@ -10,21 +10,21 @@ from typing import Any
 
 import streamlit as st
 
-from ncd.app.figure.op_card import reason
+from ncd.app.figure.op_card import op_purpose
 from ncd.app.panels.walk import autograd_graph, backward_pass
 from ncd.app.panels.walk.backward_pass import FROZEN, frozen, leaves
 from ncd.app.parts.array_summary import html, shape
-from ncd.app.parts.html_panel import asked, heed, static
+from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions, url
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Loop, Value, array_names, input_names
 from ncd.explain.chain_rule import has_no_scan
 from ncd.run.module import Trace
 from ncd.site import markup, source_listing
-from ncd.site.forward_steps import Stop, by_side, first, stops
-from ncd.site.markup import LIGHT_JS, PANEL_CSS
+from ncd.site.forward_steps import Stop, by_side, drawn_ids, stops
+from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 from ncd.write.torch_source.source_file import lines
 
 # --- The forward pass step by step: the op, its lines of source, and its results
@@ -33,13 +33,13 @@ ARRAYS, LINES = 3, 6  # the greatest numbers of arrays and of lines that are sho
 LAST = " This is done at every position of the scan; these are the last numbers."
 
 
-class Told:
+class ForwardStepWriter:
     """Writes the steps of the forward walk as HTML."""
 
     def __init__(self, scene: Scene, trace: Trace) -> None:
         self.scene, self.circuit, self.values = scene, scene.circuit, trace.values
         self.names = {**array_names(self.circuit), **input_names(self.circuit)}
-        self.source = remember(
+        self.source = cached(
             "painted",
             scene.term,
             make=lambda: source_listing.coloured_lines(lines(scene.term), self.circuit),
@@ -75,7 +75,7 @@ class Told:
         path = f" <span class='muted'>{markup.text(where)}</span>" if where else ""
         ids = " ".join(f"{self._named(value)}" for value in cell.inputs)
         takes = f'<p class="takes"><span class="muted">takes</span> {ids}</p>' if ids else ""
-        why = f'<p class="why">{markup.text(reason(cell))}</p>'
+        why = f'<p class="why">{markup.text(op_purpose(cell))}</p>'
         again = LAST if cell.id in self.scanned else ""
         code = source_listing.excerpt(
             self.source, self.circuit, self.scene.dark, frozenset({cell.id}), LINES
@@ -97,7 +97,7 @@ class Told:
         if not stop.arrays:
             return '<p class="muted">Nothing: what it takes goes no further.</p>'
         more = len(stop.arrays) - ARRAYS
-        left = f'<p class="muted">and {markup.counted(more, "array")} more</p>' if more > 0 else ""
+        left = f'<p class="muted">and {markup.plural(more, "array")} more</p>' if more > 0 else ""
         return "".join(map(self._figure, stop.arrays[:ARRAYS])) + left
 
     def _all_alike(self, stop: Stop) -> str:
@@ -134,15 +134,15 @@ SCAN = (
 
 _step = st.components.v2.component(
     "ncd_step",
-    html=static("panels/walk/step.html"),
-    css=PANEL_CSS + static("page/flow.css") + static("panels/walk/step.css"),
-    js=LIGHT_JS + url.JS + static("panels/walk/step.js"),
+    html=read_static("panels/walk/step.html"),
+    css=PANEL_CSS + read_static("page/flow.css") + read_static("panels/walk/step.css"),
+    js=HIGHLIGHT_JS + url.JS + read_static("panels/walk/step.js"),
 )
 
 
 def show(scene: Scene) -> None:
     """Shows the step that the link names, with the steps around it."""
-    name = url.walked(scene.entry)
+    name = url.step_key(scene.entry)
     place = str(st.session_state.get(name, ""))
     way, at = read(place)
     data = _backward(scene, at) if way == BACK else _forward(scene, at)
@@ -153,13 +153,13 @@ def show(scene: Scene) -> None:
         "back": way,
         "at": at,
         "ways": _ways(way),
-        "foot": f'<p class="muted">{captions.origin(scene)}</p>',
+        "foot": f'<p class="muted">{captions.numbers_origin(scene)}</p>',
     }
     _step(
         key=KEY,
         data=data,
-        on_select_change=lambda: heed(KEY),
-        on_pick_change=lambda: _go(name, str(asked(KEY, "pick"))),
+        on_select_change=lambda: apply_component_selection(KEY),
+        on_pick_change=lambda: _go(name, str(sent_value(KEY, "pick"))),
     )
 
 
@@ -210,11 +210,11 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
     trace = scene.trace
 
     def told() -> list[str]:
-        teller = Told(scene, trace)
+        teller = ForwardStepWriter(scene, trace)
         return [teller.stop(every[i]) for i in run]
 
     key = (*scene.numbers, scene.dark, run.start)
-    html = remember("steps", scene.term, *key, make=lambda: torch_threads.run(told))
+    html = cached("steps", scene.term, *key, make=lambda: torch_threads.run_in_thread(told))
     return _sent([stop.ids for stop in every], at, run, html)
 
 
@@ -229,14 +229,14 @@ def _backward(scene: Scene, at: int) -> dict[str, Any]:
     found = backward_pass.gradients(scene, off)
     every = backward_pass.steps(scene, dag, found)
     run = _run(at, len(every))
-    teller = backward_pass.Told(scene, dag, found, leaves(scene))
+    teller = backward_pass.BackwardStepWriter(scene, dag, found, leaves(scene))
     key = (*scene.numbers, off, scene.dark, run.start)
 
     def told() -> list[str]:
         return [teller.step(every[i]) for i in run]
 
-    html = remember("steps back", scene.term, *key, make=lambda: torch_threads.run(told))
-    drawn = first(scene.circuit)
+    html = cached("steps back", scene.term, *key, make=lambda: torch_threads.run_in_thread(told))
+    drawn = drawn_ids(scene.circuit)
     there = {id: stop.ids for stop in stops(scene.circuit) for id in stop.ids}
     lit = [there.get(step.light) or there[drawn.get(step.cell, step.cell)] for step in every]
     return _sent(lit, at, run, html)

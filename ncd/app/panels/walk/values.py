@@ -11,14 +11,14 @@ import torch
 
 from ncd.app.figure import op_card, picked_cell
 from ncd.app.parts import charts, heatmap, map_component, slice_picker
-from ncd.app.parts.heatmap import Ends
-from ncd.app.parts.map_component import Map, Side
-from ncd.app.parts.slice_picker import Cut, Dimension
+from ncd.app.parts.heatmap import ColourRange
+from ncd.app.parts.map_component import AxisLabels, Heatmap
+from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions
-from ncd.app.scene.captions import explained
+from ncd.app.scene.captions import with_tooltip
 from ncd.app.scene.scene import Scene
-from ncd.app.state.cache import remember
+from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
 from ncd.language.axes import Array
 from ncd.site import markup
@@ -69,7 +69,7 @@ def statistics(tensor: torch.Tensor) -> Statistics:
     )
 
 
-def told(array: Array, found: Statistics) -> str:
+def statistics_html(array: Array, found: Statistics) -> str:
     """Returns the statistics of an array as an HTML list."""
     facts = {
         "Shape": " × ".join(map(str, array.shape)) or "a number",
@@ -77,7 +77,7 @@ def told(array: Array, found: Statistics) -> str:
         **(_whole(array, found) if array.below else _real(found)),
     }
     if found.masked:
-        facts[explained("Masked", MASKED)] = f"{found.masked:,}"
+        facts[with_tooltip("Masked", MASKED)] = f"{found.masked:,}"
     if found.undefined:
         facts["Infinite or no number"] = f"{found.undefined:,}"
     listed = "".join(f"<div><dt>{k}</dt><dd>{markup.text(v)}</dd></div>" for k, v in facts.items())
@@ -97,13 +97,13 @@ def _whole(array: Array, found: Statistics) -> dict[str, str]:
 def _real(found: Statistics) -> dict[str, str]:
     return {
         "Mean": markup.digits(found.mean),
-        explained("Spread", SPREAD): markup.digits(found.deviation),
+        with_tooltip("Spread", SPREAD): markup.digits(found.deviation),
         "Smallest": markup.digits(found.smallest),
         "Largest": markup.digits(found.largest),
     }
 
 
-def show_histogram(found: Statistics, key: str) -> None:
+def render_histogram(found: Statistics, key: str) -> None:
     """Shows a switch, and with it on a histogram of equal steps from the smallest to the largest.
 
     It is off at first, as loading Plotly's script would slow down the page.
@@ -115,7 +115,7 @@ def show_histogram(found: Statistics, key: str) -> None:
     figure = charts.histogram(
         "How large the numbers are", found.bins, found.smallest, found.largest
     )
-    charts.show(figure, f"{key} chart", said)
+    charts.render(figure, f"{key} chart", said)
 
 
 # --- The Values panel: the selected array as a map with statistics, or the selected op's card
@@ -127,7 +127,7 @@ CONTROLS = (map_component.COLOURS, slice_picker.PICTURE, slice_picker.SLICES, pi
 
 def show(scene: Scene) -> None:
     """Shows the selected array or op; without a selection, the output."""
-    if not op_card.show(scene):
+    if not op_card.render(scene):
         chosen = scene.selected
         _array(scene, chosen if chosen.startswith("v") else scene.circuit.outputs[0].id)
 
@@ -135,31 +135,32 @@ def show(scene: Scene) -> None:
 def _array(scene: Scene, id: str) -> None:
     value, tensor = scene.circuit.values[id], scene.trace.values[id]
     key = (*scene.numbers, id)
-    found = remember(
+    found = cached(
         "statistics",
         scene.term,
         *key,
-        make=lambda: torch_threads.run(lambda: statistics(tensor)),
+        make=lambda: torch_threads.run_in_thread(lambda: statistics(tensor)),
     )
     cut = slice_picker.chosen(value.array)
     if not cut.dimensions:
-        map_component.show("values", head=_card(scene, value, found))
+        map_component.render("values", head=_card(scene, value, found))
         return
     focus, ends = _focus(scene, value, tensor, cut, found)
-    told = [focus.numbers.told, map_component.beyond(ends, focus.ends)]
+    told = [focus.numbers.told, map_component.outlier_notice(ends, focus.ends)]
     if any(id in body.values for loop in _scans(scene) for body in loop.bodies):
         told.append("It is made anew at every position of the scan; these are its last numbers.")
-    map_component.show(
+    map_component.render(
         "values",
         (map_component.COLOURS, slice_picker.PICTURE),
         partial(_pick, scene.circuit),
         aside=_card(scene, value, found),
-        side=slice_picker.controls(cut) + slice_picker.overview(cut, tensor, found.smallest < 0),
+        side=slice_picker.controls(cut)
+        + slice_picker.thumbnails_html(cut, tensor, found.smallest < 0),
         map=focus,
         foot=(f'<p class="muted">{" ".join(filter(None, told))}</p>' if any(told) else "")
         + _arithmetic(scene, value, cut, focus),
     )
-    show_histogram(found, "histogram")
+    render_histogram(found, "histogram")
 
 
 def _pick(circuit: Circuit, name: str, value: str) -> None:
@@ -172,19 +173,19 @@ def _pick(circuit: Circuit, name: str, value: str) -> None:
 
 
 def _focus(
-    scene: Scene, value: Value, tensor: torch.Tensor, cut: Cut, found: Statistics
-) -> tuple[Map, Ends]:
+    scene: Scene, value: Value, tensor: torch.Tensor, cut: ArraySlice, found: Statistics
+) -> tuple[Heatmap, ColourRange]:
     """Returns the map of an array, and its default colour scale."""
     whole = not tensor.is_floating_point()
     grid = slice_picker.grid(tensor, cut)
-    ends = Ends.of(grid, signed=found.smallest < 0)
+    ends = ColourRange.of(grid, signed=found.smallest < 0)
     used = map_component.colours(ends)
     rows, columns = cut.rows, cut.columns
     names = array_names(scene.circuit).get(value.id, "")
     by = " by ".join(dimension.words for dimension in (rows, columns) if dimension)
-    numbers = heatmap.pooled(grid, heatmap.LARGE)
+    numbers = heatmap.pool(grid, heatmap.LARGE)
     one = picked_cell.chosen(picked_cell.NUMBER, *grid.shape)
-    focus = Map(
+    focus = Heatmap(
         f"{value.id} {cut.picture} {grid.shape}",
         f"{names or 'Numbers'} as a map, {by}".strip(),
         numbers,
@@ -201,7 +202,7 @@ def _focus(
     return focus, ends
 
 
-def _arithmetic(scene: Scene, value: Value, cut: Cut, focus: Map) -> str:
+def _arithmetic(scene: Scene, value: Value, cut: ArraySlice, focus: Heatmap) -> str:
     """Returns the computation of the selected cell, if there is one."""
     one = picked_cell.chosen(picked_cell.NUMBER, *focus.numbers.shape)
     if one is None:
@@ -213,11 +214,11 @@ def _arithmetic(scene: Scene, value: Value, cut: Cut, focus: Map) -> str:
     return picked_cell.number_html(scene, value.id, index, covers)
 
 
-def _side(scene: Scene, dimension: Dimension | None) -> Side:
+def _side(scene: Scene, dimension: Dimension | None) -> AxisLabels:
     if dimension is None:
-        return Side()
+        return AxisLabels()
     words = () if dimension.axis.spatial else scene.words(dimension.axis.name)
-    return Side(dimension.html, dimension.words, words)
+    return AxisLabels(dimension.html, dimension.words, words)
 
 
 def _card(scene: Scene, value: Value, found: Statistics) -> str:
@@ -226,8 +227,8 @@ def _card(scene: Scene, value: Value, found: Statistics) -> str:
     return (
         f'<h2 data-array="{value.id}">{markup.text(name)} {markup.array(value.array)}</h2>'
         f'<p class="muted">{where}{f", taken by {after}" if after else ", the output"}. '
-        f"{captions.origin(scene)}</p>"
-        f"{told(value.array, found)}"
+        f"{captions.numbers_origin(scene)}</p>"
+        f"{statistics_html(value.array, found)}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncd.app.figure.diagram import beside
+from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.parts import html_panel
 from ncd.app.scene.scene import Scene
 from ncd.language.axes import Type
@@ -18,6 +18,7 @@ def show(scene: Scene) -> None:
     whole = arrays(**scene.settings)
     notes = {"": "This lets us reexpress diagrams by drawing the details of axes."}
     tables = (Id(Type((whole.dom[1],))), Id(Type((scene.term.dom[1],))))
-    html_panel.show(
-        beside((whole, scene.term), "=", scene, notes) + beside(tables, "=", scene), "styles"
+    html_panel.render(
+        terms_in_a_row((whole, scene.term), "=", scene, notes) + terms_in_a_row(tables, "=", scene),
+        "styles",
     )

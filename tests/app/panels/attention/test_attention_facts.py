@@ -212,7 +212,7 @@ def test_weights_are_laid_over_the_grey_of_a_picture() -> None:
     picture = np.full((2, 2, 3), 0.5, np.float32)
     weights = np.float32([[0.0, 1.0], [0.5, np.nan]])
     colours: list[np.ndarray] = []
-    with patch.object(heatmap, "address", lambda pixels: colours.append(pixels) or ""):
+    with patch.object(heatmap, "image_url", lambda pixels: colours.append(pixels) or ""):
         image_patches._laid(picture, weights, 512)
         image_patches._laid(picture, np.full((2, 2), 3.0, np.float32), 512)
         image_patches._address(np.zeros((5, 7, 3), np.float32), np.zeros((5, 7), bool), 3)

@@ -44,7 +44,7 @@ def test_the_slider_of_a_cache_sets_both_knobs(
 ) -> None:
     found = shown(CacheSize(heads=("g", "q")), scene("grouped-queries", g=2, q=2))
     sent: list[object] = []
-    monkeypatch.setattr(knobs, "put", sent.append)
+    monkeypatch.setattr(knobs, "set_values", sent.append)
     assert found.pick is not None
     found.pick("shared", value)
     found.pick("else", "0")
@@ -152,7 +152,7 @@ def test_the_slider_of_a_rank_sets_its_knob(
     value: str, put: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[object] = []
-    monkeypatch.setattr(knobs, "put", sent.append)
+    monkeypatch.setattr(knobs, "set_values", sent.append)
     merged_weights._pick("r", value)
     merged_weights._pick("s", value)
     assert sent == ([{"r": put}] if put else [])
@@ -199,7 +199,7 @@ def test_the_slider_of_a_shift_sets_its_knob(
     value: str, put: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[object] = []
-    monkeypatch.setattr(knobs, "put", sent.append)
+    monkeypatch.setattr(knobs, "set_values", sent.append)
     rotating_pairs._pick("s", value)
     rotating_pairs._pick("t", value)
     assert sent == ([] if put is None else [{"s": put}])

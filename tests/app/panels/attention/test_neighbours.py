@@ -86,7 +86,7 @@ def test_what_a_node_takes_is_what_the_run_weighs(name: str) -> None:
     ]
     assert bars(told.html) == pytest.approx([row[u] / row.max() for u in order], abs=0.01)
     count = len(order) - 1
-    said = f"Node {node} reads {markup.counted(count, 'neighbour')} and itself."
+    said = f"Node {node} reads {markup.plural(count, 'neighbour')} and itself."
     assert f"{said} What it takes adds up to {markup.digits(float(row.sum()))}." in told.text
     if name == "gat":
         assert row.sum() == pytest.approx(1, abs=1e-5)

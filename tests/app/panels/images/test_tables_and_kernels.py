@@ -21,7 +21,7 @@ from ncd.app.panels.images import (
 from ncd.app.panels.images.convolution_blocks import TALL
 from ncd.systems.images.diffusion_transformer import MODULATION, PARTS
 from ncd.systems.inputs import picture_inputs as pictures
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from tests.app.panels.views import images, inside, scene, shown, tags, text
 
 
@@ -134,7 +134,7 @@ def test_a_block_says_its_channels(block: int, repeats: int) -> None:
 def test_a_picture_that_goes_in_keeps_its_colours() -> None:
     term = ncd.catalogue["vit"].build(x=2, s=4, c=3)
     name = pictures.samples(term)[0]
-    own = Feed(pictures=(pictures.sample(name),))
+    own = InputSpec(pictures=(pictures.sample(name),))
     here = scene("vit", feed=own, x=2, s=4, c=3)
     (sheet,) = images(shown(windows, here).html)
     assert np.allclose(sheet, np.moveaxis(grey(here.inputs[0]), 0, -1), atol=1)

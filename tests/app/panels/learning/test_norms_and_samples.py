@@ -14,7 +14,7 @@ from ncd.app.panels.images.segmentation import Masks
 from ncd.app.panels.learning import norm_by_hand, norm_statistics, per_sample_gradients
 from ncd.app.panels.learning.norm_statistics import STEPS, TALL, WIDE
 from ncd.app.state import selection
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.trained_weights import TrainedWeights
 from tests.app.panels.views import bars, check_columns, images, inside, scene, shown, tags, text
 
@@ -227,7 +227,7 @@ def test_masks_are_measured_on_pictures_that_nobody_has_seen() -> None:
     found = segmentation.measure(here)
     assert len(found.pictures) == len(found.found) in (1, 8) and found.own == 0
     assert 0 <= found.iou <= 1
-    own = replace(here, feed=Feed())
+    own = replace(here, feed=InputSpec())
     assert segmentation.measure(own).own == 0
 
 

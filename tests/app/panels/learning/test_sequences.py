@@ -15,7 +15,7 @@ from ncd.app.panels.walk.checkpoint_choice import blocks, titles
 from ncd.app.parts import heatmap
 from ncd.app.scene.scene import Scene
 from ncd.run.head_switches import Head
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.inputs.text_inputs import SymbolInput
 from ncd.systems.training.sequence_data import NOT_ASKED
 
@@ -109,7 +109,9 @@ def test_a_map_that_looks_back_alone_hides_what_comes_later() -> None:
 def test_equal_titles_of_blocks_are_numbered_and_others_are_not() -> None:
     entry = ncd.catalogue["encoder-block"]
     settings = entry.settings({})
-    scene = Scene(entry, settings, 0, "cpu", Feed(), False, "names", "", entry.build(**settings))
+    scene = Scene(
+        entry, settings, 0, "cpu", InputSpec(), False, "names", "", entry.build(**settings)
+    )
     found, own = titles(scene), blocks(scene)
     assert len(found) == len(own) > 3
     assert len(set(found)) == len(found)

@@ -272,9 +272,9 @@ def test_the_passes_are_measured_beside_each_other() -> None:
 
 
 def test_the_curve_is_shown_where_there_is_a_choice(session: dict[str, Any]) -> None:
-    with patch.object(checkpoint_choice, "remember", lambda *_, make: PLANS[:1]):
+    with patch.object(checkpoint_choice, "cached", lambda *_, make: PLANS[:1]):
         assert shown(checkpoint_choice, scene("lora")).html == ""
-    with patch.object(checkpoint_choice, "remember", lambda *_, make: PLANS):
+    with patch.object(checkpoint_choice, "cached", lambda *_, make: PLANS):
         found = shown(checkpoint_choice, scene("lora"))
     assert found.sliders == {"budget": (0, 2, 2)}
 
@@ -406,7 +406,7 @@ def test_as_many_sequences_are_tried_as_may_be_spent(
     data = Data(lambda: None, torch.zeros(600, 4), torch.zeros(600), "")  # type: ignore[arg-type, return-value]
     two = (Head("n1", 0), Head("n2", 0))
     with (
-        patch.object(sequence_view, "remember", lambda *_, make: make()),
+        patch.object(sequence_view, "cached", lambda *_, make: make()),
         patch.object(sequence_view, "heads", lambda _: two),
         patch.object(sequence_view, "skill", skill),
         patch.object(sequence_view.mistakes, "examples", lambda *_: data),
@@ -414,7 +414,7 @@ def test_as_many_sequences_are_tried_as_may_be_spent(
     ):
         here = replace(own, learned="w" if learned else None)  # type: ignore[arg-type]
         with patch.object(Scene, "weights", ()), patch.object(Scene, "module", None):
-            assert sequence_view.able(here, frozenset()) == "whole"
+            assert sequence_view.measure_skill(here, frozenset()) == "whole"
     assert asked == [(count, each)]
 
 

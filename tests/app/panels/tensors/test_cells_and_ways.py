@@ -109,7 +109,7 @@ def test_a_click_sets_an_index_alone(
     picked: str, put: dict[str, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[object] = []
-    monkeypatch.setattr(knobs, "put", sent.append)
+    monkeypatch.setattr(knobs, "set_values", sent.append)
     cells._pick(scene("indexes", a=4, b=3, i=1), picked)
     assert sent == ([put] if put else [])
 
@@ -142,7 +142,7 @@ def test_pairs_are_marked_where_all_sides_agree(a: int, b: int) -> None:
 
 def test_a_pair_on_which_sides_differ_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {(i, j): (i, j) != (1, 0) for i, j in product(range(2), range(3))}
-    monkeypatch.setattr(index_pairs, "remember", lambda *key, make: found)
+    monkeypatch.setattr(index_pairs, "cached", lambda *key, make: found)
     told = shown(index_pairs, scene("subtensors", a=2, b=3, i=0, j=0))
     assert "✗ All three sides give the same number for 5 of 6 pairs." in told.text
     assert told.rows[2][1].endswith("✗") and told.rows[1][1].endswith("✓")
@@ -156,7 +156,7 @@ def test_a_click_sets_both_indexes(
     picked: str, put: dict[str, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[object] = []
-    monkeypatch.setattr(knobs, "put", sent.append)
+    monkeypatch.setattr(knobs, "set_values", sent.append)
     index_pairs._pick(picked)
     assert sent == ([put] if put else [])
 

@@ -97,7 +97,7 @@ def test_the_lines_of_the_document_are_asked_for_and_then_shown() -> None:
 def drawn(app: AppTest) -> str:
     """The diagram of the page, and whether the live endpoint draws the same."""
     told = sent(app, "told-drawn")
-    ahead = live_endpoint.drawn("einops", str(told["ask"]))
+    ahead = live_endpoint.drawing_json("einops", str(told["ask"]))
     assert ahead is not None and ahead["svg"] == told["svg"]
     return re.sub(" (id|data-[a-z]+)=.*?(?=[ >])", "", str(told["svg"]))
 

@@ -174,7 +174,7 @@ def test_an_axis_changes_places_with_the_one_there(
     picked: str, put: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[object] = []
-    monkeypatch.setattr(knobs, "put", sent.append)
+    monkeypatch.setattr(knobs, "set_values", sent.append)
     permutation_puzzle._pick(tuple("bchw"), picked)
     assert sent == ([{"order": order(put)}] if put else [])
 

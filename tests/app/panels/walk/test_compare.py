@@ -16,10 +16,10 @@ from ncd.app.panels.walk.compared_diagrams import cost, diagrams, match, shapes
 from ncd.app.panels.walk.compared_values import pair
 from ncd.app.scene import pin
 from ncd.app.scene.pin import Pin
-from ncd.app.scene.scene import Scene, built
+from ncd.app.scene.scene import Scene, build_term
 from ncd.site.source_listing import diff_html
 from ncd.systems.catalogue_entry import Entry
-from ncd.systems.inputs.run_inputs import Feed
+from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.write.torch_source.source_file import source
 from tests.app.page.test_pages import attention, fine, heads, page
 from tests.app.panels.test_figure_panels import sent
@@ -32,14 +32,14 @@ TAG = re.compile(r"<[^>]*>")
 
 def scene(entry: Entry, seed: int = 0, **knobs: int) -> Scene:
     settings = entry.within(entry.settings(knobs))
-    term, refused = built(entry, settings)
+    term, refused = build_term(entry, settings)
     assert term is not None
     return Scene(
         entry,
         settings,
         seed,
         "cpu",
-        Feed(),
+        InputSpec(),
         dark=False,
         labels="names",
         selected="",
@@ -56,7 +56,7 @@ def moved(entry: Entry) -> dict[str, int]:
         found[knob.name] = other if other <= knob.max else knob.min
     for names in (found, *({name: value} for name, value in found.items())):
         settings = entry.within(entry.settings(names))
-        term, refused = built(entry, settings)
+        term, refused = build_term(entry, settings)
         if term is not None and refused is None:
             return settings
     raise AssertionError(entry.name)
@@ -88,9 +88,9 @@ def cells(app: AppTest, title: str) -> np.ndarray:
 def test_what_is_pinned_is_read_back(entry: Entry) -> None:
     for settings in (entry.settings({}), moved(entry)):
         for seed in (0, 7):
-            text = pin.said(entry, Pin(settings, seed))
+            text = pin.pin_text(entry, Pin(settings, seed))
             assert len(text) <= pin.LONGEST
-            assert pin.read(entry, text) == (Pin(settings, seed), "")
+            assert pin.parse_pin(entry, text) == (Pin(settings, seed), "")
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_a_pin_that_is_too_long_is_not_read() -> None:
     ["lstm:h=3,seed=2", 'yours~Id("y:5 m:8") >> Linear("m -> k", "W"):m=3'],
 )
 def test_another_system_may_be_pinned(asked: str) -> None:
-    held, note = pin.read(MHA, asked)
+    held, note = pin.parse_pin(MHA, asked)
     assert held is not None and held.other is not None and not note
-    assert pin.read(MHA, pin.said(MHA, held)) == (held, "")
-    other = pin.seen(scene(MHA), held)
+    assert pin.parse_pin(MHA, pin.pin_text(MHA, held)) == (held, "")
+    other = pin.pinned_scene(scene(MHA), held)
     assert isinstance(other, Scene) and other.entry == held.other and other.runs
     assert other.term == held.other.build(**held.settings)
     found = html(compare(pin=asked))

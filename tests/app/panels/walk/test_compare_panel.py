@@ -27,10 +27,10 @@ def picked(button: str, held: Pin | None = None) -> tuple[list[object], dict[str
     session: dict[str, object] = {}
     with (
         patch.object(st, "session_state", session),
-        patch.object(knobs, "settings", lambda entry: MHA.settings(NOW)),
+        patch.object(knobs, "current", lambda entry: MHA.settings(NOW)),
         patch.object(knobs, "seed", lambda: 5),
-        patch.object(knobs, "put", lambda said: done.append(said)),
-        patch.object(pin, "put", lambda entry, own: done.append(own)),
+        patch.object(knobs, "set_values", lambda said: done.append(said)),
+        patch.object(pin, "set_pin", lambda entry, own: done.append(own)),
     ):
         compare._pick(MHA, held, button)
     return done, session
@@ -71,9 +71,9 @@ def test_views_and_published_settings_are_chosen_by_name() -> None:
     preset = bert.presets[0]
     done: list[Pin] = []
     with (
-        patch.object(knobs, "settings", lambda entry: bert.settings({})),
+        patch.object(knobs, "current", lambda entry: bert.settings({})),
         patch.object(knobs, "seed", lambda: 5),
-        patch.object(pin, "put", lambda entry, own: done.append(own)),
+        patch.object(pin, "set_pin", lambda entry, own: done.append(own)),
     ):
         compare._pick(bert, None, f"preset={preset.name}")
     assert done == [Pin(bert.settings(preset.knobs), 5)]
@@ -82,7 +82,7 @@ def test_views_and_published_settings_are_chosen_by_name() -> None:
 def buttons(held: Pin | None, view: str = "diagrams") -> dict[str, str | None]:
     with (
         patch.object(st, "session_state", {VIEW: view}),
-        patch.object(knobs, "settings", lambda entry: MHA.settings(NOW)),
+        patch.object(knobs, "current", lambda entry: MHA.settings(NOW)),
     ):
         html = compare._acts(MHA, held)
     return {own["data-pick"]: own.get("aria-pressed") for own in tags(html, "button")}
@@ -111,8 +111,11 @@ def test_settings_that_differ_are_told_and_no_others() -> None:
         "seed": "0 → 4",
     }
     same = scene("multi-head-attention", h=2)
-    assert text(compare._told(one, same)) == "Both are alike. Move a knob, and see what changes."
-    told = compare._told(one, two)
+    assert (
+        text(compare._differences_html(one, same))
+        == "Both are alike. Move a knob, and see what changes."
+    )
+    told = compare._differences_html(one, two)
     assert "2 → 3" in text(told) and "has this page’s sizes" not in told
     other = scene("grouped-queries")
     facts = {name: text(said) for name, said in compare._settings(one, other).items()}
@@ -129,9 +132,8 @@ def test_a_pinned_system_says_which_sizes_it_shares() -> None:
     changed = [k for k in GROUPED.knobs if alike[k.name] != k.default]
     assert said.startswith(f"{GROUPED.title} has this page’s sizes: ") and "other sizes" not in said
     for knob in changed:
-        assert (
-            f"= {pin.worded(knob, alike[knob.name])}, not {pin.worded(knob, knob.default)}" in said
-        )
+        other = pin.display_value(knob, alike[knob.name])
+        assert f"= {other}, not {pin.display_value(knob, knob.default)}" in said
     apart = scene("grouped-queries", **{**alike, "k": alike["k"] * 2})
     told = text(compare._in_line(apart, page))
     assert f"is at other sizes: k = {alike['k'] * 2}, not {alike['k']}." in told
@@ -161,5 +163,5 @@ def test_sources_are_compared_line_by_line() -> None:
 
 def test_nothing_is_pinned_at_first() -> None:
     told = text(compare._begin(MHA))
-    first, second = (knobs.label(knob.name) for knob in MHA.knobs[:2])
+    first, second = (knobs.subscripted(knob.name) for knob in MHA.knobs[:2])
     assert f"then move a knob such as {first} or {second}, or go to another page" in told

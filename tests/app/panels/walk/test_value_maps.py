@@ -170,8 +170,8 @@ def test_a_head_is_shown_if_there_is_one_of_this_number(
 
 @pytest.mark.parametrize(("heads", "count"), [(1, 0), (2, 2), (16, 16), (17, 16)])
 def test_several_heads_have_small_pictures_to_choose_from(heads: int, count: int) -> None:
-    assert compared_values._strip(None, 0, compared_values.Ends(0.0, 1.0)) == ""
-    html = compared_values._strip(weights(heads), 0, compared_values.Ends(0.0, 1.0))
+    assert compared_values._strip(None, 0, compared_values.ColourRange(0.0, 1.0)) == ""
+    html = compared_values._strip(weights(heads), 0, compared_values.ColourRange(0.0, 1.0))
     picks = [own["data-pick"] for own in tags(html, "button") if "data-pick" in own]
     assert picks[:count] == [f"head={i}" for i in range(count)]
     assert len(picks) == count + (heads > compared_values.HEADS)  # the others are behind a button
