@@ -227,7 +227,8 @@ def serve(args: argparse.Namespace) -> int:
 
     for place in args.modules:
         found = imported_file(place, args.inputs)
-        own_entry.add_served_module(place.rpartition(":")[2], found.term, found.failure, found.module())
+        name = place.rpartition(":")[2]
+        own_entry.add_served_module(name, found.term, found.failure, found.module())
     serve_app(args.host, args.port)
     return 0
 

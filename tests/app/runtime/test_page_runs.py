@@ -219,7 +219,8 @@ def test_a_run_that_comes_back_from_aside_looks_whether_it_has_to_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks: list[int] = []
-    monkeypatch.setattr(scheduler.streamlit_internals, "superseded_check", lambda: lambda: looks.append(1)
+    monkeypatch.setattr(
+        scheduler.streamlit_internals, "superseded_check", lambda: lambda: looks.append(1)
     )
     with scheduler.turn():
         assert not looks  # the diagram comes first

@@ -59,7 +59,8 @@ def test_the_panel_hides_what_later_layers_reach(monkeypatch: pytest.MonkeyPatch
     """And its table counts as many tokens as the formula beside it."""
     shown: dict[str, Any] = {}
     monkeypatch.setitem(st.session_state, token_reach.UP_TO.name, "1")  # the second layer
-    monkeypatch.setattr(token_reach.map_component, "render", lambda *_, **parts: shown.update(parts))
+    maps = token_reach.map_component
+    monkeypatch.setattr(maps, "render", lambda *_, **parts: shown.update(parts))
     here = scene("sliding-window", n=3, w=4, t=12)
     token_reach.show(here)
     found = token_reach.reach(here, 3, 12)
