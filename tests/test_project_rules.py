@@ -169,9 +169,9 @@ def test_functions_have_at_most_thirty_lines() -> None:
 
 def test_the_tests_mirror_the_folders() -> None:
     """A folder of tests is one of ``ncd`` or ``tools``, or holds what has no place there."""
-    beside = {"browser", "figures", "gpu", "support", "each_system", "tools"}
+    beside = {"browser", "each_system", "figures", "gpu", "support", "tools"}
     folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py")}
-    own = {folder for folder in folders if folder.parts and folder.parts[0] not in beside}
+    own = {folder for folder in folders if folder.parts and not beside & {*folder.parts}}
     assert {str(folder) for folder in own if not (ROOT / "ncd" / folder).is_dir()} == set()
 
 

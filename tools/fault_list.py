@@ -102,9 +102,14 @@ FAULTS = (
         '"concat" if len(mark.ins) > 1',
         '"concat" if len(mark.ins) > 2',
     ),
-    Fault("circuit/costs.py", "bytes = cell.times * own", "bytes = own", "tests/test_cost.py"),
     Fault(
-        "write/term_json.py", "if depth > DEPTH:", "if depth > DEPTH + 1:", "tests/test_serial.py"
+        "circuit/costs.py", "bytes = cell.times * own", "bytes = own", "tests/circuit/test_costs.py"
+    ),
+    Fault(
+        "write/term_json.py",
+        "if depth > DEPTH:",
+        "if depth > DEPTH + 1:",
+        "tests/write/test_term_json.py",
     ),
     # learning, the pool, the systems, the command line
     Fault("systems/training/sequence_data.py", "t - 2 * length", "t - length"),

@@ -50,8 +50,8 @@ def targets(fault: Fault, root: Path = ROOT) -> list[str]:
     By default these are the examples in the file itself, and the tests of its folder.
 
     >>> from tools.fault_list import Fault
-    >>> targets(Fault("write/term_json.py", "a", "b", "tests/test_serial.py -k field"))
-    ['tests/test_serial.py', '-k', 'field']
+    >>> targets(Fault("write/term_json.py", "a", "b", "tests/write/test_term_json.py -k field"))
+    ['tests/write/test_term_json.py', '-k', 'field']
     >>> targets(Fault("app/no_such_folder/file.py", "a", "b"))
     ['ncd/app/no_such_folder/file.py', 'tests/app']
     """

@@ -24,7 +24,7 @@ from ncd import (
     space,
 )
 from ncd.systems.transformers.encoder_decoder import decoder_layer, encoder_layer
-from tests.each_system.vision import unet
+from tests.systems.each_system.vision import unet
 
 LAYERS = 12
 

@@ -9,8 +9,8 @@ from ncd.drawing.pipeline import block_circuit, draw_part
 from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.errors import UnknownNameError
 from ncd.site.op_cards import inside
-from tests.each_system import SYSTEMS
-from tests.each_system.system import System
+from tests.systems.each_system import SYSTEMS
+from tests.systems.each_system.system import System
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)

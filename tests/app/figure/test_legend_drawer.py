@@ -16,7 +16,7 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.legend.legend import COLOURS, SIGNS, legend_entries
 from ncd.site.page_tables import picture
 from tests.app.page.test_pages import opened
-from tests.figures import vision
+from tests.drawing.figures import vision
 
 DATA = re.compile(r'data-(node|array|axis|fence|part)="([^"]*)"')
 

@@ -14,7 +14,7 @@ from ncd.drawing.backends.painting import Stroke, layers
 from ncd.drawing.backends.tikz import latex
 from ncd.drawing.elements.labels import math, roman, sans
 from ncd.drawing.elements.primitives import Point, Text
-from tests.figures.test_figures import FIGURES
+from tests.drawing.figures.test_figures import FIGURES
 from tests.support.sampling import sample
 
 ENTRIES = list(ncd.catalogue.values())

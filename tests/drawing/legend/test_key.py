@@ -16,9 +16,9 @@ from ncd.drawing.legend.sign_lookup import SHAPES, of_mark, of_unit
 from ncd.drawing.marks.marks import MARKS
 from ncd.language.op import Mark
 from ncd.ops import CATALOGUE
+from tests.drawing.figures.figure import Figure
+from tests.drawing.figures.test_figures import FIGURES
 from tests.drawing.large_systems import LARGE
-from tests.figures.figure import Figure
-from tests.figures.test_figures import FIGURES
 
 
 def of_entry(entry: Entry) -> Iterator[DrawingData]:

@@ -18,7 +18,7 @@ from ncd.drawing.plan.build_plan import plan
 from ncd.systems.transformers.encoder_decoder import decoder_layer, encoder_layer
 from tests.drawing.hard_terms import TERMS as NASTY
 from tests.drawing.hard_terms import cross_attention
-from tests.each_system.transformer import sized
+from tests.systems.each_system.transformer import sized
 
 NAMES = (*ncd.catalogue, *NASTY)
 

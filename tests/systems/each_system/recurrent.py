@@ -22,7 +22,7 @@ from ncd import (
     Wire,
     seq,
 )
-from tests.each_system.system import System, Weights, run
+from tests.systems.each_system.system import System, Weights, run
 
 
 def rnn(t: int, i: int, n: int) -> Term:

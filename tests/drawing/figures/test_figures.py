@@ -11,8 +11,8 @@ import ncd
 from ncd import Equation
 from ncd.drawing.elements.primitives import DrawingData, Text
 from ncd.drawing.lint.lint import lint
-from tests.figures import algebra, attention, tensors, vision
-from tests.figures.figure import Figure
+from tests.drawing.figures import algebra, attention, tensors, vision
+from tests.drawing.figures.figure import Figure
 
 FIGURES: dict[str, tuple[Callable[[], Figure], ...]] = {  # by the name of the picture
     "IdResNet_block": (vision.resnet_block,),

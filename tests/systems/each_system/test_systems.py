@@ -9,10 +9,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
 from ncd.drawing.lint.lint import lint
-from tests.each_system import SYSTEMS
-from tests.each_system.system import System
 from tests.support.sampling import sample
 from tests.support.written_source import written
+from tests.systems.each_system import SYSTEMS
+from tests.systems.each_system.system import System
 
 EVERY = pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 CASES = pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from ncd import (
 )
 from ncd.systems.shared_parts import scaled_dot_product
 from ncd.systems.transformers.position_encoding import rope
-from tests.each_system.system import System, Weights
+from tests.systems.each_system.system import System, Weights
 
 
 def sized(make: Callable[[], Term]) -> Callable[..., Term]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 import ncd
 from ncd import Axes, Term, seq
 from ncd.systems.transformers.encoder_decoder import encoder_layer
-from tests.each_system.system import System, Weights, as_torch, run
+from tests.systems.each_system.system import System, Weights, as_torch, run
 
 
 def sized(term: Term, t: int, h: int, k: int, d: int, s: int = 0) -> Term:

@@ -15,7 +15,7 @@ from ncd.app.host import health
 from ncd.cli import crowd
 from tests.test_install import KEPT
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 CADDYFILE = ROOT / "ncd" / "cli" / "Caddyfile"
 SEEN = re.compile(r"NCD_[A-Z]+")

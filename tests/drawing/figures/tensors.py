@@ -14,7 +14,7 @@ from ncd.systems.tensors.array_indexing import (
     value,
     values,
 )
-from tests.figures.figure import Figure
+from tests.drawing.figures.figure import Figure
 
 
 def _entry(name: str, signs: str, names: str) -> Figure:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import ncd
-from tests.each_system.modern import biased, cached_step, sized
+from tests.systems.each_system.modern import biased, cached_step, sized
 
 
 @pytest.mark.parametrize("length", [2, 5, 9])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ncd
-from tests.figures.figure import Figure
+from tests.drawing.figures.figure import Figure
 
 
 def scaled_attention() -> Figure:

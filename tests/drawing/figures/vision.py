@@ -7,7 +7,7 @@ from ncd import Axes, Block, Equation, Repeat, space
 from ncd.systems.images.resnet import again, first
 from ncd.systems.images.small_recognisers import IMAGE_RECOGNISER
 from ncd.systems.images.unet import UNET
-from tests.figures.figure import Figure
+from tests.drawing.figures.figure import Figure
 
 
 def imagerec() -> Figure:

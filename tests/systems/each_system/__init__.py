@@ -3,8 +3,16 @@
 ``SYSTEMS`` is all of them: one test walks every one through every view.
 """
 
-from tests.each_system import attention, gates, language, modern, recurrent, transformer, vision
-from tests.each_system.system import System
+from tests.systems.each_system import (
+    attention,
+    gates,
+    language,
+    modern,
+    recurrent,
+    transformer,
+    vision,
+)
+from tests.systems.each_system.system import System
 
 SYSTEMS: tuple[System, ...] = (
     *attention.SYSTEMS,

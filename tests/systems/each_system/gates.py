@@ -21,8 +21,8 @@ from ncd import (
     Top,
     Wire,
 )
-from tests.each_system.modern import sized
-from tests.each_system.system import System, Weights
+from tests.systems.each_system.modern import sized
+from tests.systems.each_system.system import System, Weights
 
 WIDE = ({"t": 5, "m": 7, "d": 9}, {"t": 1, "m": 3, "d": 5}, {"t": 9, "m": 5, "d": 3})
 LOW = tuple({**sizes, "r": r} for sizes, r in zip(WIDE, (3, 1, 2), strict=True))

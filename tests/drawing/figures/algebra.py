@@ -5,7 +5,7 @@ from __future__ import annotations
 import ncd
 from ncd import Equation, Term
 from ncd.systems.tensors import graphical_algebra
-from tests.figures.figure import Figure
+from tests.drawing.figures.figure import Figure
 
 LINES = ncd.catalogue["linear-algebra"]
 

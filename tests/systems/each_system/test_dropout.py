@@ -8,9 +8,9 @@ from torch import nn
 
 import ncd
 from ncd.systems.transformers.encoder_decoder import encoder_layer
-from tests.each_system.system import merged, run, under
-from tests.each_system.test_systems import gradients, wanted
-from tests.each_system.transformer import sized
+from tests.systems.each_system.system import merged, run, under
+from tests.systems.each_system.test_systems import gradients, wanted
+from tests.systems.each_system.transformer import sized
 
 TERM = sized(encoder_layer(True, dropout=0.4), t=7, h=3, k=5, d=11)
 DROPPED = [c for c in ncd.elaborate(TERM).cells if isinstance(c.op, ncd.Dropout)]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd import Axes, CausalMask, Einsum, Id, Linear, Map, Scale, Softmax, Term, Then, Wire, seq
-from tests.each_system.system import System, Weights, merged, run
+from tests.systems.each_system.system import System, Weights, merged, run
 
 # For each mask the array that it takes beside the scores, and the step.
 MASKS = {

@@ -23,7 +23,7 @@ from ncd import (
     seq,
 )
 from ncd.systems.shared_parts import feed_forward, residual, scaled_dot_product
-from tests.each_system.system import System, Weights, under
+from tests.systems.each_system.system import System, Weights, under
 
 
 def merged_attention() -> Term:

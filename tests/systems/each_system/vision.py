@@ -30,7 +30,7 @@ from ncd import (
 )
 from ncd.systems.images.resnet import identity_resnet
 from ncd.systems.transformers.encoder_decoder import encoder_layer
-from tests.each_system.system import System, Weights, as_torch, run, under
+from tests.systems.each_system.system import System, Weights, as_torch, run, under
 
 # --- ViT -----------------------------------------------------------------------------------------
 
