@@ -212,6 +212,16 @@ SHAPES: Messages = {
         "Look for b, t, c = x.shape where x has more dimensions, or for a layer that gives "
         "more results, such as an LSTM.",
     ),
+    r"Class values must be smaller than num_classes": (
+        "one_hot is given a number that is not below num_classes: its classes are 0 to "
+        "num_classes - 1.",
+        "Look for the largest number (x.max()), or leave num_classes out, which then is that "
+        "number + 1.",
+    ),
+    r"Class values must be non-negative": (
+        "one_hot is given a negative number: its classes are 0 to num_classes - 1.",
+        "Look for labels such as -1 or -100 that mean no class, and mask them before.",
+    ),
     r"selected index k out of range": (
         "topk is asked for more numbers than the dimension has.",
         "Look for k, which is at most that size, and for the dim that it works on.",

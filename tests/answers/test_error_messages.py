@@ -79,6 +79,8 @@ CASES: dict[str, tuple[Failing, str]] = {
     "split": (lambda: R(2, 8).split([3, 3], 1), "add up to 8"),
     "unpack": (lambda: (lambda a, b: a)(*[x for (x,) in [R(2, 3).shape]]), "Only 1 names"),
     "top": (lambda: R(3).topk(5), "at most that size"),
+    "class": (lambda: F.one_hot(torch.tensor([5]), 3), "0 to num_classes - 1"),
+    "no class": (lambda: F.one_hot(torch.tensor([-1])), "mean no class"),
     "index": (lambda: nn.Embedding(5, 2)(torch.tensor([5])), "0 to num_embeddings - 1"),
     "target": (lambda: F.cross_entropy(R(2, 3), torch.tensor([0, 3])), "a target is 3"),
     "target batch": (

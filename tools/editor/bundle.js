@@ -6,7 +6,7 @@ import { json } from "@codemirror/lang-json";
 import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { Compartment, EditorState, StateEffect, StateField, Transaction } from "@codemirror/state";
+import { Compartment, EditorState, MapMode, StateEffect, StateField, Transaction } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 
@@ -84,7 +84,8 @@ function difference(text, next) {
   return { from, to: text.length - same, insert: next.slice(from, next.length - same) };
 }
 
-// Words beside lines, in a margin on the right; they move with their lines while one types.
+// Words beside lines, in a margin on the right; they move with their lines while one types, and go
+// with them.
 const beside = StateEffect.define();
 
 class Words extends GutterMarker {
@@ -115,7 +116,9 @@ const places = StateField.define({
       const known = given.value.filter(([line]) => line >= 1 && line <= newDoc.lines);
       return known.map(([line, ...words]) => ({ at: newDoc.line(line).from, words: new Words(...words) }));
     }
-    return docChanged ? value.map(({ at, words }) => ({ at: changes.mapPos(at), words })) : value;
+    if (!docChanged) return value;
+    const moved = value.map(({ at, words }) => ({ at: changes.mapPos(at, 1, MapMode.TrackAfter), words }));
+    return moved.filter(({ at }) => at !== null);
   },
 });
 

@@ -63,6 +63,15 @@ def said(found: Own, findings: Sequence[Finding] = (), complete: bool = True) ->
     return answer._replace(remarks=tuple(_lit(each, found, cells) for each in answer.remarks))
 
 
+def _begun(sentence: str) -> str:
+    """Returns a sentence with a capital, as it may stand after another one; code is left as it is.
+
+    >>> _begun("line 7, r: the height must be even."), _begun("`n` is free.")
+    ('Line 7, r: the height must be even.', '`n` is free.')
+    """
+    return f"L{sentence[1:]}" if sentence.startswith("line ") else sentence
+
+
 def _stopped(failure: TextError, text: str, given: Sequence[tuple[int, ...]] = ()) -> EditorMessage:
     """Returns where and on what a text stops; the message of torch is folded.
 
@@ -123,7 +132,8 @@ def _with(
     rest = [each for each in findings if each is not first]
     said = plain._replace(
         remarks=tuple(
-            Remark(each.kind, sentence_of(each), _remedies(each, text), each.line) for each in rest
+            Remark(each.kind, _begun(sentence_of(each)), _remedies(each, text), each.line)
+            for each in rest
         ),
         faults=(*plain.faults, *_mild(rest, text)),
     )

@@ -243,6 +243,15 @@ def _rows(failure: Failure, call: Any) -> str:
     return f"there are {rows} {axis}, 0 to {error.rows - 1}, but {error.largest} is asked for"
 
 
+def _classes(failure: Failure, call: Any) -> str:
+    """Returns why a number names none of the classes of ``one_hot``."""
+    if "non-negative" in failure.message:
+        return "a number below 0 names no class"
+    if "num_classes" in failure.message:
+        return "a number is not below num_classes: the classes are 0 to num_classes - 1"
+    return ""
+
+
 def _linear(failure: Failure, call: Any) -> str:
     if len(call.takes) < 2 or not call.shapes[0]:
         return ""
@@ -284,6 +293,7 @@ REASONS: dict[str, Callable[[Failure, Any], str]] = {
     **dict.fromkeys(("split", "chunk", "unflatten", "split_with_sizes"), _split),
     **dict.fromkeys(("embedding", "embedding_bag", "__getitem__", "index_select", "gather"), _rows),
     "einsum": _einsum,
+    "one_hot": _classes,
     "linear": _linear,
     "scaled_dot_product_attention": _attention,
 }

@@ -99,6 +99,13 @@ def test_a_block_inside_a_recomputed_one_has_no_switch_of_its_own() -> None:
     assert f'data-pick="recompute={layers}">Each of 2 layers' in foot
 
 
+def test_the_title_of_a_block_is_typeset_on_its_switch() -> None:
+    foot = str(sent(page("identity-resnet", panel="Autograd"), "graph")["foot"])
+    switches = foot[foot.index('class="switches"') :].partition("</div>")[0]
+    assert "<msub><mi>n</mi><mi>μ</mi></msub>" in switches and "n_" not in switches
+    assert re.findall(r"</math>( \d)?</button>", switches)[2:4] == [" 1", " 2"]
+
+
 def test_a_budget_chooses_the_layers_and_its_slider_follows_the_link() -> None:
     term = ncd.catalogue["vit"].build()
     whole, *_, least = plans(term)

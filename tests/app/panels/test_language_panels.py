@@ -95,6 +95,12 @@ def test_one_picker_has_every_layer_and_kind() -> None:
         "Decoder · layer 2 · Masked Self-Attention",
         "Decoder · layer 2 · Cross-Attention",
     ]
+    circuit = elaborate(ncd.catalogue["gemma"].build())  # whose local layers are a loop in a loop
+    cells = [cell for cell in circuit.cells if cell.op.role == "softmax"]
+    assert list(attention_maps.places(cells, circuit).values()) == [
+        "layer 1 · local 1 · Grouped-Query Attention",
+        "layer 1 · Grouped-Query Attention",
+    ]
 
 
 def test_the_link_opens_any_head_of_any_softmax() -> None:

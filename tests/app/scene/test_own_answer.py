@@ -73,7 +73,7 @@ def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -
         ),
     )
     assert said.remarks == (
-        Remark("silent", "line 7: This mixes the batch.", (), 7, "n1", "v1 v2 v3"),
+        Remark("silent", "Line 7: This mixes the batch.", (), 7, "n1", "v1 v2 v3"),
         Remark("size", "Any batch works."),
     )
     assert said.faults == (*plain.faults, Fault((7, 9), (7, 18), SILENT.says, mild=True))

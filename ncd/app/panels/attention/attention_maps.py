@@ -171,7 +171,10 @@ def _place(cell: Cell, fence: Fence) -> str:
     if not fence.repeats:
         return title
     number = cell.scope[len(fence.scope) : len(fence.scope) + 1]
-    return f"layer {int(number[0]) + 1}" if number and number[0].isdecimal() else title
+    if not (number and number[0].isdecimal()):
+        return title
+    inner = any(part.isdecimal() for part in fence.scope)  # a loop in a loop has its own name
+    return f"{fence.scope[-1] if inner else 'layer'} {int(number[0]) + 1}"
 
 
 def choice(cells: list[Cell], chosen: Cell, names: Mapping[str, str]) -> str:

@@ -59,16 +59,22 @@ def _map(grid: CellGrid, distances: list[int], stack: str) -> Heatmap:
         heatmap.pool(grid, heatmap.LARGE),
         ColourRange.of(grid, signed=True),
         AxisLabels("head", "head"),
-        AxisLabels("distance from the query to the key", "distance", [f"{d:+}" for d in distances]),
+        AxisLabels("distance from the query to the key", "distance", list(map(_signed, distances))),
         said="bias",
     )
+
+
+def _signed(distance: int) -> str:
+    """Returns a distance with its sign; 0 has none."""
+    return f"{distance:+}" if distance else "0"
 
 
 def _told(scene: Scene, distances: list[int], stack: str) -> str:
     past = "no word behind it is seen" if stack == "decoder" else "words behind have buckets too"
     return (
         f"<p>Each head adds a learned number to a score, by the distance of the two words alone "
-        f"({distances[0]} to {distances[-1]:+} here; {past}). Near distances have a number each; "
+        f"({_signed(distances[0])} to {_signed(distances[-1])} here; {past}). Near distances have "
+        "a number each; "
         "farther ones share one, in buckets that grow like a logarithm, up to a distance of 128. "
         "All layers of a stack use the same numbers.</p>"
         f'<p class="muted">{captions.numbers_origin(scene)}</p>'

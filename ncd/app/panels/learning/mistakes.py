@@ -63,6 +63,7 @@ def _larger(pixels: Tensor, scale: int) -> Tensor:
 # --- The mistakes of a system on unseen examples, as pictures
 
 UNTRAINED = 100_000_000  # FLOPs for unseen examples of untrained weights: tens of milliseconds
+FEWEST = 10  # unseen examples: fewer say nothing about untrained weights
 MOST = 12  # the greatest number of pictures
 LATER = "A system of this size is tried on unseen examples once it has been trained."
 BLANK = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
@@ -149,12 +150,13 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     A large system without trained weights is not evaluated. Raises SizeError or LimitError if the
     system cannot be trained at these sizes; a large one says so when its training begins.
     """
-    if not scene.learned and scene.cost.flops > UNTRAINED:
+    at_once = task.in_a_run(scene.settings)
+    runs = budget(scene) // max(1, scene.cost.flops)
+    if not scene.learned and runs * at_once < FEWEST:
         return Mistakes(0, 0, 0.0, "", (), Picture(BLANK, "\N{NO-BREAK SPACE}"))
     check_room(task, scene.settings, elaborate(scene.term))
     own = examples(scene, task)
-    runs = max(1, budget(scene) // max(1, scene.cost.flops))
-    count = min(len(own.unseen), runs * task.in_a_run(scene.settings))
+    count = min(len(own.unseen), max(1, runs) * at_once)
     outputs, answers = answered(task, scene.settings, scene.module, own, scene.device, count)
     if task.measure == "answers":
         symbols = SEQUENCES[task.name].symbols(scene.settings["v"])

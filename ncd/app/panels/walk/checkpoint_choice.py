@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 import ncd
+from ncd.app.figure.diagram import spelled
 from ncd.app.parts import charts, html_panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
@@ -48,6 +49,13 @@ def titles(scene: Scene) -> list[str]:
         f"{name} {plain[: n + 1].count(name)}" if plain.count(name) > 1 else name
         for n, name in enumerate(plain)
     ]
+
+
+def _typeset(fence: Fence, name: str) -> str:
+    """Returns a block's name as HTML, with the formulas of its title."""
+    title = fence.title.strip()
+    number = name.removeprefix(plain_text(title))
+    return f"{spelled(title)}{number}" if title else markup.text(name)
 
 
 def _layers(count: int) -> str:
@@ -105,7 +113,7 @@ def _ops(scene: Scene, *names: str) -> set[str]:
 def _switches(scene: Scene, again: tuple[str, ...]) -> str:
     buttons = "".join(
         f'<button type="button" role="switch" aria-checked="{str(f.id in again).lower()}" '
-        f'data-pick="{RECOMPUTE.action(f.id)}"{_covered(scene, f, again)}>{markup.text(name)}'
+        f'data-pick="{RECOMPUTE.action(f.id)}"{_covered(scene, f, again)}>{_typeset(f, name)}'
         "</button>"
         for f, name in zip(blocks(scene), titles(scene), strict=True)
     )

@@ -16,7 +16,7 @@ import torch
 import ncd
 from ncd.app.panels.attention import sequence_view
 from ncd.app.panels.learning import mistakes
-from ncd.app.panels.learning.mistakes import MOST, UNTRAINED, Line, Mistakes, Picture
+from ncd.app.panels.learning.mistakes import FEWEST, MOST, UNTRAINED, Line, Mistakes, Picture
 from ncd.app.panels.walk import backward_pass, checkpoint_choice
 from ncd.app.parts import charts
 from ncd.app.scene.scene import LONG, Scene
@@ -100,8 +100,8 @@ def test_sequences_with_most_wrong_answers_come_first() -> None:
     ("learned", "flops", "tried"),
     [
         (False, UNTRAINED + 1, 0),
-        (False, UNTRAINED, 1),
-        (False, UNTRAINED // 3, 3),
+        (False, UNTRAINED // (FEWEST - 1), 0),
+        (False, UNTRAINED // FEWEST, FEWEST),
         (True, UNTRAINED + 1, LONG // (UNTRAINED + 1)),
         (True, 2 * LONG, 1),
         (True, 0, 40),
