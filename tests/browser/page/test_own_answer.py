@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from ncd.app.page.own_page import OPENING
+from ncd.installation import bundled
 from tests.browser.page.test_links import visit
 from tests.browser.page.test_own_page import READY, write
 
@@ -58,6 +59,45 @@ def test_a_failing_text_is_cured_by_a_press_and_the_press_is_undone(
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("textbox", name="Your text")).to_contain_text("16 * 8 * 8")
     expect(sentence).to_contain_text("4096")
+
+
+MARKED = """async (selects) => {
+  const { codeEditor } = await import("/codemirror.js");
+  const nothing = () => {};
+  const text = "one\\ntwo\\nthree";
+  const view = codeEditor({ parent: document.body, text, label: "text", changed: nothing,
+    complete: () => [], finished: nothing, moved: nothing });
+  view.beside([[1, "1×1", ""], [2, "2×2 ✗", ""], [3, "3×3", ""]]);
+  const content = document.querySelector(".cm-content");
+  content.focus();
+  const range = document.createRange();
+  const lines = document.querySelectorAll(".cm-line");
+  selects === "all" ? range.selectNodeContents(content) : range.selectNodeContents(lines[1]);
+  if (selects === "end") range.collapse(false);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("selects", "keys", "left"),
+    [
+        ("all", "another", []),
+        ("line", "second", ["1×1", "3×3"]),  # what stood there is gone
+        ("end", "nd", ["1×1", "2×2 ✗", "3×3"]),
+    ],
+)
+def test_marks_beside_lines_go_with_them(
+    page: Page, selects: str, keys: str, left: list[str]
+) -> None:
+    script = bundled("assets", "editor", "codemirror.js").read_text()
+    page.route("**/*", lambda route: route.fulfill(content_type="text/html"))
+    page.route("**/*.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+    page.goto("http://explorer.test/yours")
+    page.evaluate(MARKED, selects)
+    page.keyboard.insert_text(keys)
+    expect(page.locator(".cm-content")).to_contain_text(keys)
+    assert [said for said in page.locator(".cm-beside span").all_inner_texts() if said] == left
 
 
 def test_the_line_that_fails_is_in_view_once_after_a_paste(page: Page, address: str) -> None:
