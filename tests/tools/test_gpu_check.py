@@ -211,3 +211,5 @@ def test_a_section_is_measured_up_to_what_is_left(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(gpu, "measured", measure)
     assert gpu.main(["--device", "cpu", "--sections", "systems", "--minutes", "0.5"]) == 0
     assert 25 < given[0] <= 30
+    assert gpu.main(["--device", "cpu", "--sections", "systems", "--minutes", "40"]) == 0
+    assert given[1] == 5 * SECTIONS["systems"].seconds  # a slow device has its time
