@@ -66,7 +66,7 @@ def _map(grid: CellGrid, distances: list[int], stack: str) -> Heatmap:
 
 def _signed(distance: int) -> str:
     """Returns a distance with its sign; 0 has none."""
-    return f"{distance:+}" if distance else "0"
+    return f"{distance:+}".replace("-", "−") if distance else "0"
 
 
 def _told(scene: Scene, distances: list[int], stack: str) -> str:

@@ -100,7 +100,7 @@ def test_distances_have_the_numbers_of_their_buckets(stack: str) -> None:
     assert grid.shape == (4, len(distances)) and distances[0] == -8
     assert distances[-1] == (8 if stack == "encoder" else 0)
     last = "+8" if stack == "encoder" else "0"
-    assert f"(-8 to {last} here;" in distance_bias._told(here, distances, stack)
+    assert f"(−8 to {last} here;" in distance_bias._told(here, distances, stack)
     half = len(table) // 2
     for d in (-3, -1, 0):  # near distances have a bucket each
         np.testing.assert_allclose(grid[:, distances.index(d)], table[-d])
