@@ -182,12 +182,13 @@ class Rearrange(TorchExpr):
     """Dimensions reordered, split or merged, as ``einops.rearrange`` does.
 
     ``before`` and ``after`` hold the same dimensions; an empty group has size 1. Batch axes stay in
-    front.
+    front, except where it is ``exact``: for a layer that takes just these dimensions.
     """
 
     on: TorchExpr
     before: tuple[Group, ...]
     after: tuple[Group, ...]
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -246,14 +247,16 @@ def groups(array: Array) -> tuple[Group, ...]:
     return tuple((dim,) for dim in array.dims)
 
 
-def rearrange(on: TorchExpr, before: tuple[Group, ...], after: tuple[Group, ...]) -> TorchExpr:
+def rearrange(
+    on: TorchExpr, before: tuple[Group, ...], after: tuple[Group, ...], exact: bool = False
+) -> TorchExpr:
     """Rearranges ``before`` to ``after``, merged with a rearrangement just before it.
 
     Returns the expression itself if nothing changes.
     """
     if isinstance(on, Rearrange) and on.after == before:
-        return rearrange(on.on, on.before, after)
-    return on if before == after else Rearrange(on, before, after)
+        return rearrange(on.on, on.before, after, exact or on.exact)
+    return on if before == after else Rearrange(on, before, after, exact)
 
 
 def reordered(on: TorchExpr, before: Array, after: Array) -> TorchExpr:

@@ -165,8 +165,8 @@ class GroupNorm(Op):
     def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
         given, (channel, *places) = ex.groups(site.ins[0]), site.dom[0]
         order = (site.rest.dims, channel.dims, *ex.groups(Array(places)))
-        layer = ex.Layer((ex.rearrange(ex.Arg(0), given, order),))
-        return (ex.rearrange(layer, order, given),)
+        layer = ex.Layer((ex.rearrange(ex.Arg(0), given, order, exact=True),))
+        return (ex.rearrange(layer, order, given, exact=True),)
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "barred", keep=self.axes.names)
@@ -297,8 +297,8 @@ class BatchNorm(_Norm):
 
     def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
         given, order = ex.groups(site.ins[0]), self._order(site)
-        layer = ex.Layer((ex.rearrange(ex.Arg(0), given, order),))
-        return (ex.rearrange(layer, order, given),)
+        layer = ex.Layer((ex.rearrange(ex.Arg(0), given, order, exact=True),))
+        return (ex.rearrange(layer, order, given, exact=True),)
 
     def words(self, site: Site) -> str:
         return f"batch norm {self.name}, each {site.dom[0][1].name} over all the rest"

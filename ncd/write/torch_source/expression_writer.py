@@ -373,7 +373,7 @@ def _rearrange(writer: Writer, expr: ex.Rearrange) -> Code:
     if not writer.einops:
         return by_methods(on, expr.before, expr.after, writer.dim_size)
     pattern, sizes = einops_pattern(
-        expr.before, expr.after, writer.dims.dim, writer.has_batch(expr.on)
+        expr.before, expr.after, writer.dims.dim, writer.has_batch(expr.on) and not expr.exact
     )
     named = (writer.dim_size(dim).before(f"{writer.dims.dim(dim)}=") for dim in sizes)
     return called(f"{writer.function('rearrange')}(", (on, Code(pattern), *named))

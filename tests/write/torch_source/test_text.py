@@ -353,3 +353,11 @@ def test_a_list_of_equal_layers_is_written_once_and_that_of_one_layer_as_it_is()
 def test_an_index_with_a_batch_looks_up_a_learned_table_by_an_embedding() -> None:
     term = ncd.Axes(y=3, v=9, m=4)(Id("y#v") @ Param("v m", "E") >> Index("y#v, v m -> y m"))
     assert "        return F.embedding(x, self.E)\n" in source(term)
+
+
+def test_a_norm_that_takes_no_batch_says_so() -> None:
+    """Its layer wants channels second, so that ``...`` in front would promise what fails."""
+    text = ncd.source(ncd.GroupNorm("c:4 x:3x3", groups=2))
+    assert 'rearrange(x, "c x_h x_w -> 1 c x_h x_w")' in text and "..." not in text
+    text = ncd.source(ncd.catalogue["diffusion-unet"].build())
+    assert '"... ' not in "".join(line for line in text.splitlines() if " 1 " in line)
