@@ -268,7 +268,7 @@ SAMPLED: tuple[View, ...] = (texts, cost, autograd)
 # --- The checks of a system's entry: its knobs, its page, and its picture in ``assets/diagrams``
 
 LONGEST = 60  # lines of a page
-PARTS = ("LEAD", "WHY", "page")  # the names in a page's file
+PARTS = ("LEAD", "WHY", "render_page")  # the names in a page's file
 APART = re.compile(  # the compression of fonts differs by version, and the term is not drawn
     r"<style>.*?</style>|<metadata>.*?</metadata>", re.S
 )
