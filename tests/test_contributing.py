@@ -1,4 +1,4 @@
-"""CONTRIBUTING's op, system and page, added to a copy of the project as it says."""
+"""CONTRIBUTING's op, panel, system and page, added to a copy of the project as it says."""
 
 from __future__ import annotations
 
@@ -60,11 +60,12 @@ def run(copy: Path, *argv: str) -> str:
     return done.stdout
 
 
-def test_an_op_and_a_system_are_a_file_and_a_line_each() -> None:
+def test_an_op_a_panel_and_a_system_are_a_file_and_at_most_a_line_each() -> None:
     new = [path for path in added() if not (ROOT / path).exists()]
     changed = [path for path in added() if (ROOT / path).exists()]
     assert [path.split("/")[:2] for path in new] == [
         ["ncd", "ops"],
+        ["ncd", "app"],
         ["ncd", "systems"],
         ["pages", "normalisation"],
     ]
@@ -86,6 +87,21 @@ def test_they_pass_the_fast_checks(copy: Path) -> None:
     new = [path for path in added() if path.endswith(".py")]
     run(copy, "-m", "ruff", "check", "-q", *new)
     run(copy, "-m", "ruff", "format", "-q", "--check", *new)
+
+
+def test_its_page_shows_the_panel_and_keeps_its_slider_in_the_link(copy: Path) -> None:
+    (copy / "opens_the_page.py").write_text("""
+from streamlit.testing.v1 import AppTest
+
+app = AppTest.from_file("pages/normalisation/clipped_layer.py", default_timeout=60)
+app.query_params["largest_shown"] = "2"
+app.run()
+assert not app.exception, app.exception
+assert app.session_state["panel"] == "Largest" and app.session_state["largest_shown"] == "2"
+(html,) = [own.proto.json for own in app.get("bidi_component") if "largest" in own.proto.id]
+assert html.count("<li>") == 2, html
+""")
+    run(copy, "opens_the_page.py")
 
 
 def words(command: str) -> list[str]:

@@ -2,10 +2,13 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
-from ncd.app.panels.walk.source import PaperEquation
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE, paper_equation
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Every position of *y*, such as a word, looks at every position of *x* in *h* ways at once, and takes
@@ -26,7 +29,7 @@ Sources: the notebook's figure 21 (*Neural circuit diagrams*); Vaswani et al. 20
 All You Need*, section 3.2.
 """
 
-EQUATION = PaperEquation(
+EQUATION = paper_equation(
     (
         r"\text{MultiHead}(Q, K, V) = \text{Concat}(\text{head}_1, …, \text{head}_h)\,<O: W^O>",
         r"\text{head}_i = <Scaled Dot-Product Attention: \text{Attention}>"
@@ -41,7 +44,7 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        *(attention_maps, EQUATION, values, source, cost_table, WhatMoves()),
-        *(autograd_graph, shapes),
+        *(ATTENTION_MAPS, EQUATION, VALUES, SOURCE, COST_TABLE, what_moves()),
+        *(AUTOGRAD_GRAPH, SHAPES),
     ),
 )

@@ -2,10 +2,13 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
-from ncd.app.panels.walk.source import PaperEquation
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE, paper_equation
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Each query in *Q* is compared with every key in *K*, and takes a mixture of the values *V* of those
@@ -22,7 +25,7 @@ here is learned: what can be learned are the maps that make queries, keys and va
 Sources: the notebook's figure 20; Vaswani et al. 2017, *Attention Is All You Need*, equation 1.
 """
 
-EQUATION = PaperEquation(
+EQUATION = paper_equation(
     (
         r"\text{Attention}(Q, K, V) = <Softmax: \text{SoftMax}>"
         r"\left(\frac{<scores: QK^T>}{<Scale: \sqrt{d_k}>}\right)<out: \cdot V>",
@@ -36,7 +39,7 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        *(EQUATION, attention_maps, values, source, cost_table, WhatMoves()),
-        *(autograd_graph, shapes),
+        *(EQUATION, ATTENTION_MAPS, VALUES, SOURCE, COST_TABLE, what_moves()),
+        *(AUTOGRAD_GRAPH, SHAPES),
     ),
 )

@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.language_models.recurrent_states import StatePictures
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.language_models.recurrent_states import state_pictures
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 from ncd.systems.recurrent.linear_attention import linear_attention
 
 LEAD = """
@@ -30,11 +34,11 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        StatePictures(linear_attention),
-        values,
-        source,
-        cost_table,
-        autograd_graph,
-        shapes,
+        state_pictures(linear_attention),
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.language_models import merged_weights
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.language_models.merged_weights import MERGED_WEIGHTS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A trained map stays as it is; beside it two thin maps learn, and afterwards all three are one map
@@ -26,5 +30,5 @@ render_page(
     entry=catalogue["lora"],
     lead=LEAD,
     why=WHY,
-    panels=(merged_weights, values, source, cost_table, autograd_graph, shapes),
+    panels=(MERGED_WEIGHTS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import expert_routing
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.expert_routing import EXPERT_ROUTING
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A router gives each position a score for every expert, and only the best few compute: parameters
@@ -27,5 +31,5 @@ render_page(
     entry=catalogue["mixture-of-experts"],
     lead=LEAD,
     why=WHY,
-    panels=(expert_routing, values, source, cost_table, autograd_graph, shapes),
+    panels=(EXPERT_ROUTING, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

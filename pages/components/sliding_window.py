@@ -2,9 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, token_reach
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.token_reach import TOKEN_REACH
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Layers of attention in which a position sees only itself and the few before it; what is further away
@@ -31,13 +36,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        token_reach,
-        attention_maps,
-        values,
-        source,
-        cost_table,
-        WhatMoves(),
-        autograd_graph,
-        shapes,
+        TOKEN_REACH,
+        ATTENTION_MAPS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.language_models import gate_map
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.language_models.gate_map import GATE_MAP
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A feed-forward with two maps side by side: one makes values, and the other decides how much of each
@@ -27,5 +31,5 @@ render_page(
     entry=catalogue["swiglu"],
     lead=LEAD,
     why=WHY,
-    panels=(gate_map, values, source, cost_table, autograd_graph, shapes),
+    panels=(GATE_MAP, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -2,9 +2,13 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import neighbours
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.neighbours import NEIGHBOURS
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Each node scores its neighbours and takes from them by a softmax: attention that may look only along
@@ -29,5 +33,13 @@ render_page(
     entry=catalogue["gat"],
     lead=LEAD,
     why=WHY,
-    panels=(neighbours, values, source, cost_table, WhatMoves(("n",), "u"), autograd_graph, shapes),
+    panels=(
+        NEIGHBOURS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(("n",), "u"),
+        AUTOGRAD_GRAPH,
+        SHAPES,
+    ),
 )

@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import neighbours
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.neighbours import NEIGHBOURS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Each node adds up its neighbours and itself, each with a weight of its own, and then comes a linear
@@ -31,5 +35,5 @@ render_page(
     entry=catalogue["gcn"],
     lead=LEAD,
     why=WHY,
-    panels=(neighbours, values, source, cost_table, autograd_graph, shapes),
+    panels=(NEIGHBOURS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

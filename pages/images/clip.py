@@ -2,10 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps
-from ncd.app.panels.images import similarity_table
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.images.similarity_table import SIMILARITY_TABLE
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 One network reads pictures, another reads sentences, and both are taught to put what belongs
@@ -34,13 +38,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        similarity_table,
-        attention_maps,
-        values,
-        source,
-        cost_table,
-        WhatMoves(("t",), "y"),
-        autograd_graph,
-        shapes,
+        SIMILARITY_TABLE,
+        ATTENTION_MAPS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(("t",), "y"),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

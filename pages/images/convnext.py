@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images import convolution_blocks
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.images.convolution_blocks import CONVOLUTION_BLOCKS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A convolution that mixes places but no channels, then two maps that mix channels but no places: a
@@ -29,5 +33,5 @@ render_page(
     entry=catalogue["convnext"],
     lead=LEAD,
     why=WHY,
-    panels=(convolution_blocks, values, source, cost_table, autograd_graph, shapes),
+    panels=(CONVOLUTION_BLOCKS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -2,10 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images import noise_steps
-from ncd.app.panels.learning import training
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.images.noise_steps import NOISE_STEPS
+from ncd.app.panels.learning.training import TRAINING
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A network that has learned to find the noise in a picture can begin with noise alone: it takes a
@@ -34,13 +38,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        noise_steps,
-        training,
-        values,
-        source,
-        cost_table,
-        WhatMoves(("x_2",), "z"),
-        autograd_graph,
-        shapes,
+        NOISE_STEPS,
+        TRAINING,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(("x_2",), "z"),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,10 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps
-from ncd.app.panels.images import step_modulation
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.images.step_modulation import STEP_MODULATION
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A vision transformer that finds the noise in a picture. How noisy the picture is, and what it shows,
@@ -34,13 +38,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        step_modulation,
-        attention_maps,
-        values,
-        source,
-        cost_table,
-        WhatMoves(("y",), "z"),
-        autograd_graph,
-        shapes,
+        STEP_MODULATION,
+        ATTENTION_MAPS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(("y",), "z"),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,9 +2,15 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images import classification, feature_maps, one_block
-from ncd.app.panels.learning import training
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.images.classification import CLASSIFICATION
+from ncd.app.panels.images.feature_maps import FEATURE_MAPS
+from ncd.app.panels.images.one_block import ONE_BLOCK
+from ncd.app.panels.learning.training import TRAINING
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Images pass through three blocks of residual components, become smaller and deeper, and end as
@@ -44,14 +50,7 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        one_block,
-        training,
-        classification,
-        feature_maps,
-        values,
-        source,
-        cost_table,
-        autograd_graph,
-        shapes,
+        *(ONE_BLOCK, TRAINING, CLASSIFICATION, FEATURE_MAPS),
+        *(VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
     ),
 )

@@ -2,9 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images import classification
-from ncd.app.panels.learning import training
-from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
+from ncd.app.panels.images.classification import CLASSIFICATION
+from ncd.app.panels.learning.training import TRAINING
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.code_lines import CODE_LINES
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 An image becomes a row of numbers, and three learned maps turn that into how likely each digit is.
@@ -33,13 +38,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        training,
-        classification,
-        values,
-        code_lines,
-        source,
-        cost_table,
-        autograd_graph,
-        shapes,
+        TRAINING,
+        CLASSIFICATION,
+        VALUES,
+        CODE_LINES,
+        SOURCE,
+        COST_TABLE,
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

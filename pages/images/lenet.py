@@ -2,9 +2,15 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images import classification, feature_maps
-from ncd.app.panels.learning import training
-from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
+from ncd.app.panels.images.classification import CLASSIFICATION
+from ncd.app.panels.images.feature_maps import FEATURE_MAPS
+from ncd.app.panels.learning.training import TRAINING
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.code_lines import CODE_LINES
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Two convolutions look for small shapes everywhere in a picture, and one line of einops passes what
@@ -35,14 +41,14 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        training,
-        classification,
-        feature_maps,
-        values,
-        code_lines,
-        source,
-        cost_table,
-        autograd_graph,
-        shapes,
+        TRAINING,
+        CLASSIFICATION,
+        FEATURE_MAPS,
+        VALUES,
+        CODE_LINES,
+        SOURCE,
+        COST_TABLE,
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,7 +2,11 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 An image takes two paths at once, through three convolutions and through one, and the results are
@@ -29,5 +33,5 @@ render_page(
     entry=catalogue["residual-block"],
     lead=LEAD,
     why=WHY,
-    panels=(values, source, cost_table, autograd_graph, shapes),
+    panels=(VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import windows
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.windows import WINDOWS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Patches look only at the patches of their window, and every other layer moves the windows by half
@@ -29,5 +33,5 @@ render_page(
     entry=catalogue["swin"],
     lead=LEAD,
     why=WHY,
-    panels=(windows, values, source, cost_table, autograd_graph, shapes),
+    panels=(WINDOWS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -2,9 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images import feature_maps, segmentation
-from ncd.app.panels.learning import training
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.images.feature_maps import FEATURE_MAPS
+from ncd.app.panels.images.segmentation import SEGMENTATION
+from ncd.app.panels.learning.training import TRAINING
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 An image becomes smaller level by level, and then larger again; each level on the way up also
@@ -37,13 +42,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        training,
-        segmentation,
-        values,
-        feature_maps,
-        source,
-        cost_table,
-        autograd_graph,
-        shapes,
+        TRAINING,
+        SEGMENTATION,
+        VALUES,
+        FEATURE_MAPS,
+        SOURCE,
+        COST_TABLE,
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

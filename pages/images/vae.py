@@ -2,9 +2,13 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images import latent_plane
-from ncd.app.panels.learning import training
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.images.latent_plane import LATENT_PLANE
+from ncd.app.panels.learning.training import TRAINING
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Each picture becomes a point with a spread, and each point a picture again: so the points between
@@ -30,5 +34,5 @@ render_page(
     entry=catalogue["vae"],
     lead=LEAD,
     why=WHY,
-    panels=(latent_plane, training, values, source, cost_table, autograd_graph, shapes),
+    panels=(LATENT_PLANE, TRAINING, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -2,9 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, image_patches
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.image_patches import IMAGE_PATCHES
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Every patch of one picture looks at all patches of another, and takes from each what it finds there.
@@ -33,13 +38,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        image_patches,
-        attention_maps,
-        values,
-        source,
-        cost_table,
-        WhatMoves(("y/s",), "x/s"),
-        autograd_graph,
-        shapes,
+        IMAGE_PATCHES,
+        ATTENTION_MAPS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(("y/s",), "x/s"),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,9 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, windows
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.windows import WINDOWS
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A picture is cut into patches, every patch becomes a word, and a transformer reads them.
@@ -33,13 +38,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        windows,
-        attention_maps,
-        values,
-        source,
-        cost_table,
-        WhatMoves(("y",), "z"),
-        autograd_graph,
-        shapes,
+        WINDOWS,
+        ATTENTION_MAPS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(("y",), "z"),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,11 +2,16 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, expert_routing
-from ncd.app.panels.attention.cache_size import CacheSize
-from ncd.app.panels.language_models import model_size
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.cache_size import cache_size
+from ncd.app.panels.attention.expert_routing import EXPERT_ROUTING
+from ncd.app.panels.language_models.model_size import MODEL_SIZE
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Keys and values are kept as a few numbers for all heads together, and each word is sent to a few of
@@ -38,15 +43,15 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        CacheSize(heads=("h",), title="latent"),
-        expert_routing,
-        attention_maps,
-        model_size,
-        values,
-        source,
-        cost_table,
-        WhatMoves(),
-        autograd_graph,
-        shapes,
+        cache_size(heads=("h",), title="latent"),
+        EXPERT_ROUTING,
+        ATTENTION_MAPS,
+        MODEL_SIZE,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

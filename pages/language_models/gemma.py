@@ -2,10 +2,15 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, layer_windows
-from ncd.app.panels.language_models import model_size
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.layer_windows import LAYER_WINDOWS
+from ncd.app.panels.language_models.model_size import MODEL_SIZE
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Every second layer sees only the last few words; the layers between them see the whole text.
@@ -33,14 +38,14 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        layer_windows,
-        attention_maps,
-        model_size,
-        values,
-        source,
-        cost_table,
-        WhatMoves(),
-        autograd_graph,
-        shapes,
+        LAYER_WINDOWS,
+        ATTENTION_MAPS,
+        MODEL_SIZE,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

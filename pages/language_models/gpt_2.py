@@ -2,10 +2,15 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps
-from ncd.app.panels.language_models import model_size, next_word
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.language_models.model_size import MODEL_SIZE
+from ncd.app.panels.language_models.next_word import NEXT_WORD
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A text goes in as numbers of words, and for every position come out the scores of the word that
@@ -36,14 +41,14 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        next_word,
-        attention_maps,
-        model_size,
-        values,
-        source,
-        cost_table,
-        WhatMoves(),
-        autograd_graph,
-        shapes,
+        NEXT_WORD,
+        ATTENTION_MAPS,
+        MODEL_SIZE,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

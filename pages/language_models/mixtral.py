@@ -2,10 +2,15 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, expert_routing
-from ncd.app.panels.language_models import model_size
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.expert_routing import EXPERT_ROUTING
+from ncd.app.panels.language_models.model_size import MODEL_SIZE
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Eight feed-forwards stand ready in every layer, and each word is sent to two of them: many
@@ -35,14 +40,14 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        expert_routing,
-        attention_maps,
-        model_size,
-        values,
-        source,
-        cost_table,
-        WhatMoves(),
-        autograd_graph,
-        shapes,
+        EXPERT_ROUTING,
+        ATTENTION_MAPS,
+        MODEL_SIZE,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,10 +2,15 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, distance_bias
-from ncd.app.panels.language_models import model_size
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.distance_bias import DISTANCE_BIAS
+from ncd.app.panels.language_models.model_size import MODEL_SIZE
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A transformer that reads one text and writes another. It knows no positions: to the score of two
@@ -36,14 +41,14 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        distance_bias,
-        attention_maps,
-        model_size,
-        values,
-        source,
-        cost_table,
-        WhatMoves(("t",), "s"),
-        autograd_graph,
-        shapes,
+        DISTANCE_BIAS,
+        ATTENTION_MAPS,
+        MODEL_SIZE,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(("t",), "s"),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

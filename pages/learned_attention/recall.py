@@ -2,10 +2,15 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, sequence_reading
-from ncd.app.panels.learning import training
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.sequence_reading import SEQUENCE_READING
+from ncd.app.panels.learning.training import TRAINING
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Keys and values take turns. When a key comes again, the network says the value that stood behind it.
@@ -33,14 +38,14 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        sequence_reading,
-        training,
-        attention_maps,
-        values,
-        source,
-        cost_table,
-        WhatMoves(),
-        autograd_graph,
-        shapes,
+        SEQUENCE_READING,
+        TRAINING,
+        ATTENTION_MAPS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

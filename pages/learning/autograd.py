@@ -2,7 +2,11 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 While torch computes a loss, it notes each operation. Walked backwards, these notes give the
@@ -28,5 +32,5 @@ render_page(
     entry=catalogue["autograd"],
     lead=LEAD,
     why=WHY,
-    panels=(autograd_graph, values, source, cost_table, shapes),
+    panels=(AUTOGRAD_GRAPH, VALUES, SOURCE, COST_TABLE, SHAPES),
 )

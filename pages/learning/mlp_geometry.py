@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.learning import geometry
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.learning.geometry import GEOMETRY
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 One layer turns, stretches, shifts and bends the plane; then a single straight cut is to part the
@@ -41,5 +45,5 @@ render_page(
     entry=catalogue["mlp-geometry"],
     lead=LEAD,
     why=WHY,
-    panels=(geometry, values, source, cost_table, autograd_graph, shapes),
+    panels=(GEOMETRY, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

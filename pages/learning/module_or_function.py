@@ -2,8 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.learning import module_vs_function, per_sample_gradients, training_code
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.learning.module_vs_function import MODULE_VS_FUNCTION
+from ncd.app.panels.learning.per_sample_gradients import PER_SAMPLE_GRADIENTS
+from ncd.app.panels.learning.training_code import TRAINING_CODE
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A network can hold its weights, or be given them. Trained alike, both learn the same, to the last
@@ -33,13 +39,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        module_vs_function,
-        training_code,
-        per_sample_gradients,
-        values,
-        source,
-        cost_table,
-        autograd_graph,
-        shapes,
+        MODULE_VS_FUNCTION,
+        TRAINING_CODE,
+        PER_SAMPLE_GRADIENTS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

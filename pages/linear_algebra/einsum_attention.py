@@ -2,8 +2,13 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import equation_sides
-from ncd.app.panels.walk import autograd_graph, code_lines, cost_table, shapes, source, values
+from ncd.app.panels.tensors.equation_sides import EQUATION_SIDES
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.code_lines import CODE_LINES
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 How well each query matches each key: worked out in four small steps, or in one line of code. Both
@@ -28,5 +33,5 @@ render_page(
     entry=catalogue["einsum-attention"],
     lead=LEAD,
     why=WHY,
-    panels=(code_lines, equation_sides, values, source, cost_table, autograd_graph, shapes),
+    panels=(CODE_LINES, EQUATION_SIDES, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

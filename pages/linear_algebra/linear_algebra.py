@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import equation_sides, equation_walk
-from ncd.app.panels.walk import cost_table, shapes, source, values
+from ncd.app.panels.tensors.equation_sides import EQUATION_SIDES
+from ncd.app.panels.tensors.equation_walk import EQUATION_WALK
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Linear maps can be turned and moved along their wires without changing what comes out. Seven steps
@@ -28,5 +32,5 @@ render_page(
     entry=catalogue["linear-algebra"],
     lead=LEAD,
     why=WHY,
-    panels=(equation_walk, equation_sides, values, source, cost_table, shapes),
+    panels=(EQUATION_WALK, EQUATION_SIDES, VALUES, SOURCE, COST_TABLE, SHAPES),
 )

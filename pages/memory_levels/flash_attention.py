@@ -2,9 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import tile_walk
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import cost_table, shapes, source, values
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.tensors.tile_walk import TILE_WALK
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Attention makes a score of every query and every key. Flash attention gives the same result without
@@ -28,5 +31,5 @@ render_page(
     entry=catalogue["flash-attention"],
     lead=LEAD,
     why=WHY,
-    panels=(tile_walk, WhatMoves(around=True), values, source, cost_table, shapes),
+    panels=(TILE_WALK, what_moves(around=True), VALUES, SOURCE, COST_TABLE, SHAPES),
 )

@@ -2,8 +2,11 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import cost_table, shapes, source, values
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 The wide layer between two linear maps is made tile by tile, used at once, and never stored.
@@ -24,5 +27,5 @@ render_page(
     entry=catalogue["fused-mlp"],
     lead=LEAD,
     why=WHY,
-    panels=(WhatMoves(("y",), "f", around=True), values, source, cost_table, shapes),
+    panels=(what_moves(("y",), "f", around=True), VALUES, SOURCE, COST_TABLE, SHAPES),
 )

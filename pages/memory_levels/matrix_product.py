@@ -2,8 +2,11 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import cost_table, shapes, source, values
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A product of two matrices, done in squares of the result: how large they are decides how often *A*
@@ -27,10 +30,10 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        WhatMoves(("a", "c"), "b", around=True, product=True),
-        values,
-        source,
-        cost_table,
-        shapes,
+        what_moves(("a", "c"), "b", around=True, product=True),
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        SHAPES,
     ),
 )

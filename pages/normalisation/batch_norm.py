@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.learning import norm_statistics
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.learning.norm_statistics import NORM_STATISTICS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Two norms of one array: batch norm compares a channel with itself in all images, layer norm the
@@ -29,5 +33,5 @@ render_page(
     entry=catalogue["batch-norm"],
     lead=LEAD,
     why=WHY,
-    panels=(norm_statistics, values, source, cost_table, autograd_graph, shapes),
+    panels=(NORM_STATISTICS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -2,9 +2,13 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.learning import norm_by_hand
-from ncd.app.panels.tensors import equation_sides
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.learning.norm_by_hand import NORM_BY_HAND
+from ncd.app.panels.tensors.equation_sides import EQUATION_SIDES
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Each position is moved to mean 0 and stretched to variance 1, by its own *m* numbers alone.
@@ -27,5 +31,5 @@ render_page(
     entry=catalogue["layer-norm"],
     lead=LEAD,
     why=WHY,
-    panels=(norm_by_hand, equation_sides, values, source, cost_table, autograd_graph, shapes),
+    panels=(NORM_BY_HAND, EQUATION_SIDES, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

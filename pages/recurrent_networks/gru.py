@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.language_models import gates
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.language_models.gates import GATES
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 One state and two gates: at each word, they say how much of every feature stays as it was, and how
@@ -32,5 +36,5 @@ render_page(
     entry=catalogue["gru"],
     lead=LEAD,
     why=WHY,
-    panels=(gates, values, source, cost_table, autograd_graph, shapes),
+    panels=(GATES, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

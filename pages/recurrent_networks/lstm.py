@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.language_models import gates
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.language_models.gates import GATES
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A network that reads word after word, with a memory that it changes only as far as its gates let it.
@@ -31,5 +35,5 @@ render_page(
     entry=catalogue["lstm"],
     lead=LEAD,
     why=WHY,
-    panels=(gates, values, source, cost_table, autograd_graph, shapes),
+    panels=(GATES, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.language_models import selective_states
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.language_models.selective_states import SELECTIVE_STATES
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A language model without attention: each word itself decides how much of the past is forgotten, and
@@ -34,5 +38,5 @@ render_page(
     entry=catalogue["mamba"],
     lead=LEAD,
     why=WHY,
-    panels=(selective_states, values, source, cost_table, autograd_graph, shapes),
+    panels=(SELECTIVE_STATES, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

@@ -3,7 +3,12 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.tensors import einops_pattern
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.tensors.einops_pattern import EINOPS_PATTERN
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 One line says what happens to every axis of an array: what it is called, where it goes, and what is
@@ -34,6 +39,6 @@ render_page(
     entry=catalogue["einops"],
     lead=LEAD,
     why=WHY,
-    panels=(einops_pattern, values, source, cost_table, autograd_graph, shapes),
+    panels=(EINOPS_PATTERN, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
     typed=einops_pattern.typed_entry,
 )

@@ -2,8 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import cells, equation_sides, three_ways
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.tensors.cells import CELLS
+from ncd.app.panels.tensors.equation_sides import EQUATION_SIDES
+from ncd.app.panels.tensors.three_ways import THREE_WAYS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 A function of one number becomes a function of every number in a table: all wires pass over it.
@@ -22,5 +28,5 @@ render_page(
     entry=catalogue["elementwise"],
     lead=LEAD,
     why=WHY,
-    panels=(three_ways, equation_sides, cells, values, source, cost_table, autograd_graph, shapes),
+    panels=(THREE_WAYS, EQUATION_SIDES, CELLS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

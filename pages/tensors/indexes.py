@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import cells
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.tensors.cells import CELLS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 An index takes one place along an axis: the wire ends in it, and what is left is a smaller tensor.
@@ -21,5 +25,5 @@ render_page(
     entry=catalogue["indexes"],
     lead=LEAD,
     why=WHY,
-    panels=(cells, values, source, cost_table, autograd_graph, shapes),
+    panels=(CELLS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

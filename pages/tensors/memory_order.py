@@ -2,8 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import memory_order, patch_raster, permutation_puzzle
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.tensors.memory_order import MEMORY_ORDER
+from ncd.app.panels.tensors.patch_raster import PATCH_RASTER
+from ncd.app.panels.tensors.permutation_puzzle import PERMUTATION_PUZZLE
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Memory is one long line of numbers: the shape of an array says how the line is read, and permuting
@@ -29,13 +35,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        memory_order,
-        permutation_puzzle,
-        patch_raster,
-        values,
-        source,
-        cost_table,
-        autograd_graph,
-        shapes,
+        MEMORY_ORDER,
+        PERMUTATION_PUZZLE,
+        PATCH_RASTER,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

@@ -2,8 +2,13 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import cells, equation_sides, index_pairs
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source
+from ncd.app.panels.tensors.cells import CELLS
+from ncd.app.panels.tensors.equation_sides import EQUATION_SIDES
+from ncd.app.panels.tensors.index_pairs import INDEX_PAIRS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
 
 LEAD = """
 A number in a table has two indexes, and it is the same number whichever of them is taken first.
@@ -22,5 +27,5 @@ render_page(
     entry=catalogue["subtensors"],
     lead=LEAD,
     why=WHY,
-    panels=(cells, index_pairs, equation_sides, source, cost_table, autograd_graph, shapes),
+    panels=(CELLS, INDEX_PAIRS, EQUATION_SIDES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

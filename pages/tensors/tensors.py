@@ -2,8 +2,13 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import cells
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values, wire_styles
+from ncd.app.panels.tensors.cells import CELLS
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
+from ncd.app.panels.walk.wire_styles import WIRE_STYLES
 
 LEAD = """
 A tensor is an array of numbers along some axes, and each axis is a wire: two wires side by side are
@@ -26,5 +31,5 @@ render_page(
     entry=catalogue["tensors"],
     lead=LEAD,
     why=WHY,
-    panels=(wire_styles, cells, values, source, cost_table, autograd_graph, shapes),
+    panels=(WIRE_STYLES, CELLS, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

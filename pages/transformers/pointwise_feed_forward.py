@@ -2,8 +2,12 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors import pointwise
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.tensors.pointwise import POINTWISE
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 The same two maps at every position: whether they are written as linear maps or as convolutions of
@@ -26,5 +30,5 @@ render_page(
     entry=catalogue["pointwise-feed-forward"],
     lead=LEAD,
     why=WHY,
-    panels=(pointwise, values, source, cost_table, autograd_graph, shapes),
+    panels=(POINTWISE, VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES),
 )

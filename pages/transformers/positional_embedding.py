@@ -2,9 +2,14 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.attention import attention_maps, positions
-from ncd.app.panels.tensors.memory_bound import WhatMoves
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.positions import POSITIONS
+from ncd.app.panels.tensors.memory_bound import what_moves
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 
 LEAD = """
 Attention sees a set, not a sequence: where a position stands has to be written into its numbers.
@@ -29,13 +34,13 @@ render_page(
     lead=LEAD,
     why=WHY,
     panels=(
-        positions,
-        attention_maps,
-        values,
-        source,
-        cost_table,
-        WhatMoves(),
-        autograd_graph,
-        shapes,
+        POSITIONS,
+        ATTENTION_MAPS,
+        VALUES,
+        SOURCE,
+        COST_TABLE,
+        what_moves(),
+        AUTOGRAD_GRAPH,
+        SHAPES,
     ),
 )

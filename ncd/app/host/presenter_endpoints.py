@@ -23,7 +23,11 @@ from ncd.app.figure.diagram import axis_chips_html
 from ncd.app.host import live_endpoint
 from ncd.app.host.addresses import split
 from ncd.app.panels.attention import attention_maps
-from ncd.app.panels.walk import cost_table, shapes, source
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.walk import cost_table, shapes
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
 from ncd.app.parts import heatmap
 from ncd.app.parts import input_feed as inputs
 from ncd.app.parts.heatmap import ColourRange
@@ -270,13 +274,13 @@ def _panel(scene: Scene, said: Mapping[str, str]) -> str:
     opened = said.get(selection.PANEL)
     if not scene.sized:
         return ""
-    if opened == source.TITLE:
+    if opened == SOURCE.title:
         return source_listing.listing_html(lines(scene.term), scene.circuit, None)
-    if opened == shapes.TITLE:
+    if opened == SHAPES.title:
         return shapes.html(scene)
-    if opened == cost_table.TITLE:
+    if opened == COST_TABLE.title:
         return cost_table.html(scene, None)
-    if opened == attention_maps.TITLE and scene.runs and not scene.long:
+    if opened == ATTENTION_MAPS.title and scene.runs and not scene.long:
         return _heads(scene, said.get(attention_maps.SOFTMAX.name, ""))
     return ""
 

@@ -11,9 +11,14 @@ import streamlit as st
 from ncd.answers.opened_files import notebook_code, opened
 from ncd.app.page import page_keys
 from ncd.app.page.page import COMMON_PANELS, page_without_diagram, render_page
-from ncd.app.panels.attention import attention_maps
-from ncd.app.panels.language_models import memory_fit, model_size
-from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.language_models.memory_fit import MEMORY_FIT
+from ncd.app.panels.language_models.model_size import MODEL_SIZE
+from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+from ncd.app.panels.walk.cost_table import COST_TABLE
+from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.values import VALUES
 from ncd.app.parts import html_panel, text_editor
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_answer, own_entry, url
@@ -161,8 +166,8 @@ UPLOAD = 4  # megabytes of a file
 EVERY = 0.4  # seconds between two looks at what is found in a source
 LAST = "last text that could be read"  # a session key
 LAST_SHOWN = "Below is still the last text that could be read."
-PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
-OF_CONFIGS = (memory_fit, model_size, *PANELS)
+PANELS = (SHAPES, SOURCE, COST_TABLE, VALUES, ATTENTION_MAPS, AUTOGRAD_GRAPH)
+OF_CONFIGS = (MEMORY_FIT, MODEL_SIZE, *PANELS)
 CONTROLS = url.controls((*OF_CONFIGS, *COMMON_PANELS))
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from time import sleep
-from typing import Protocol
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ncd.app.figure import diagram
 from ncd.app.page import export_menu, large_run, metrics, sidebar
-from ncd.app.panels.walk import compare, step
+from ncd.app.panels.walk.compare import COMPARE
+from ncd.app.panels.walk.step import STEP
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts import input_feed as inputs
 from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.scene import refusal, url
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene, build_term, limit_refusal
 from ncd.app.scene.session_weights import join_linked_training, rerun_when_trained, weights_for
@@ -24,27 +25,15 @@ from ncd.app.state import knobs, selection
 from ncd.app.state.session_formats import formats
 from ncd.app.teach import quiz
 from ncd.app.teach.lesson_view import leave, show_presenter, show_question, with_question
-from ncd.app.teach.quiz import LockedPanel
+from ncd.app.teach.quiz import locked_panel
 from ncd.errors import LimitError
 from ncd.site import markup
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
 
-COMMON_PANELS = (step, compare)  # the panels of every page, after its own
+COMMON_PANELS = (STEP, COMPARE)  # the panels of every page, after its own
 HEAD_START = 0.03  # seconds for the diagram to be sent and shown before the rest is computed
-
-
-class Panel(url.Panel, Protocol):
-    """A panel: its ``TITLE`` on the tab, whether it ``RUNS`` the system, its ``show`` function.
-
-    One whose state the link keeps lists it as ``CONTROLS`` (see :mod:`ncd.app.state.controls`).
-    """
-
-    TITLE: str
-    RUNS: bool
-
-    def show(self, scene: Scene) -> None: ...
 
 
 def render_page(
@@ -74,7 +63,7 @@ def render_page(
     url.restore_dropped()
     body = st.container()
     with st.container(key="panels"):
-        tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
+        tabs = st.tabs([panel.title for panel in panels], on_change="rerun", key=selection.PANEL)
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     with body:
         _body_fragment(entry, side, tab, opened, typed)
@@ -91,7 +80,7 @@ def page_without_diagram(title: str, lead: str, why: str, above: Callable[[], No
     _head(title, lead.strip())
     above()
     _why(why)
-    url.send_link(url.query())
+    url.send_link()
     leave()
     html_panel.render(html_panel.OPENS, "opens")
 
@@ -159,7 +148,6 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         diagram.render(scene, link)
         with scheduler.yielded_turn():
             sleep(HEAD_START)
-        url.send_link(link)
         quiz.show(scene)
         show_question(scene)
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
@@ -178,7 +166,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         else:
             _panel(scene, opened, link, untimed)
         if isinstance(scene, Refusal) or url.query() != link:  # a panel corrected a setting
-            url.send_link(url.query(), "address in the end")
+            url.send_link()
     rerun_when_trained(entry)
 
 
@@ -221,10 +209,10 @@ def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> N
         refusal.render(scene)
         return
     if scene.veil:
-        opened = LockedPanel(opened.TITLE)
+        opened = locked_panel(opened.title)
     if scene.refusal:
         refusal.render(scene.refusal)
-        if opened.RUNS:
+        if opened.needs_run:
             large_run.render(scene)
         elif scene.sized:
             opened.show(scene)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 from urllib.parse import parse_qsl, quote, urlencode
 
 import streamlit as st
@@ -18,6 +17,7 @@ from ncd.app.parts.html_panel import read_static
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import pin
 from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import LABELS, build_term
 from ncd.app.scene.session_weights import TRAINED, stop_training
 from ncd.app.state import knobs, link_text
@@ -31,7 +31,6 @@ from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE
 
 JS = read_static("scene/url.js")
 STATE, LINK_MARK = "link", "go"
-MESSAGE_COUNT = "messages sent"  # a session key: how many messages with a number there were
 PRESENTER_PARAMETERS = ("present", "views", "with")  # read by the browser alone, in presenter.js
 MOST = 10_000  # the greatest number of letters in a sentence
 
@@ -52,15 +51,9 @@ SYSTEM_PARAMETERS: dict[str, LinkParameter] = {
 WITH_TEXT: dict[str, LinkParameter | Control] = {TEXT_KEY: LinkParameter(DEFAULT_TEXT, packed=True)}
 
 
-class Panel(Protocol):
-    """A panel as its page's link knows it: a title; one with controls has a tuple ``CONTROLS``."""
-
-    TITLE: str
-
-
 def controls(panels: Iterable[Panel]) -> dict[str, Control]:
     """Returns the controls of panels by their session keys."""
-    return {one.name: one for panel in panels for one in getattr(panel, "CONTROLS", ())}
+    return {one.name: one for panel in panels for one in panel.controls}
 
 
 @dataclass
@@ -169,7 +162,7 @@ def parameters(entry: Entry, panels: Sequence[Panel]) -> dict[str, LinkParameter
     sizes = {knob.name: _knob(knob) for knob in entry.knobs}
     sketch, _ = build_term(entry, entry.settings({}))
     given = _input_parameters(entry, sketch) if sketch else {}
-    titles = tuple(panel.TITLE for panel in panels)
+    titles = tuple(panel.title for panel in panels)
     panel = {"panel": LinkParameter(titles[0], titles)} if titles else {}
     seed = {"seed": LinkParameter(0, meaning="seed")}
     walk = {step_key(entry): LinkParameter("")}
@@ -301,21 +294,17 @@ def _encoded(kept: LinkParameter | Control, value: Value) -> str:
 
 
 _link = st.components.v2.component(
-    "ncd_link", js=f"{JS}\nexport default ({{ data }}) => keepLink(data);\n"
+    "ncd_link",
+    js=f"""{JS}
+export default function ({{ data, parentElement }}) {{
+  if (parentElement.query === data.query) return; // shown again, when a newer link may stand there
+  follow((parentElement.query = data.query), data.page);
+}}
+""",
 )
 
 
-def send_link(text: str, key: str = "address") -> None:
-    """Sends a link to the browser; a later one in the same run has another key.
-
-    An element of an older run may be shown after one of a newer, so each link has a number.
-    """
+def send_link() -> None:
+    """Sends the link again, where no diagram carries it or where it has changed since."""
     link: PageState = st.session_state[STATE]
-    _link(key=key, data={"query": text, "page": link.page, **message_number()})
-
-
-def message_number() -> dict[str, str | int]:
-    """Returns the session of a message and its number, which grows with each message."""
-    number = st.session_state.get(MESSAGE_COUNT, 0) + 1
-    st.session_state[MESSAGE_COUNT] = number
-    return {"session": streamlit_internals.session_id(), "number": number}
+    _link(key="address", data={"query": query(), "page": link.page})

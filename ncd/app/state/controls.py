@@ -1,7 +1,7 @@
 """Controls of panels, as data: session key, default, valid values, HTML and link follow from each.
 
-A panel declares each control once, and lists those that it reads as its ``CONTROLS``. They belong
-to the panel: the link of a page knows the controls of its own panels only.
+A panel declares each control once, and lists those that it reads. They belong to the panel: the
+link of a page knows the controls of its own panels only.
 """
 
 from __future__ import annotations

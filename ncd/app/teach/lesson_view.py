@@ -60,10 +60,8 @@ def show_presenter(entry: Entry) -> None:
 
 _leave = st.components.v2.component(
     "ncd_unpresented",
-    js=url.JS
-    + """
-export default function ({ data }) {
-  if (!newest("unpresented", data)) return; // shown again, when something may be presented
+    js="""
+export default function () {
   delete document.documentElement.dataset.present;
   const query = new URLSearchParams(location.search);
   if (!query.has("present")) return;
@@ -76,7 +74,7 @@ export default function ({ data }) {
 
 def leave() -> None:
     """Leaves the presenter view on a page that has nothing to present: its text is corrected."""
-    _leave(key="unpresented", data=url.message_number())
+    _leave(key="unpresented")
 
 
 @cache

@@ -15,6 +15,7 @@ import streamlit as st
 
 from ncd.app.parts import html_panel
 from ncd.app.parts.html_panel import read_static
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes, selection
 from ncd.app.state.cache import cached
@@ -85,18 +86,15 @@ def _only_passes_on(cell: Cell) -> bool:
 # --- Panels during a quiz: source and shapes without sizes; the others are locked
 
 
-@dataclass
-class LockedPanel:
-    """A panel during a quiz: source or shapes without sizes, else a sentence that says why not."""
+def locked_panel(title: str) -> Panel:
+    """Returns a panel during a quiz: source or shapes without sizes, else why it is closed."""
+    covered = {"Source": _source, "Shapes": _shapes}.get(title, _locked)
 
-    TITLE: str
-    RUNS: bool = False
-
-    def show(self, scene: Scene) -> None:
-        """Shows the panel without sizes."""
+    def show(scene: Scene) -> None:
         assert scene.veil is not None
-        html = {"Source": _source, "Shapes": _shapes}.get(self.TITLE, _locked)(scene)
-        html_panel.render(html, "covered", on_pick=lambda _: _end())
+        html_panel.render(covered(scene), "covered", on_pick=lambda _: _end())
+
+    return Panel(title, show, needs_run=False)
 
 
 def _end() -> None:

@@ -18,6 +18,7 @@ from ncd.app.page.gallery import ASKS, SAMPLE, _ask, _asking, _drawing, _looks, 
 from ncd.app.page.large_run import PoolRun
 from ncd.app.page.navigation import nearest
 from ncd.app.scene import own_entry
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
@@ -141,14 +142,14 @@ def test_the_line_under_the_diagram() -> None:
     assert page.cost_line(unsized, None) == ""
 
 
-class Panel:
-    TITLE, RUNS = "Panel", True
+class Shown:
+    """What shows a panel: it counts how often, and may fail."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
         self.shown = 0
 
-    def show(self, scene: Scene) -> None:
+    def __call__(self, scene: Scene) -> None:
         self.shown += 1
         if self.error:
             raise self.error
@@ -167,8 +168,8 @@ class Panel:
 def test_a_panel_is_shown_if_it_needs_no_run_or_can_be_run(
     state: dict[str, Any], runs: bool, panel: int, large: int, refused: int
 ) -> None:
-    own = Panel()
-    own.RUNS = runs
+    own = Shown()
+    opened = Panel("Panel", own, needs_run=runs)
     wrong = Refusal(SizeError("wrong"), None, ATTENTION.entry, {})
     here = SimpleNamespace(
         refusal=wrong if state.get("refusal") else None,
@@ -178,12 +179,12 @@ def test_a_panel_is_shown_if_it_needs_no_run_or_can_be_run(
     with (
         patch.object(page.refusal, "render") as told,
         patch.object(page.large_run, "render") as offered,
-        patch.object(page, "LockedPanel", lambda title: Panel()),
+        patch.object(page, "locked_panel", lambda title: Panel(title, Shown())),
     ):
-        page._panel(here, own, "", False)  # type: ignore[arg-type]
+        page._panel(here, opened, "", False)  # type: ignore[arg-type]
         assert (own.shown, offered.call_count, told.call_count) == (panel, large, refused)
         told.reset_mock()
-        page._panel(wrong, own, "", False)
+        page._panel(wrong, opened, "", False)
         assert told.called and own.shown == panel
 
 
@@ -208,7 +209,7 @@ def test_a_run_is_timed_after_its_panel(
         patch.object(page, "cost_line", lambda scene, taken: repr(taken)),
         patch.object(page.diagram, "send_cost_line") as line,
     ):
-        page._panel(here, Panel(), "?h=1", untimed)
+        page._panel(here, Panel("Panel", Shown()), "?h=1", untimed)
     assert line.call_count == sent
     if sent:
         assert line.call_args.args == (here, "?h=1", repr(seconds))
@@ -219,7 +220,7 @@ def test_a_run_is_timed_after_its_panel(
 def test_a_run_that_fails_says_so(error: Exception) -> None:
     here: Any = SimpleNamespace(veil=None, refusal=None, device="cpu")
     with patch.object(st, "warning") as warning, patch.object(st, "text") as words:
-        page._panel(here, Panel(error), "", False)
+        page._panel(here, Panel("Panel", Shown(error)), "", False)
     assert warning.called and words.call_args.args == ("first",)
 
 
@@ -514,7 +515,7 @@ LINKED = "b i -> i b"
     ("query", "before", "moved", "text"),
     [
         ({}, None, False, own_page.OPENING),
-        ({own_page.url.GO: "2"}, None, False, own_page.OPENING),
+        ({own_page.url.LINK_MARK: "2"}, None, False, own_page.OPENING),
         ({"h": "4"}, None, False, own_page.DEFAULT_TEXT),
         ({"text": compress_text(LINKED)}, None, False, LINKED),
         ({"text": "z.cut"}, None, False, own_page.DEFAULT_TEXT),

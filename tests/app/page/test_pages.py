@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.app.panels.walk import compare
+from ncd.app.panels.walk.compare import COMPARE
 from ncd.app.state.controls import Place
 from ncd.site import entry_page
 from ncd.systems.catalogue_entry import Entry, Knob
@@ -101,7 +101,8 @@ def heads() -> None:
     """A page whose knobs can be set to what does not divide."""
     from ncd import Axes, Entry, Id, Knob, Linear, Split
     from ncd.app.page.page import render_page as page
-    from ncd.app.panels.walk import shapes, source
+    from ncd.app.panels.walk.shapes import SHAPES
+    from ncd.app.panels.walk.source import SOURCE
 
     entry = Entry(
         "heads",
@@ -110,7 +111,7 @@ def heads() -> None:
         (Knob("d", 1, 64, 12), Knob("h", 1, 16, 4)),
         lambda d, h: Axes(d=d, h=h)(Id("d") >> Linear("d -> d", "W") >> Split("d -> h k")),
     )
-    page(entry, "One axis as two.", "It divides.", (shapes, source))
+    page(entry, "One axis as two.", "It divides.", (SHAPES, SOURCE))
 
 
 @pytest.mark.parametrize("panel", ["Source", "Shapes", "Training"])
@@ -163,8 +164,12 @@ def language() -> None:
         seq,
     )
     from ncd.app.page.page import render_page as page
-    from ncd.app.panels.attention import attention_maps
-    from ncd.app.panels.walk import autograd_graph, cost_table, shapes, source, values
+    from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+    from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
+    from ncd.app.panels.walk.cost_table import COST_TABLE
+    from ncd.app.panels.walk.shapes import SHAPES
+    from ncd.app.panels.walk.source import SOURCE
+    from ncd.app.panels.walk.values import VALUES
 
     step = Linear("n -> n", "W") @ Id("n") >> Add() >> Elementwise("tanh") >> Copy("n")
     body = Block(Id("a b") >> Linear("b -> b", "L"), "Layer", local=True)
@@ -180,7 +185,7 @@ def language() -> None:
             >> Id("n") @ Repeat((body, body), shared=True)
         ),
     )
-    panels = (values, source, cost_table, autograd_graph, shapes, attention_maps)
+    panels = (VALUES, SOURCE, COST_TABLE, AUTOGRAD_GRAPH, SHAPES, ATTENTION_MAPS)
     page(entry, "A recurrent network on tokens.", "It learns.", panels)
 
 
@@ -210,9 +215,9 @@ def language_term() -> ncd.Term:
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_a_place_beyond_the_last_does_not_stay_in_the_link(name: str) -> None:
     for panel in panels()[name]:
-        places = [one.name for one in getattr(panel, "CONTROLS", ()) if isinstance(one, Place)]
-        if places and panel is not compare:  # it shows no map before something is pinned
-            app = page(name, panel=panel.TITLE, **dict.fromkeys(places, "99999"))
+        places = [one.name for one in panel.controls if isinstance(one, Place)]
+        if places and panel is not COMPARE:  # it shows no map before something is pinned
+            app = page(name, panel=panel.title, **dict.fromkeys(places, "99999"))
             fine(app)
             kept = {place: app.session_state[place] for place in places}
-            assert "99999" not in kept.values(), (panel.TITLE, kept)
+            assert "99999" not in kept.values(), (panel.title, kept)

@@ -91,9 +91,9 @@ def test_one_block_is_shown_as_a_box_and_open_at_the_sizes_of_the_page() -> None
 def without_images() -> None:
     from ncd import catalogue
     from ncd.app.page.page import render_page as page
-    from ncd.app.panels.images import feature_maps
+    from ncd.app.panels.images.feature_maps import FEATURE_MAPS
 
-    page(catalogue["scaled-dot-product-attention"], "One sentence.", "Why.", (feature_maps,))
+    page(catalogue["scaled-dot-product-attention"], "One sentence.", "Why.", (FEATURE_MAPS,))
 
 
 def test_a_system_without_images_says_so() -> None:

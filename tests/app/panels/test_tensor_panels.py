@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.panels.tensors import cells, index_pairs, three_ways
+from ncd.app.panels.tensors.cells import CELLS
 from ncd.app.scene.scene import Scene
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
@@ -143,7 +144,7 @@ def test_the_cells_that_the_output_is_made_from_are_lit(monkeypatch: pytest.Monk
     shown: list[str] = []
     monkeypatch.setattr(cells.html_panel, "render", lambda html, key, on_pick: shown.append(html))
     rows = scene("indexes", a=4, b=3, i=1)
-    cells.show(rows)
+    CELLS.show(rows)
     (table,) = rows.inputs
     lit = [part.partition("<")[0] for part in shown[0].split('<td class="touch">')[1:]]
     assert lit == [f"{x:.2f}".replace("-", "−") for x in (*table[1].tolist(), *table[1].tolist())]

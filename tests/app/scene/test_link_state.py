@@ -17,6 +17,7 @@ import streamlit as st
 import ncd
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_entry, url
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.url import PageState
 from ncd.app.state.knobs import NOTES
 
@@ -189,7 +190,7 @@ def test_the_walk_is_step_unless_a_knob_is(browser: Browser) -> None:
     assert url.step_key(ATTENTION) == "step"
     stepping = ncd.systems.catalogue.Knob("step", 1, 3, 1)
     assert url.step_key(replace(ATTENTION, knobs=(*ATTENTION.knobs, stepping))) == "stop"
-    names = url.parameters(ATTENTION, [SimpleNamespace(TITLE="Cost"), SimpleNamespace(TITLE="Map")])
+    names = url.parameters(ATTENTION, [Panel("Cost", print), Panel("Map", print)])
     assert names["panel"].default == "Cost"
     assert names["panel"].read("Map") == "Map" and names["panel"].read("x") is None
     assert "panel" not in url.parameters(ATTENTION, ())
@@ -201,7 +202,7 @@ def test_the_walk_is_step_unless_a_knob_is(browser: Browser) -> None:
 
 def test_no_map_has_the_key_of_a_control() -> None:
     """Streamlit refuses a page on which two elements have one key."""
-    shown = re.compile(r'map_component\.show\(\s*"([^"]+)"')
+    shown = re.compile(r'map_component\.render\(\s*"([^"]+)"')
     sources = (Path(ncd.__file__).parent / "app").rglob("*.py")
     maps = {key for file in sources for key in shown.findall(file.read_text())}
     kept = {name for entry in ncd.catalogue.values() for name in url.parameters(entry, ())}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dis
+import inspect
 import runpy
-import sys
 from collections.abc import Iterator, Sequence
-from functools import cache
-from types import ModuleType
+from functools import cache, partial
+from types import CodeType, FunctionType
+from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
@@ -14,10 +16,10 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.app.page import own_page, page
-from ncd.app.page.page import Panel
 from ncd.app.panels.attention import both_sides
 from ncd.app.panels.images import segmentation, similarity_table
 from ncd.app.scene import own_entry, url
+from ncd.app.scene.panel import Panel
 from ncd.app.state import controls, knobs
 from ncd.app.state.controls import Choice, Control, Place, Range, Switches, Text
 from ncd.installation import bundled
@@ -53,8 +55,8 @@ def opened(name: str, query: str = "") -> AppTest:
         from tests.app.scene import test_url as pages
 
         entry = pages.ENTRIES.get(name, pages.YOURS)
-        url.take(entry, pages.panels()[name])
-        st.session_state["text of the link"] = url.text()
+        url.load(entry, pages.panels()[name])
+        st.session_state["text of the link"] = url.query()
         controls = url.controls(pages.panels()[name])
         st.session_state["values"] = {name: one.value for name, one in controls.items()}
 
@@ -79,10 +81,34 @@ def other(control: Control) -> str:
     return next(text for text in every if text != control.default and control.read(text) == text)
 
 
-def modules(name: str) -> Iterator[ModuleType]:
-    """Yields the modules of a page's panels."""
-    for panel in panels()[name]:
-        yield panel if isinstance(panel, ModuleType) else sys.modules[type(panel).__module__]
+def read_controls(function: object, seen: set[int]) -> Iterator[Control]:
+    """Yields the controls that a function of a panel names, itself or in what it calls."""
+    if isinstance(function, partial):
+        function = function.func
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if id(function) in seen or not getattr(function, "__module__", "").startswith("ncd.app.panels"):
+        return
+    seen.add(id(function))
+    if isinstance(function, type):
+        for member in vars(function).values():
+            yield from read_controls(getattr(member, "fget", member), seen)
+    elif isinstance(function, FunctionType):
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        for value in (*global_values(function.__code__, function.__globals__), *cells):
+            if isinstance(value, Control):
+                yield value
+            else:
+                yield from read_controls(value, seen)
+
+
+def global_values(code: CodeType, names: dict[str, Any]) -> Iterator[object]:
+    """Yields the values of the global names of a function, and of those inside it."""
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL" and step.argval in names:
+            yield names[step.argval]
+    for inside in code.co_consts:
+        if isinstance(inside, CodeType):
+            yield from global_values(inside, names)
 
 
 @pytest.mark.parametrize("name", [*ENTRIES, YOURS.name])
@@ -98,7 +124,7 @@ def test_a_link_with_every_key_opens_and_comes_back(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ENTRIES, YOURS.name])
 def test_a_page_opens_with_the_defaults_that_its_panels_declare(name: str) -> None:
-    every = [one for panel in panels()[name] for one in getattr(panel, "CONTROLS", ())]
+    every = [one for panel in panels()[name] for one in panel.controls]
     assert all(one.read(one.default) == one.default for one in every)
     app = opened(name)
     assert app.session_state["text of the link"] == ""
@@ -112,16 +138,20 @@ def test_the_keys_of_a_page_are_all_different(name: str) -> None:
     others = url.parameters(entry, ())
     assert not own.keys() & {*others, *(knob.name for knob in entry.knobs)}
     for panel in panels()[name]:
-        for control in getattr(panel, "CONTROLS", ()):
+        for control in panel.controls:
             assert own[control.name] is control  # no other panel of the page says otherwise
 
 
-def test_every_control_that_a_panel_declares_is_listed() -> None:
+def test_every_control_that_a_panel_reads_is_listed() -> None:
+    """Its own code is followed from call to call: a control that is not listed is not kept."""
+    read = 0
     for name in panels():
-        listed = {id(one) for one in url.controls(panels()[name]).values()}
-        for module in modules(name):
-            declared = [one for one in vars(module).values() if isinstance(one, Control)]
-            assert all(id(one) in listed for one in declared), (name, module.__name__)
+        listed = url.controls(panels()[name])
+        for panel in panels()[name]:
+            for control in read_controls(panel.show, set()):
+                read += 1
+                assert listed.get(control.name) is control, (name, panel.title, control.name)
+    assert read > 200
 
 
 @pytest.mark.parametrize(

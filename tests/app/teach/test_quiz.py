@@ -17,7 +17,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import hide_sizes
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.teach import quiz
-from ncd.app.teach.quiz import LockedPanel, _locked, _shapes, _source, is_given, visible_arrays
+from ncd.app.teach.quiz import _locked, _shapes, _source, is_given, locked_panel, visible_arrays
 from ncd.drawing.pipeline import draw
 from ncd.errors import NCDError
 from ncd.language.axes import Array, Axis
@@ -221,7 +221,7 @@ def test_an_op_that_is_chosen_asks_for_what_leaves_it() -> None:
 
 
 def test_panels_that_tell_sizes_are_closed_meanwhile() -> None:
-    assert not LockedPanel("Cost").RUNS
+    assert not locked_panel("Cost").needs_run
     assert "closed" in _locked(scene(ncd.catalogue["lenet"]))
     one = scene(ncd.catalogue["lenet"])
     hidden = replace(one, veil=HiddenSizes(one.circuit.outputs[0].id))

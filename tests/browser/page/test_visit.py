@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import ncd
 from ncd.systems.inputs.text_inputs import tokens
-from tests.browser.waits import location
 
 pytestmark = pytest.mark.browser
 ATTENTION = "/multi-head-attention"
@@ -29,7 +28,7 @@ def said(url: str) -> dict[str, str]:
 
 
 def query(page: Page) -> dict[str, str]:
-    return said(location(page))
+    return said(page.url)
 
 
 def until_query(page: Page, **wanted: str) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from ncd.app.panels.attention.cache_size import CacheSize
+from ncd.app.panels.attention.cache_size import cache_ways
 from tests.app.panels.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 
@@ -56,8 +56,8 @@ def test_it_equals_torch(sizes: dict[str, int]) -> None:
 
 def test_the_cache_is_that_of_the_papers_table() -> None:
     """Table 1: 2 h k for multi-head attention, and c + b here, which is 9/2 k."""
-    panel = CacheSize(heads=("h",), title="latent")
-    ways = panel.ways(scene(ENTRY.name, **ENTRY.preset("deepseek-v2").knobs))
+    here = scene(ENTRY.name, **ENTRY.preset("deepseek-v2").knobs)
+    ways = cache_ways(here, ("h",), "latent")
     assert ways[0].numbers == 32768
     assert ways[-1].numbers == 576 == 9 * 128 // 2
     assert [way.title for way in ways if way.here] == ["latent"]

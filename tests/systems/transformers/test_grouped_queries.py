@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import ncd
-from ncd.app.panels.attention.cache_size import CacheSize
+from ncd.app.panels.attention.cache_size import cache_ways
 from ncd.circuit.costs import cached_numbers
 from tests.app.panels.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
@@ -38,10 +38,9 @@ def test_it_equals_torch(sizes: dict[str, int]) -> None:
 
 
 def test_the_cache_is_q_times_smaller() -> None:
-    panel = CacheSize(heads=("g", "q"))
     circuit = ncd.elaborate(ENTRY.build(g=2, q=4, k=16))
     assert cached_numbers(circuit, ENTRY.cached) == 2 * 2 * 16
-    ways = panel.ways(scene("grouped-queries", g=2, q=4, k=16))
+    ways = cache_ways(scene("grouped-queries", g=2, q=4, k=16), ("g", "q"))
     assert [(way.groups, way.numbers) for way in ways] == [(8, 256), (4, 128), (2, 64), (1, 32)]
     assert [way.groups for way in ways if way.here] == [2]
 
@@ -49,7 +48,7 @@ def test_the_cache_is_q_times_smaller() -> None:
 @pytest.mark.parametrize("preset", ENTRY.presets, ids=lambda preset: preset.name)
 def test_a_preset_has_a_row_of_its_own(preset: ncd.Preset) -> None:
     """All presets, of which some have more query heads than there are rows."""
-    ways = CacheSize(heads=("g", "q")).ways(scene(ENTRY.name, **preset.knobs))
+    ways = cache_ways(scene(ENTRY.name, **preset.knobs), ("g", "q"))
     assert len([way for way in ways if way.here]) == 1
     assert ways[0].groups == preset.knobs["g"] * preset.knobs["q"]
     torch.testing.assert_close(ways[0].numbers, 2 * ways[0].groups * preset.knobs["k"])

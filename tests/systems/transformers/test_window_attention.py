@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd.app.panels.attention import token_reach
+from ncd.app.panels.attention.token_reach import TOKEN_REACH
 from tests.app.panels.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 
@@ -62,7 +63,7 @@ def test_the_panel_hides_what_later_layers_reach(monkeypatch: pytest.MonkeyPatch
     maps = token_reach.map_component
     monkeypatch.setattr(maps, "render", lambda *_, **parts: shown.update(parts))
     here = scene("sliding-window", n=3, w=4, t=12)
-    token_reach.show(here)
+    TOKEN_REACH.show(here)
     found = token_reach.reach(here, 3, 12)
     expected = np.where(found <= 2, found, np.nan)
     np.testing.assert_array_equal(shown["map"].numbers.maps, expected)

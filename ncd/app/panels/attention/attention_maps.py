@@ -15,6 +15,7 @@ from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place, Text
@@ -25,10 +26,7 @@ from ncd.systems.inputs.text_inputs import doubt
 from ncd.systems.training import trained_weights
 from ncd.words import plain_text
 
-TITLE = "Attention"
-RUNS = True
 HEAD, SOFTMAX = Place("head"), Text("softmax")  # the softmax by the id of its op
-CONTROLS = (HEAD, SOFTMAX, map_component.COLOURS, arithmetic.CELL)
 MAP = "map"  # an action that sets softmax and head
 MOST = 48  # small pictures at once
 WHOLE = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
@@ -62,7 +60,7 @@ def attends(cell: Cell) -> bool:
     return cell.op.role == "softmax" and any(a.sequence or a.spatial for a in cell.site.cod[0])
 
 
-def show(scene: Scene) -> None:
+def show_attention_maps(scene: Scene) -> None:
     """Shows the weights of every softmax over positions, or of every softmax if none is."""
     every = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
     cells = [cell for cell in every if attends(cell)] or every
@@ -86,7 +84,7 @@ def show(scene: Scene) -> None:
     told = (focus.numbers.told, small, map_component.outlier_notice(ends, used))
     map_component.render(
         "attention",
-        CONTROLS,
+        ATTENTION_MAPS.controls,
         _pick,
         head="" if all_at_once else choice(cells, cell, names),
         side=overview,
@@ -94,6 +92,13 @@ def show(scene: Scene) -> None:
         aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
         foot="" if one is None else _arithmetic(scene, cell, found, focus.numbers, head, one),
     )
+
+
+ATTENTION_MAPS = Panel(
+    "Attention",
+    show_attention_maps,
+    controls=(HEAD, SOFTMAX, map_component.COLOURS, arithmetic.CELL),
+)
 
 
 def _arithmetic(

@@ -12,21 +12,19 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
 
-TITLE = "Both sides"
-RUNS = True
 MASKED = Place("masked", None)
-CONTROLS = (MASKED,)
 TEXTS = 128  # that are run at once
 MOST = 1_200_000_000  # FLOPs for all of them: some hundredths of a second
 LONGEST = 8.0  # the longest bar, in em
 
 
-def show(scene: Scene) -> None:
+def show_both_sides(scene: Scene) -> None:
     """Shows how far a hidden word's vector moves if another word is exchanged."""
     t = len(scene.inputs[0])
     at = MASKED.among(t, t // 2)
@@ -39,11 +37,14 @@ def show(scene: Scene) -> None:
     slider = MASKED.html(f"hidden: position {at}{said}", t, at)
     map_component.render(
         "both sides",
-        CONTROLS,
+        BOTH_SIDES.controls,
         head=f'<div class="told">{slider}</div>',
         map=_map(scene, found, at),
         aside=_told(scene, found, at),
     )
+
+
+BOTH_SIDES = Panel("Both sides", show_both_sides, controls=(MASKED,))
 
 
 def _hidden(scene: Scene, t: int, at: int) -> range:

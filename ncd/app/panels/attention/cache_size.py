@@ -7,9 +7,10 @@ from functools import partial
 from math import prod
 
 from ncd.app.parts import map_component
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
-from ncd.app.state.controls import Control, Range, slider
+from ncd.app.state.controls import Range, slider
 from ncd.circuit.costs import cached_numbers
 from ncd.language.number_formats import BITS, PLAIN_FORMATS
 from ncd.site import markup
@@ -36,44 +37,41 @@ class Way:
     here: bool = False
 
 
-@dataclass(frozen=True)
-class CacheSize:
-    """The Cache panel of a page.
+def cache_size(heads: tuple[str, ...], title: str = "") -> Panel:
+    """Returns the Cache size panel of a page.
 
     Args:
         heads: The knobs whose product is the number of query heads.
         title: The name of the page's own way; empty where it is one of the groups.
     """
+    show = partial(show_cache_size, heads, title)
+    return Panel("Cache size", show, needs_run=False, controls=(CONTEXT, LAYERS))
 
-    heads: tuple[str, ...]
-    title: str = ""
-    TITLE: str = "Cache size"
-    RUNS: bool = False
-    CONTROLS: tuple[Control, ...] = (CONTEXT, LAYERS)
 
-    def show(self, scene: Scene) -> None:
-        """Shows a bar for each way, at the chosen context length and number of layers."""
-        context, layers = 1 << CONTEXT.number, LAYERS.number
-        ways = self.ways(scene)
-        sliders = CONTEXT.html(f"tokens {context:,}") + LAYERS.html(f"layers {layers}")
-        if not self.title:
-            sliders = _groups(ways) + sliders
-        name = USUAL if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
-        size = BITS[name] / 8
-        table = _table(ways, context * layers, size, scene.dark)
-        head = f'<div class="told">{sliders}</div>{table}'
-        pick = partial(_pick, self.heads, [way.groups for way in reversed(ways)])
-        foot = _told(ways, context, layers, name)
-        map_component.render("cache size", self.CONTROLS, pick, head=head, foot=foot)
+def show_cache_size(heads: tuple[str, ...], title: str, scene: Scene) -> None:
+    """Shows a bar for each way, at the chosen context length and number of layers."""
+    context, layers = 1 << CONTEXT.number, LAYERS.number
+    ways = cache_ways(scene, heads, title)
+    sliders = CONTEXT.html(f"tokens {context:,}") + LAYERS.html(f"layers {layers}")
+    if not title:
+        sliders = _groups(ways) + sliders
+    name = USUAL if scene.formats.cache == PLAIN_FORMATS else scene.formats.cache
+    size = BITS[name] / 8
+    table = _table(ways, context * layers, size, scene.dark)
+    head = f'<div class="told">{sliders}</div>{table}'
+    pick = partial(_pick, heads, [way.groups for way in reversed(ways)])
+    foot = _told(ways, context, layers, name)
+    map_component.render("cache size", (CONTEXT, LAYERS), pick, head=head, foot=foot)
 
-    def ways(self, scene: Scene) -> list[Way]:
-        """Returns every way with this number of query heads, the largest cache first."""
-        h = prod(scene.settings[name] for name in self.heads)
-        layers, k = scene.settings.get("n", 1), scene.settings["k"]
-        own = cached_numbers(scene.circuit, scene.entry.cached) // layers
-        here = 0 if self.title else own // (2 * k)
-        shared = [Way(named(g, h), 2 * g * k, g, g == here) for g in divisors(h, here)]
-        return [*shared, Way(self.title, own, 0, True)] if self.title else shared
+
+def cache_ways(scene: Scene, heads: tuple[str, ...], title: str = "") -> list[Way]:
+    """Returns every way with this number of query heads, the largest cache first."""
+    h = prod(scene.settings[name] for name in heads)
+    layers, k = scene.settings.get("n", 1), scene.settings["k"]
+    own = cached_numbers(scene.circuit, scene.entry.cached) // layers
+    here = 0 if title else own // (2 * k)
+    shared = [Way(named(g, h), 2 * g * k, g, g == here) for g in divisors(h, here)]
+    return [*shared, Way(title, own, 0, True)] if title else shared
 
 
 def divisors(heads: int, here: int) -> list[int]:

@@ -8,28 +8,29 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Choice
 from ncd.circuit.circuit import Cell
 
-TITLE = "Distances"
-RUNS = True
 STACKS = ("encoder", "decoder")
 STACK = Choice("bias_of", STACKS, STACKS[0])
-CONTROLS = (STACK,)
 
 
-def show(scene: Scene) -> None:
+def show_distance_bias(scene: Scene) -> None:
     """Shows the bias of every head at every distance, for the encoder or the decoder."""
     chosen = STACK.value
     grid, distances = biases(scene, chosen)
     map_component.render(
         "distances",
-        CONTROLS,
+        DISTANCE_BIAS.controls,
         head=f"<p>{STACK.html()}</p>",
         map=_map(grid, distances, chosen),
         aside=_told(scene, distances, chosen),
     )
+
+
+DISTANCE_BIAS = Panel("Distances", show_distance_bias, controls=(STACK,))
 
 
 def biases(scene: Scene, stack: str) -> tuple[CellGrid, list[int]]:

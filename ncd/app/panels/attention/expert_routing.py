@@ -11,16 +11,14 @@ from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.language.axes import Axis
 from ncd.site import markup
 
-TITLE = "Experts"
-RUNS = False
 LAYER = Place("router")
-CONTROLS = (LAYER,)
 MIX = "Einsum mix"  # the op that sums the experts' results with their weights
 MOST = 32  # the greatest number of experts in the list, and of layers as small pictures
 
@@ -78,7 +76,7 @@ def idle(circuit: Circuit, choice: Choice) -> tuple[int, int]:
     return stored, stored * choice.experts.array[1].numel // choice.axis.numel
 
 
-def show(scene: Scene) -> None:
+def show_expert_routing(scene: Scene) -> None:
     """Shows the experts' weights in a layer, their loads, and stored against used parameters."""
     every = choices(scene.circuit)
     if not every:
@@ -93,11 +91,14 @@ def show(scene: Scene) -> None:
     choice, table = every[at], tables[at]
     map_component.render(
         "experts",
-        CONTROLS,
+        EXPERT_ROUTING.controls,
         side=_layers(tables, at),
         map=_focus(scene, choice, table, at),
         aside=_loads(scene, table) + told,
     )
+
+
+EXPERT_ROUTING = Panel("Experts", show_expert_routing, needs_run=False, controls=(LAYER,))
 
 
 def _table(scene: Scene, choice: Choice) -> CellGrid:

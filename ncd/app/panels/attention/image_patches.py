@@ -16,15 +16,13 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import CellGrid
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Text, pick
 from ncd.site import markup
 from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
-TITLE = "On the picture"
-RUNS = True
 PATCH = Text("patch", r"[0-9]{1,6}\.[0-9]{1,6}")  # row and column of the query's patch
-CONTROLS = (PATCH, HEAD)
 LARGE = 512  # the greatest side of a picture that is sent, in pixels
 COLOUR, FAINT = 0.75, 70  # the opacity of the colours; the alpha of pixels outside all patches
 KEY = "patches"
@@ -82,7 +80,7 @@ class Windows:
         return int(np.isnan(self.spread(np.zeros(self.count, np.float32))).sum())
 
 
-def show(scene: Scene) -> None:
+def show_image_patches(scene: Scene) -> None:
     """Shows the query's picture with its patches, and the key's picture under the weights."""
     cell = next(c for c in scene.circuit.cells if c.op.role == "softmax")
     asks, answers = (_windows(scene, tensor) for tensor in scene.inputs)
@@ -116,6 +114,9 @@ def show(scene: Scene) -> None:
     )
 
 
+IMAGE_PATCHES = Panel("On the picture", show_image_patches, controls=(PATCH, HEAD))
+
+
 def _windows(scene: Scene, tensor: torch.Tensor) -> Windows:
     height, width = tensor.shape[-2:]
     return Windows((height, width), scene.settings["w"], scene.settings["s"])
@@ -132,7 +133,7 @@ def _place(asks: Windows) -> tuple[int, int]:
 
 def _pick() -> None:
     name, _, value = str(sent_value(KEY, "pick") or "").partition("=")
-    pick(CONTROLS, name, value)
+    pick(IMAGE_PATCHES.controls, name, value)
 
 
 def _side(windows: Windows) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 import ncd
 from ncd.app.parts import html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Circuit
@@ -16,8 +17,6 @@ from ncd.explain.equation_proof import max_difference
 from ncd.run.measurement import medians
 from ncd.site import markup
 
-TITLE = "KV cache"
-RUNS = True
 MOST, LAYERS = 12, 48  # the greatest number of steps, and of layers in all steps together
 WHOLE = "encoder-decoder"
 HEAD = ("Step", "Kept before", "With the cache", "", "Without", "", "Largest difference")
@@ -42,7 +41,7 @@ class Written:
     again: float
 
 
-def show(scene: Scene) -> None:
+def show_kv_cache(scene: Scene) -> None:
     """Shows a row for each step: the cache, both costs, and that the outputs agree."""
     few = max(2, min(MOST, LAYERS // scene.settings["n"]))
     settings = {**scene.settings, "t": min(few, scene.settings["t"])}
@@ -55,6 +54,9 @@ def show(scene: Scene) -> None:
     html_panel.render(
         _told(scene, found) + markup.table(HEAD, rows, numbers=(1, 2, 4, 6)), "kv cache"
     )
+
+
+KV_CACHE = Panel("KV cache", show_kv_cache)
 
 
 def written(scene: Scene, settings: dict[str, int]) -> Written:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from ncd.answers.model_memory import kept_by_window, layer_windows
 from ncd.app.panels.attention.cache_size import CONTEXT
 from ncd.app.parts import map_component
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.circuit.costs import cached_numbers, in_bytes
 from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.site import markup
 
-TITLE = "Layers"
-RUNS = False
-CONTROLS = (CONTEXT,)
 USUAL = "bfloat16"
 LONGEST = 10.0  # the longest bar, in em
 MOST = 48  # rows
@@ -24,17 +22,20 @@ def kept_positions(scene: Scene, context: int) -> int:
     return sum(n * min(context, window or context) for window, n in kept.items())
 
 
-def show(scene: Scene) -> None:
+def show_layer_windows(scene: Scene) -> None:
     """Shows what each layer keeps of a text, and the sum beside that of whole layers."""
     context = 1 << CONTEXT.number
     local = tuple(map(bool, layer_windows(scene.circuit)))
     slider = CONTEXT.html(f"a text of {context:,} tokens")
     map_component.render(
         "layers",
-        CONTROLS,
+        LAYER_WINDOWS.controls,
         head=f'<div class="told">{slider}</div>{_told(scene, local, context)}',
         foot=_rows(scene, local, context),
     )
+
+
+LAYER_WINDOWS = Panel("Layers", show_layer_windows, needs_run=False, controls=(CONTEXT,))
 
 
 def _told(scene: Scene, local: tuple[bool, ...], context: int) -> str:

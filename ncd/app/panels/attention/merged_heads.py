@@ -11,14 +11,13 @@ from torch.func import functional_call
 import ncd
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.drawing.elements.style import role_colour
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
-TITLE = "Two orders"
-RUNS = True
 MOST = 192  # the greatest number of features that are drawn as cells
 ORDERS = {1: "(h 3k)", 0: "(3k h)"}
 CELL = "display:inline-block;width:1.15em;text-align:center;font-size:0.8em;margin:0 1px 2px 0"
@@ -33,13 +32,16 @@ class Orders:
     permuted: float
 
 
-def show(scene: Scene) -> None:
+def show_merged_heads(scene: Scene) -> None:
     """Shows the features of both orders as cells, the two runs, and the exercise line by line."""
     key = scene.numbers
     found = cached("orders", scene.term, *key, make=lambda: scene.work(lambda: orders(scene)))
     h, k = scene.settings["h"], scene.settings["k"]
     strips = "".join(_strip(h, k, outside, scene) for outside in ORDERS)
     html_panel.render(strips + _told(scene, found) + _lines(scene), "two orders")
+
+
+MERGED_HEADS = Panel("Two orders", show_merged_heads)
 
 
 def owners(h: int, k: int, outside: int) -> list[tuple[str, int, int]]:

@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place
 from ncd.circuit.circuit import Value
 from ncd.site import markup
 
-TITLE = "Neighbours"
-RUNS = True
 NODE, HEAD = Place("node", None), Place("graph_head")
-CONTROLS = (NODE, HEAD)
 SHARE = "share"  # the op of a graph convolution that computes the weights; others have a softmax
 MOST = 24  # the greatest number of nodes that are drawn
 RADIUS, DISC, MARGIN = 150.0, 15.0, 24.0  # pixels
@@ -26,7 +24,7 @@ THICK = 7.0  # the width of a line for the weight 1, in pixels
 Numbers = NDArray[np.float32]
 
 
-def show(scene: Scene) -> None:
+def show_neighbours(scene: Scene) -> None:
     """Shows the graph with one node in focus, and a table of what that node takes."""
     every = weights(scene)
     nodes, heads = min(len(every), MOST), every.shape[2]
@@ -43,8 +41,11 @@ def show(scene: Scene) -> None:
         f"{captions.numbers_origin(scene)}</p>"
         "</div></div>",
         "neighbours",
-        CONTROLS,
+        NEIGHBOURS.controls,
     )
+
+
+NEIGHBOURS = Panel("Neighbours", show_neighbours, controls=(NODE, HEAD))
 
 
 def weights(scene: Scene) -> Numbers:

@@ -11,6 +11,7 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell
@@ -19,8 +20,6 @@ from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.systems.transformers.position_encoding import KINDS
 
-TITLE = "Positions"
-RUNS = True
 ROUNDING = 1e-4
 ROTARY = KINDS.index("rotary")
 TOLD = {
@@ -39,7 +38,7 @@ class Permuted:
     apart: tuple[float, ...]  # for each of the kinds
 
 
-def show(scene: Scene) -> None:
+def show_positions(scene: Scene) -> None:
     """Shows the positions as a picture, and the experiment with a permuted sequence."""
     key = scene.numbers
     found = cached("permuted", scene.term, *key, make=lambda: scene.work(lambda: permuted(scene)))
@@ -49,6 +48,9 @@ def show(scene: Scene) -> None:
         aside=f"<p>{TOLD[KINDS[scene.settings['kind']]]}</p>",
         foot=_told(scene, found),
     )
+
+
+POSITIONS = Panel("Positions", show_positions)
 
 
 def permuted(scene: Scene) -> Permuted:

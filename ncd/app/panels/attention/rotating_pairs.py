@@ -14,6 +14,7 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
@@ -22,10 +23,7 @@ from ncd.circuit.circuit import Cell
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
-TITLE = "Rotation"
-RUNS = True
 ASKS, ANSWERS = Place("query_at", 7), Place("key_at", 4)
-CONTROLS = (ASKS, ANSWERS)
 SHIFT = "s"  # the knob
 FAR = 100  # the shift that is used if the knob is 0
 PAIRS = 8  # the greatest number of circles
@@ -42,7 +40,7 @@ class Shifted:
     outputs: float
 
 
-def show(scene: Scene) -> None:
+def show_rotating_pairs(scene: Scene) -> None:
     """Shows the pairs as clock hands, the scores of a head, and the effect of a shift."""
     t, shift = scene.settings["t"], scene.settings[SHIFT]
     i, j = ASKS.among(t), ANSWERS.among(t)
@@ -56,12 +54,15 @@ def show(scene: Scene) -> None:
     circles = _circles(queries[i, 0], keys[j, 0], i - j)
     map_component.render(
         "rotation",
-        CONTROLS,
+        ROTATING_PAIRS.controls,
         _pick,
         head=f'<div class="told">{sliders}</div>{circles}',
         map=_map(scene, queries[:, 0] @ keys[:, 0].T / math.sqrt(queries.shape[-1]), i, j),
         aside=_experiment(scene, found),
     )
+
+
+ROTATING_PAIRS = Panel("Rotation", show_rotating_pairs, controls=(ASKS, ANSWERS))
 
 
 def _pick(name: str, value: str) -> None:

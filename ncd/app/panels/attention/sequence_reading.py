@@ -16,6 +16,7 @@ from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.html_panel import read_static
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place, Switches, Text
 from ncd.run.head_switches import Head
@@ -23,12 +24,9 @@ from ncd.site import markup
 from ncd.systems.inputs.text_inputs import SymbolInput
 from ncd.systems.training.head_analysis import HeadReport
 
-TITLE = "Reading"
-RUNS = True
 SEEN = "all"  # stored instead of a guess: all maps are shown
 OFF = Switches("off", longest=200)  # the numbers of heads
 ROW, GUESS = Place("row", None), Text("guess", f"{SEEN}|[0-9]{{1,4}}")
-CONTROLS = (typed.SEQUENCE, typed.TURN, OFF, ROW, GUESS, HEAD, SOFTMAX)
 MOST = 48  # the greatest number of heads in the list
 CSS = read_static("panels/attention/sequence_reading.css")
 LITTLE = 0.1  # a share of a head's weight; this much above chance means nothing
@@ -47,7 +45,7 @@ class Asked:
     guess: int | None
 
 
-def show(scene: Scene) -> None:
+def show_sequence_reading(scene: Scene) -> None:
     """Shows the field, the answers, the question, the map and the heads."""
     read = typed.read(scene.entry.name, scene.settings, scene.seed)
     if read is None:
@@ -71,6 +69,13 @@ def show(scene: Scene) -> None:
         map=_map(look, asked),
         foot=f'<p class="muted">{captions.numbers_origin(scene)}</p>',
     )
+
+
+SEQUENCE_READING = Panel(
+    "Reading",
+    show_sequence_reading,
+    controls=(typed.SEQUENCE, typed.TURN, OFF, ROW, GUESS, HEAD, SOFTMAX),
+)
 
 
 # --- what the session asks -----------------------------------------------------------------------

@@ -9,22 +9,20 @@ import ncd
 from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
 from ncd.site import markup
 
-TITLE = "Reach"
-RUNS = True
 UP_TO, AT = Place("up_to_layer", None), Place("reach_from", None)
-CONTROLS = (UP_TO, AT)
 POSITIONS, LAYERS = 64, 8  # the greatest numbers that are measured
 SMALL = {"h": 1, "k": 4}  # the reach does not depend on these sizes
 FELT = 1e-12  # smaller changes are rounding errors
 
 
-def show(scene: Scene) -> None:
+def show_token_reach(scene: Scene) -> None:
     """Shows after how many layers each token influences each position."""
     n, t = min(scene.settings["n"], LAYERS), min(scene.settings["t"], POSITIONS)
     found = reach(scene, n, t)
@@ -34,11 +32,14 @@ def show(scene: Scene) -> None:
     sliders += AT.html(f"at position {at}", t, at)
     map_component.render(
         "reach",
-        CONTROLS,
+        TOKEN_REACH.controls,
         head=f'<div class="told">{sliders}</div>',
         map=_map(felt, n, at, scene),
         aside=_told(scene, found, layers, at),
     )
+
+
+TOKEN_REACH = Panel("Reach", show_token_reach, controls=(UP_TO, AT))
 
 
 def reach(scene: Scene, layers: int, positions: int) -> CellGrid:

@@ -11,6 +11,7 @@ from torch.func import functional_call
 
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.explain.equation_proof import max_difference
@@ -18,8 +19,6 @@ from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.systems.transformers.encoder_decoder import ACTIVATIONS
 
-TITLE = "Torch"
-RUNS = True
 Settings = Mapping[str, int]
 Weights = Mapping[str, Tensor]
 PARTS = ("q", "k", "v")
@@ -46,7 +45,7 @@ class Compared:
     row: float | None = None  # how far the rows of weights are from a sum of 1
 
 
-def show(scene: Scene) -> None:
+def show_torch_layer(scene: Scene) -> None:
     """Shows the differences, torch's parameters, and its masks."""
     if scene.settings.get("cache") and scene.settings["t"] > 1:
         html_panel.render(
@@ -60,6 +59,9 @@ def show(scene: Scene) -> None:
     rows = [_row(*parameter) for parameter in found.parameters]
     table = markup.table(("torch’s parameter", "Shape", "Numbers", "Here"), rows, numbers=(2,))
     html_panel.render(_told(scene, found) + _masks(scene) + table, "torch")
+
+
+TORCH_LAYER = Panel("Torch", show_torch_layer)
 
 
 # --- torch's layers -------------------------------------------------------------------------------

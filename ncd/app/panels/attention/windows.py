@@ -12,16 +12,14 @@ from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts.heatmap import CellGrid
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place, Text
 from ncd.circuit.circuit import Cell
 from ncd.site import markup
 
-TITLE = "Patches"
-RUNS = True
 LAYER, HEAD = Place("picture_layer", None), Place("picture_head", None)
 PATCH = Text("asking_patch", r"[0-9]{1,4}\.[0-9]{1,4}")  # row and column of the patch that asks
-CONTROLS = (LAYER, PATCH, HEAD)
 SIDE = 384  # pixels of the picture on the screen
 FAINT, STRONG = 0.12, 0.85  # opacity of a patch that is read least, and most
 EDGE, CHOSEN, READ = "#ffffff", "#ff4b4b", "#ffd797"
@@ -63,7 +61,7 @@ class Tiling:
         return down * (self.side // self.window) + across, up * self.window + on
 
 
-def show(scene: Scene) -> None:
+def show_windows(scene: Scene) -> None:
     """Shows the picture with its windows, and the weights with which one patch reads others."""
     layers = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
     layer = LAYER.among(len(layers))
@@ -77,8 +75,11 @@ def show(scene: Scene) -> None:
         f'<div class="told">{sliders}</div>'
         + parts.row(_drawn(scene, found, read, at), _told(scene, found, read, at)),
         "patches",
-        CONTROLS,
+        WINDOWS.controls,
     )
+
+
+WINDOWS = Panel("Patches", show_windows, controls=(LAYER, PATCH, HEAD))
 
 
 def tiling(scene: Scene, layers: list[Cell], layer: int) -> Tiling:

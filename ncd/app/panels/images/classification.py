@@ -6,11 +6,10 @@ import torch
 
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.site import markup
 
-TITLE = "What it says"
-RUNS = True
 SIDE, SMALL = 224, 96  # pixels on the screen: of one picture, and of one in a batch
 METER, SHORT = 14.0, 5.0  # the length of a bar for 100 %, in em
 ROW = "display:flex;flex-wrap:wrap;align-items:flex-start"
@@ -18,12 +17,15 @@ MOST = 16  # pictures of a batch
 LIKELIEST = 3  # the number of classes that are shown for a picture in a batch
 
 
-def show(scene: Scene) -> None:
+def show_classification(scene: Scene) -> None:
     """Shows each input picture, and the output for it as bars."""
     shares, images = scene.trace.outputs[0].float().cpu(), scene.inputs[0]
     origin = captions.numbers_origin(scene)
     html = _batch(images, shares, origin) if shares.ndim == 2 else _alone(images, shares, origin)
     html_panel.render(html, "guess")
+
+
+CLASSIFICATION = Panel("What it says", show_classification)
 
 
 def _alone(image: torch.Tensor, shares: torch.Tensor, origin: str) -> str:

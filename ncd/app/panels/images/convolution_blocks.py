@@ -13,6 +13,7 @@ from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Place
 from ncd.circuit.circuit import Circuit
@@ -21,10 +22,7 @@ from ncd.language.axes import Array
 from ncd.site import markup
 from ncd.systems.images.resnet import again
 
-TITLE = "Two blocks"
-RUNS = True
 CHANNEL = Place("channel")
-CONTROLS = (CHANNEL,)
 KERNELS = 24  # that are shown
 SIDE, SMALL = 148, 44  # pixels of a map and of a kernel
 WIDE, TALL = 330, 84  # pixels of a profile
@@ -41,7 +39,7 @@ class Step:
     flops: int
 
 
-def show(scene: Scene) -> None:
+def show_convolution_blocks(scene: Scene) -> None:
     """Shows a channel before and after its kernel, and the channels along both blocks."""
     cell = next(cell for cell in scene.circuit.cells if cell.name == "dwconv")
     before, after = (scene.trace.values[v.id] for v in (cell.inputs[0], cell.outputs[0]))
@@ -59,8 +57,11 @@ def show(scene: Scene) -> None:
         f"two maps behind it.</p>{_compared(scene)}"
         f'<p class="muted">{captions.numbers_origin(scene)}</p>',
         "two blocks",
-        CONTROLS,
+        CONVOLUTION_BLOCKS.controls,
     )
+
+
+CONVOLUTION_BLOCKS = Panel("Two blocks", show_convolution_blocks, controls=(CHANNEL,))
 
 
 def _gallery(kernels: Tensor, at: int) -> str:

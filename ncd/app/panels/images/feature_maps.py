@@ -14,6 +14,7 @@ from ncd.app.parts.html_panel import read_static
 from ncd.app.parts.slice_picker import Dimension
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import cached
@@ -23,9 +24,6 @@ from ncd.rewrite.tile_schedule import passes
 from ncd.site import markup
 from ncd.site.op_cards import title
 
-TITLE = "Feature maps"
-RUNS = True
-CONTROLS = slice_picker.CONTROLS
 CSS = read_static("panels/learning/feature_maps.css")
 WIDE, HIGH = 148, 190  # the room for the maps of one array, in pixels
 SMALLEST, LARGEST, FINEST = 16, 46, 64  # a map's side in pixels, and the most cells along it
@@ -60,7 +58,7 @@ class Stack:
         return numbers if self.rest else numbers[None]
 
 
-def show(scene: Scene) -> None:
+def show_feature_maps(scene: Scene) -> None:
     """Shows the arrays in diagram order; blocks are expanded as in the diagram."""
     found = stacks(scene)
     if not found:
@@ -72,12 +70,15 @@ def show(scene: Scene) -> None:
     figures = "".join(_figure(scene, stack, at, largest) for stack in found)
     html = (
         f'<style>{CSS}</style>{_images(batch, at)}<div class="features scroll" tabindex="0" '
-        f'role="group" aria-label="{TITLE}">{figures}</div>'
+        f'role="group" aria-label="{FEATURE_MAPS.title}">{figures}</div>'
         f'<p class="muted">Every small image is a channel. {captions.numbers_origin(scene)}</p>'
     )
     html_panel.render(
         html, "features", on_pick=lambda picked: slice_picker.pick(*picked.split("="))
     )
+
+
+FEATURE_MAPS = Panel("Feature maps", show_feature_maps, controls=slice_picker.CONTROLS)
 
 
 def stacks(scene: Scene) -> list[Stack]:

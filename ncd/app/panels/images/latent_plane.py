@@ -12,6 +12,7 @@ from ncd.app.panels.learning.mistakes import COLOURS
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
@@ -20,10 +21,7 @@ from ncd.site import markup
 from ncd.site.markup import GREY
 from ncd.systems.training.tasks import divergence, labelled_digits
 
-TITLE = "Plane"
-RUNS = True
 ACROSS, UP = Place("across", None), Place("up", None)
-CONTROLS = (ACROSS, UP)
 POINT = "point"  # an action that sets both
 CELLS, REACH = 15, 3.0  # pictures along a side, and the last of their coordinates
 STEPS = 61  # places of a slider, from -REACH to REACH
@@ -42,7 +40,7 @@ class Plane:
     labels: tuple[int, ...]
 
 
-def show(scene: Scene) -> None:
+def show_latent_plane(scene: Scene) -> None:
     """Shows the plane with a point in it, the picture of that point, and the page's own picture."""
     found = cached(
         "plane", scene.term, *scene.numbers, make=lambda: scene.work(lambda: plane(scene))
@@ -63,9 +61,12 @@ def show(scene: Scene) -> None:
         f'<div class="told">{sliders}</div>'
         + parts.row(_drawn(found, at, own), _told(scene, picture, at, own)),
         "plane",
-        CONTROLS,
+        LATENT_PLANE.controls,
         _pick,
     )
+
+
+LATENT_PLANE = Panel("Plane", show_latent_plane, controls=(ACROSS, UP))
 
 
 def _pick(picked: str) -> None:

@@ -12,6 +12,7 @@ from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
@@ -20,10 +21,7 @@ from ncd.site import markup
 from ncd.site.markup import GREY
 from ncd.systems.training.tasks import signal_fraction
 
-TITLE = "Noise to picture"
-RUNS = True
 TAKEN, SAMPLE = Place("steps_taken", None), Place("noise_sample", None)
-CONTROLS = (TAKEN, SAMPLE)
 SAMPLES = 6  # pictures that are made at once, fewer where one takes long without trained weights
 MOST, FEW = 50, 5  # steps with weights that were trained, and without, if it is small
 UNTRAINED = 40_000_000  # FLOPs for steps without trained weights: noise remains noise
@@ -47,7 +45,7 @@ class Way:
     guess: Tensor
 
 
-def show(scene: Scene) -> None:
+def show_noise_steps(scene: Scene) -> None:
     """Shows the pictures after some steps, and one of them with its noise."""
     found = cached(
         "noise steps", scene.term, *scene.numbers, make=lambda: scene.work(lambda: way(scene))
@@ -60,8 +58,11 @@ def show(scene: Scene) -> None:
         f'<div class="told">{slider}</div>{_samples(found, taken, one)}'
         f"{_closer(found, taken, one)}{_strip(found, taken, one)}{_told(scene, found)}",
         "noise steps",
-        CONTROLS,
+        NOISE_STEPS.controls,
     )
+
+
+NOISE_STEPS = Panel("Noise to picture", show_noise_steps, controls=(TAKEN, SAMPLE))
 
 
 def _usual(scene: Scene, steps: int) -> int:

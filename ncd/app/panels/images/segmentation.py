@@ -11,6 +11,7 @@ from torch import Tensor
 from ncd.app.panels.learning.mistakes import colour, painted
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import LONG, Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import cached
@@ -20,10 +21,7 @@ from ncd.site import markup
 from ncd.systems.training.labelled_images import KINDS, shapes
 from ncd.systems.training.tasks import iou
 
-TITLE = "Mask"
-RUNS = True
 PICKED = Place("masked")  # the number of the picture
-CONTROLS = (PICKED,)
 TRAIN, TRAINING = "train", "Training"
 PICTURES = 8  # the number of pictures for a small network
 STYLE = """<style>
@@ -63,11 +61,14 @@ class Masks(NamedTuple):
         return "what goes in" if wrong is None else f"{int(wrong.sum()):,} wrong"
 
 
-def show(scene: Scene) -> None:
+def show_segmentation(scene: Scene) -> None:
     """Shows one picture with its predicted and its right mask, and the others as buttons."""
     key = scene.numbers
     masks = cached("masks", scene.term, *key, make=lambda: scene.work(lambda: measure(scene)))
-    html_panel.render(_html(scene, masks), "mask", CONTROLS, _pick)
+    html_panel.render(_html(scene, masks), "mask", SEGMENTATION.controls, _pick)
+
+
+SEGMENTATION = Panel("Mask", show_segmentation, controls=(PICKED,))
 
 
 def _pick(value: str) -> None:

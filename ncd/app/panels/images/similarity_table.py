@@ -9,11 +9,10 @@ from torch import Tensor
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Choice, Range
 
-TITLE = "Similarity"
-RUNS = True
 SCALES = (1, 2, 5, 10, 14, 20, 50, 100)  # what cosines are multiplied by; 100 at most in CLIP
 USUAL = SCALES.index(14)  # 1 / 0.07, with which training begins
 ALONG = {
@@ -23,11 +22,10 @@ ALONG = {
 }
 WARMTH = Range("warmth", range(len(SCALES)), USUAL)
 READ = Choice("read_along", ALONG, "rows")
-CONTROLS = (WARMTH, READ)
 THUMB, WORDS = 52, 4  # pixels of a picture, and numbers of words that are shown
 
 
-def show(scene: Scene) -> None:
+def show_similarity_table(scene: Scene) -> None:
     """Shows the table at a temperature, and its loss if the diagonal were right."""
     cosines = next(
         scene.trace.values[cell.outputs[0].id].float().cpu()
@@ -40,8 +38,11 @@ def show(scene: Scene) -> None:
         f'<div class="told">{slider}</div><p>{READ.html()}</p>'
         + parts.row(_table(scene, cosines, way, scale), _told(scene, cosines, scale)),
         "similarity",
-        CONTROLS,
+        SIMILARITY_TABLE.controls,
     )
+
+
+SIMILARITY_TABLE = Panel("Similarity", show_similarity_table, controls=(WARMTH, READ))
 
 
 def numbers(cosines: Tensor, way: str, scale: float) -> Tensor:

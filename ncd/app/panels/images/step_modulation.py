@@ -11,22 +11,20 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Place
 from ncd.systems.images.diffusion_transformer import MODULATION, PARTS
 
-TITLE = "Time step"
-RUNS = True
 STEPS = 24  # that are shown, evenly spaced
 OF = ("attention", "feed-forward")
 NAMES = {str(i): f"{part} of {OF[i // 3]}" for i, part in enumerate(PARTS)}
 LAYER, STEP = Place("modulated_layer"), Place("modulated_step")
 PART = Choice("modulated_part", NAMES, "0")
-CONTROLS = (LAYER, PART, STEP)
 
 
-def show(scene: Scene) -> None:
+def show_step_modulation(scene: Scene) -> None:
     """Shows a shift, scale or gate of a layer as a map of steps and features."""
     every = cached(
         "modulation", scene.term, *scene.numbers, make=lambda: scene.work(lambda: over_time(scene))
@@ -37,11 +35,14 @@ def show(scene: Scene) -> None:
     sliders += STEP.html(f"step {steps[at]:,} of {scene.settings['T']:,}", len(steps), at)
     map_component.render(
         "modulation",
-        CONTROLS,
+        STEP_MODULATION.controls,
         head=f'<div class="told">{sliders}</div><p>{PART.html()}</p>',
         map=_map(every[layer][:, part], steps, at, part),
         aside=_told(scene, every[layer], at),
     )
+
+
+STEP_MODULATION = Panel("Time step", show_step_modulation, controls=(LAYER, PART, STEP))
 
 
 def shown_steps(count: int) -> list[int]:

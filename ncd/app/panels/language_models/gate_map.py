@@ -9,29 +9,30 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.controls import Choice
 from ncd.site import markup
 
-TITLE = "Gate"
-RUNS = True
 PARTS = {"gate": "gate", "value": "value", "product": "gate · value"}
 SHOWN = Choice("hidden", PARTS, "product")
-CONTROLS = (SHOWN,)
 CLOSED = 0.05  # a gate nearer to 0 counts as closed
 WIDE, TALL, ENDS = 260, 120, 4.0  # pixels of the curve, and its largest input
 
 
-def show(scene: Scene) -> None:
+def show_gate_map(scene: Scene) -> None:
     """Shows gates, values or products of every token, and the curve of the activation."""
     chosen, every = SHOWN.value, parts(scene)
     map_component.render(
         "gate-map",
-        CONTROLS,
+        GATE_MAP.controls,
         head=f"<p>{SHOWN.html()}</p>",
         map=_map(scene, every[chosen], chosen),
         aside=_told(scene, every["gate"]),
     )
+
+
+GATE_MAP = Panel("Gate", show_gate_map, controls=(SHOWN,))
 
 
 def parts(scene: Scene) -> dict[str, Tensor]:

@@ -12,16 +12,14 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
 from ncd.systems.recurrent.gated_cells import WATCHED, with_gates
 
-TITLE = "Gates"
-RUNS = True
 GATE = Place("gate")  # the number of the chosen array
-CONTROLS = (GATE,)
 MEANS = {
     "hidden state": "It is the output, and goes to the next position.",
     "cell state": "The memory: each step multiplies it by the forget gate and adds what is new.",
@@ -33,7 +31,7 @@ MEANS = {
 }
 
 
-def show(scene: Scene) -> None:
+def show_gates(scene: Scene) -> None:
     """Shows every gate and state as a small map along the sequence, and the chosen one large."""
     names = WATCHED[scene.entry.name]
     make = partial(scene.work, partial(watched, scene))
@@ -42,11 +40,14 @@ def show(scene: Scene) -> None:
     pictures = [(GATE.action(i), name, _picture(maps[i])) for i, name in enumerate(names)]
     map_component.render(
         "gates",
-        CONTROLS,
+        GATES.controls,
         side=map_component.thumbnail_buttons(pictures, GATE.action(at)),
         map=_focus(scene, names[at], maps[at]),
         aside=_told(scene, names[at], maps[at]),
     )
+
+
+GATES = Panel("Gates", show_gates, controls=(GATE,))
 
 
 def watched(scene: Scene) -> list[CellGrid]:

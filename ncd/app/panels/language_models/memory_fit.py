@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from ncd.answers.model_memory import MOST, USUAL, WEIGHTS, ModelMemory, model_memory
 from ncd.app.parts import map_component
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.controls import Range
 from ncd.site import markup
 
-TITLE = "What fits"
-RUNS = False
 TOKENS = Range("tokens", range(1, MOST + 1), 8192)
 TEXTS = Range("texts", range(1, 100_001), 1)
 MEMORY = Range("gigabytes", range(1, 100_001), 24)
-CONTROLS = (TOKENS, TEXTS, MEMORY)
 GIGA = 10**9
 HEAD = ("Format", "Together", "", "Longest text", "Most texts", "Weights", "Cache", "Arrays")
 WHY = (
@@ -26,7 +24,7 @@ WHY = (
 )
 
 
-def show(scene: Scene) -> None:
+def show_memory_fit(scene: Scene) -> None:
     """Shows the memory at typed tokens and texts, and what fits in a typed memory."""
     found = get_or_make(
         CACHE,
@@ -38,10 +36,13 @@ def show(scene: Scene) -> None:
     )
     map_component.render(
         "what fits",
-        CONTROLS,
+        MEMORY_FIT.controls,
         head=f'<div class="told">{fields}</div>{_told(found, scene)}',
         foot=_table(found),
     )
+
+
+MEMORY_FIT = Panel("What fits", show_memory_fit, needs_run=False, controls=(TOKENS, TEXTS, MEMORY))
 
 
 def _told(found: ModelMemory, scene: Scene) -> str:

@@ -13,6 +13,7 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
@@ -20,12 +21,9 @@ from ncd.app.state.controls import Choice, slider
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
-TITLE = "Merged"
-RUNS = True
 RANK = "r"  # the knob
 MATRICES = {"W": "W, trained before", "update": "the update", "sum": "both added"}
 MATRIX = Choice("matrix", MATRICES, "update")
-CONTROLS = (MATRIX,)
 LONGEST = 8.0  # the longest bar, in em
 MOST = 64  # the largest rank of the slider and the table
 
@@ -42,7 +40,7 @@ class Merged:
     flops_merged: int
 
 
-def show(scene: Scene) -> None:
+def show_merged_weights(scene: Scene) -> None:
     """Shows the matrices, that merging changes nothing, and the number of trained parameters."""
     found = cached(
         "merged", scene.term, *scene.numbers, make=lambda: scene.work(lambda: merged(scene))
@@ -51,12 +49,15 @@ def show(scene: Scene) -> None:
     every = {"W": found.map, "update": found.update, "sum": found.map + found.update}
     map_component.render(
         "merged weights",
-        CONTROLS,
+        MERGED_WEIGHTS.controls,
         _pick,
         head=_choices(scene),
         map=_map(every[chosen], chosen),
         aside=_told(scene, found),
     )
+
+
+MERGED_WEIGHTS = Panel("Merged", show_merged_weights, controls=(MATRIX,))
 
 
 def merged(scene: Scene) -> Merged:

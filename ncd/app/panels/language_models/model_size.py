@@ -9,6 +9,7 @@ from ncd.answers.model_memory import layer_windows
 from ncd.app.panels.attention.cache_size import CONTEXT
 from ncd.app.panels.attention.layer_windows import kept_positions
 from ncd.app.parts import map_component
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import CACHE, get_or_make
 from ncd.circuit.circuit import Cell, Circuit
@@ -18,9 +19,6 @@ from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.language.terms import Term
 from ncd.site import markup
 
-TITLE = "Memory"
-RUNS = False
-CONTROLS = (CONTEXT,)
 USUAL = "bfloat16"  # the format of published weights and caches, where none is chosen
 LONGEST = 5.0  # the longest bar, in em
 TRAINED = 3  # times the FLOPs of a forward pass: one more each for inputs and for weights
@@ -51,18 +49,21 @@ class Work:
         return self.once // context + self.each + self.pairs * context
 
 
-def show(scene: Scene) -> None:
+def show_model_size(scene: Scene) -> None:
     """Shows the parameters of each part, and the cache and the FLOPs at the chosen context."""
     context = 1 << CONTEXT.number
     rows = parts(scene.circuit)
     used = work(scene)
     map_component.render(
         "memory",
-        CONTROLS,
+        MODEL_SIZE.controls,
         head=f'<div class="told">{CONTEXT.html(f"a text of {context:,} tokens")}</div>',
         side=_parts(scene, rows),
         foot=_facts(scene, used, context),
     )
+
+
+MODEL_SIZE = Panel("Memory", show_model_size, needs_run=False, controls=(CONTEXT,))
 
 
 def parts(circuit: Circuit) -> dict[str, int]:

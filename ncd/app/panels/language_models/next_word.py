@@ -13,15 +13,13 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
 
-TITLE = "Next word"
-RUNS = True
 AT = Place("next_after", None)
-CONTROLS = (AT,)
 BEST = 8  # words in the list
 LONGEST = 8.0  # the longest bar, in em
 
@@ -38,7 +36,7 @@ class Guesses:
         return self.layers[-1]
 
 
-def show(scene: Scene) -> None:
+def show_next_word(scene: Scene) -> None:
     """Shows the best next words after a position, and what each layer would have guessed."""
     found = cached(
         "next word", scene.term, *scene.numbers, make=lambda: scene.work(lambda: guesses(scene))
@@ -49,11 +47,14 @@ def show(scene: Scene) -> None:
     said = f" ({markup.text(word[at])})" if at < len(word) else ""
     map_component.render(
         "next word",
-        CONTROLS,
+        NEXT_WORD.controls,
         head=f'<div class="told">{AT.html(f"after position {at}{said}", t, at)}</div>',
         map=_map(scene, found, at),
         aside=_told(scene, found, at),
     )
+
+
+NEXT_WORD = Panel("Next word", show_next_word, controls=(AT,))
 
 
 @torch.no_grad()

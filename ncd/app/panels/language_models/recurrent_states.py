@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -14,9 +15,10 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import Choice, Control, Place
+from ncd.app.state.controls import Choice, Place
 from ncd.explain.equation_proof import max_difference
 from ncd.language.terms import Term
 from ncd.site import markup
@@ -45,41 +47,37 @@ class Watched:
     apart: float
 
 
-@dataclass(frozen=True)
-class StatePictures:
-    """The State panel of a page.
+def state_pictures(build: Callable[..., Term]) -> Panel:
+    """Returns the State panel of a page.
 
     Args:
         build: The function of the system, which with ``watched`` gives its states as well.
     """
+    return Panel("State", partial(show_states, build), controls=CONTROLS)
 
-    build: Callable[..., Term]
-    TITLE: str = "State"
-    RUNS: bool = True
-    CONTROLS: tuple[Control, ...] = CONTROLS
 
-    def show(self, scene: Scene) -> None:
-        """Shows the state after the chosen token, and what it recalls for each key so far."""
-        found = cached(
-            "states",
-            scene.term,
-            *scene.numbers,
-            make=lambda: scene.work(lambda: watched(scene, self.build)),
-        )
-        t, heads = found.states.shape[:2]
-        at, head = TOKEN.among(t, t - 1), HEAD.among(heads)
-        change = SHOWN.value == CHANGE
-        states = found.states[:, head]
-        before = torch.cat((torch.zeros_like(states[:1]), states[:-1]))
-        pictures = states - before if change else states
-        map_component.render(
-            "states",
-            CONTROLS,
-            head=choices(at, t, HEAD.html(f"head {head}", heads, head), scene),
-            side=gallery(pictures, at),
-            map=focus(pictures, at, change, *SIDES),
-            aside=_told(scene, found, at, head),
-        )
+def show_states(build: Callable[..., Term], scene: Scene) -> None:
+    """Shows the state after the chosen token, and what it recalls for each key so far."""
+    found = cached(
+        "states",
+        scene.term,
+        *scene.numbers,
+        make=lambda: scene.work(lambda: watched(scene, build)),
+    )
+    t, heads = found.states.shape[:2]
+    at, head = TOKEN.among(t, t - 1), HEAD.among(heads)
+    change = SHOWN.value == CHANGE
+    states = found.states[:, head]
+    before = torch.cat((torch.zeros_like(states[:1]), states[:-1]))
+    pictures = states - before if change else states
+    map_component.render(
+        "states",
+        CONTROLS,
+        head=choices(at, t, HEAD.html(f"head {head}", heads, head), scene),
+        side=gallery(pictures, at),
+        map=focus(pictures, at, change, *SIDES),
+        aside=_told(scene, found, at, head),
+    )
 
 
 def watched(scene: Scene, build: Callable[..., Term]) -> Watched:

@@ -23,6 +23,7 @@ from ncd.app.panels.language_models.recurrent_states import (
 from ncd.app.parts import map_component
 from ncd.app.parts.map_component import AxisLabels
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell
@@ -30,8 +31,6 @@ from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 from ncd.systems.recurrent.selective_state import INPUTS, RATES, READS, STEPS, WRITES
 
-TITLE = "State"
-RUNS = True
 SIDES = AxisLabels("feature d", "feature"), AxisLabels("number of its state s", "state number")
 
 
@@ -54,7 +53,7 @@ class Layer:
     apart: float
 
 
-def show(scene: Scene) -> None:
+def show_selective_states(scene: Scene) -> None:
     """Shows the state of a layer behind the chosen token, and what it still holds of each."""
     layers = cached(
         "selective states",
@@ -70,12 +69,15 @@ def show(scene: Scene) -> None:
     more = HEAD.html(f"layer {number + 1}", len(layers), number)
     map_component.render(
         "selective states",
-        CONTROLS,
+        SELECTIVE_STATES.controls,
         head=choices(at, t, more, scene),
         side=gallery(pictures, at),
         map=focus(pictures, at, change, *SIDES),
         aside=_told(scene, layer, at),
     )
+
+
+SELECTIVE_STATES = Panel("State", show_selective_states, controls=CONTROLS)
 
 
 def watched(scene: Scene) -> list[Layer]:

@@ -17,6 +17,7 @@ import torch
 from ncd.app.panels.learning.mistakes import COLOURS
 from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene import captions, session_weights
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import POLL_SECONDS, Training
 from ncd.app.state import knobs
@@ -39,13 +40,10 @@ from ncd.systems.training.plane_training import (
 )
 from ncd.systems.training.training_loop import Progress
 
-TITLE = "Plane and hidden space"
-RUNS = True
 KEY = "geometry"
 OWN = "your own"
 POINTS, PLACED = Choice("points", (*SETS, OWN), next(iter(SETS))), Text("placed", longest=5 * MOST)
 UPDATES = Choice("updates", ("300", "1000", "3000"), "1000")
-CONTROLS = (POINTS, PLACED, UPDATES)
 STILL = 0.05  # a run is stuck if its loss falls by a smaller share in its last fifth
 SCRIPTS = ("hidden_space", "geometry_canvas", "geometry_scene", "geometry")
 
@@ -71,7 +69,7 @@ class Tried:
         return len({kind for _, _, kind in self.places})
 
 
-def show(scene: Scene) -> None:
+def show_geometry(scene: Scene) -> None:
     """Shows the choice of points, the buttons, and both spaces."""
     if scene.settings["p1"] > WIDEST:
         st.text(f"With more than {WIDEST} hidden units there is nothing to be seen any more.")
@@ -90,6 +88,9 @@ def show(scene: Scene) -> None:
     _controls(scene, now, found.classes > 1)
     with st.container():  # a fragment needs a container to draw itself again
         (st.fragment(_shown, run_every=POLL_SECONDS) if going else _shown)(scene, now, found)
+
+
+GEOMETRY = Panel("Plane and hidden space", show_geometry, controls=(POINTS, PLACED, UPDATES))
 
 
 def _chosen() -> str:

@@ -12,6 +12,7 @@ from ncd.app.parts import charts, html_panel
 from ncd.app.parts.charts import COLOURS
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import session_weights
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import POLL_SECONDS, Training
 from ncd.app.state import knobs
@@ -25,8 +26,6 @@ from ncd.site import markup
 from ncd.systems.training.module_or_functional import RATE, houses, network
 from ncd.systems.training.training_loop import Progress
 
-TITLE = "Side by side"
-RUNS = True
 MODULE = {"way": "module", "optimiser": "Adam", "start": "torch"}
 SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
 FUNCTION = {  # the code for each setting; the first is that of the notebook
@@ -37,7 +36,6 @@ FUNCTION = {  # the code for each setting; the first is that of the notebook
 }
 COMPARED = Choice("compared", tuple(FUNCTION), "as in the notebook")
 EPOCHS = Choice("epochs", ("20", "100", "300", "1000", "3000"), "300")
-CONTROLS = (COMPARED, EPOCHS)
 NAMES = {"module": "nn.Module", "function": "torch.func"}
 STARTS = {"torch": "begun as torch does", "He": "begun as the notebook’s init_params"}
 STYLE = f"""<style>
@@ -60,7 +58,7 @@ class Examples:
     mean: float
 
 
-def show(scene: Scene) -> None:
+def show_module_vs_function(scene: Scene) -> None:
     """Shows buttons, both runs and their curves; or why these sizes cannot be trained."""
     settings = plain(scene.settings)
     try:
@@ -83,6 +81,9 @@ def show(scene: Scene) -> None:
         st.fragment(_shown, run_every=POLL_SECONDS if going else None)(now, given)
     with st.container():
         st.fragment(_curves, run_every=SLOW if going else None)(now)
+
+
+MODULE_VS_FUNCTION = Panel("Side by side", show_module_vs_function, controls=(COMPARED, EPOCHS))
 
 
 def plain(settings: Mapping[str, int]) -> dict[str, int]:

@@ -10,16 +10,14 @@ from torch import Tensor, nn
 
 from ncd.app.parts import map_component
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 
-TITLE = "By hand"
-RUNS = True
 POSITION = Place("position")
-CONTROLS = (POSITION,)
 MOST = 12  # the greatest number of features that are shown
 EPS = 1e-5
 
@@ -39,14 +37,17 @@ class Norms:
     apart: tuple[float, float]  # from torch's, over all positions
 
 
-def show(scene: Scene) -> None:
+def show_norm_by_hand(scene: Scene) -> None:
     """Shows the statistics of the chosen position, and three ways to normalise it."""
     size = scene.settings["t"]
     at = POSITION.among(size)
     key = (*scene.numbers, at)
     found = cached("norms", scene.term, *key, make=lambda: scene.work(lambda: norms(scene, at)))
     slider = POSITION.html(f"position t = {at}", size, at)
-    map_component.render("by hand", CONTROLS, head=slider + _table(scene, found))
+    map_component.render("by hand", NORM_BY_HAND.controls, head=slider + _table(scene, found))
+
+
+NORM_BY_HAND = Panel("By hand", show_norm_by_hand, controls=(POSITION,))
 
 
 def by_hand(x: Tensor, unbiased: bool) -> Tensor:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ncd.app.parts import map_component
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import cached
@@ -20,14 +21,11 @@ from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
 from ncd.site import markup
 
-TITLE = "Statistics"
-RUNS = True
 STEPS = 40  # the number of batches for the running mean
 MOMENTUM = 0.1  # torch's default
 MOST = 8  # the greatest number of channels that are shown
 LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: the ends of the sliders
 GAMMA, BETA = Range("gamma", range(31), 10), Range("beta", range(-20, 21), 0)  # in tenths
-CONTROLS = (GAMMA, BETA)
 WIDE, TALL, LINE = 360, 130, 13  # of the chart, and of a line of text
 COLOURS = ("#4a7ba7", "#a8597b", "#6f8f3a", "#b0762c")
 AVERAGED = {"batch norm": "b,x", "layer norm": "c"}
@@ -52,9 +50,9 @@ class Statistics:
     bias: float
 
 
-def show(scene: Scene) -> None:
+def show_norm_statistics(scene: Scene) -> None:
     """Shows the statistics of every channel, a chart of the running mean, and three experiments."""
-    gamma, beta = (control.number / 10 for control in CONTROLS)
+    gamma, beta = (control.number / 10 for control in (GAMMA, BETA))
     key = (*scene.numbers, gamma, beta)
     found = cached(
         "batch statistics",
@@ -64,7 +62,12 @@ def show(scene: Scene) -> None:
     )
     sliders = GAMMA.html(f"γ = {markup.digits(gamma)}") + BETA.html(f"β = {markup.digits(beta)}")
     head = f"{_buttons(scene)}{sliders}{_table(found)}"
-    map_component.render("statistics", CONTROLS, _pick, head=head, foot=_experiments(scene, found))
+    map_component.render(
+        "statistics", NORM_STATISTICS.controls, _pick, head=head, foot=_experiments(scene, found)
+    )
+
+
+NORM_STATISTICS = Panel("Statistics", show_norm_statistics, controls=(GAMMA, BETA))
 
 
 def _pick(name: str, value: str) -> None:

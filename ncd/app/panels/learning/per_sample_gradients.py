@@ -12,6 +12,7 @@ import ncd
 from ncd.app.panels.learning.module_vs_function import refuse
 from ncd.app.parts import html_panel
 from ncd.app.scene.captions import with_tooltip
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.errors import LimitError, NCDError
@@ -20,8 +21,6 @@ from ncd.run.limits import Limits
 from ncd.site import markup
 from ncd.systems.training.module_or_functional import Weights, houses, loss_of, network
 
-TITLE = "Per sample"
-RUNS = True
 MOST = 64  # the greatest number of examples
 WIDEST = 10.0  # the longest bar, in em
 BAR = "var(--st-primary-color)"
@@ -46,7 +45,7 @@ class Samples:
     apart: float
 
 
-def show(scene: Scene) -> None:
+def show_per_sample_gradients(scene: Scene) -> None:
     """Shows a row for each example, and the sum of the gradients."""
     try:
         found = cached(
@@ -59,6 +58,9 @@ def show(scene: Scene) -> None:
         refuse(error)
         return
     html_panel.render(_code() + _table(found) + _told(scene, found), "per sample")
+
+
+PER_SAMPLE_GRADIENTS = Panel("Per sample", show_per_sample_gradients)
 
 
 def samples(scene: Scene) -> Samples:

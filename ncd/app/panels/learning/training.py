@@ -10,6 +10,7 @@ import ncd
 from ncd.app.panels.learning import mistakes
 from ncd.app.parts import charts, html_panel
 from ncd.app.runtime import torch_threads
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import (
     POLL_SECONDS,
@@ -30,9 +31,6 @@ from ncd.systems.training.tasks import Task, task
 from ncd.systems.training.trained_weights import TrainedWeights, read_weights
 from ncd.systems.training.training_loop import Progress
 
-TITLE = "Training"
-RUNS = True
-CONTROLS = (STEPS,)
 FILE, WRONG = "weights", "wrong weights"
 MEGABYTES = 64  # the largest file of weights
 SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
@@ -49,7 +47,7 @@ progress { width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }
 </style>"""
 
 
-def show(scene: Scene) -> None:
+def show_training(scene: Scene) -> None:
     """Shows buttons, curves and mistakes; or why this system cannot be trained at these sizes."""
     own = task(scene.entry.name)
     try:
@@ -75,6 +73,9 @@ def show(scene: Scene) -> None:
             st.fragment(_curves, run_every=SLOW if going else None)(now, own)
     html_panel.render(mistakes.html(found, own), "mistakes")
     _file(scene)
+
+
+TRAINING = Panel("Training", show_training, controls=(STEPS,))
 
 
 def _refuse(error: NCDError) -> None:

@@ -16,6 +16,7 @@ from torch.func import grad
 import ncd
 from ncd.app.panels.learning.module_vs_function import chosen
 from ncd.app.parts import html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.elaborate import elaborate
@@ -31,8 +32,6 @@ from ncd.systems.training.module_or_functional import (
 )
 from ncd.write.torch_source.source_file import lines
 
-TITLE = "Two codes"
-RUNS = True
 COMMENTS = {
     "module": "# The model and the optimiser change in place.",
     "function": "# What is given stays as it is; what is new comes back.",
@@ -47,7 +46,7 @@ class Apart:
     gradients: float
 
 
-def show(scene: Scene) -> None:
+def show_training_code(scene: Scene) -> None:
     """Shows both codes in two columns, and the differences of their results."""
     module, function = both(scene)
     found = cached(
@@ -66,6 +65,9 @@ def show(scene: Scene) -> None:
         for title, parts, term in (("nn.Module", left, module), ("torch.func", right, function))
     )
     html_panel.render(f'{_told(scene, found)}<div class="listings">{columns}</div>', "two codes")
+
+
+TRAINING_CODE = Panel("Two codes", show_training_code)
 
 
 def both(scene: Scene) -> tuple[Term, Term]:

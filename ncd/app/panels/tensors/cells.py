@@ -10,6 +10,7 @@ import torch
 
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop, Value
@@ -19,12 +20,10 @@ from ncd.language.axes import Axis
 from ncd.site import markup
 from ncd.systems.catalogue_entry import Knob
 
-TITLE = "Cells"
-RUNS = True
 MOST = 10  # the greatest number of cells along an axis
 
 
-def show(scene: Scene) -> None:
+def show_cells(scene: Scene) -> None:
     """Shows a line of tables for each side of an equation, or one for any other system."""
     circuit = scene.circuit
     parts = sides(circuit)
@@ -42,6 +41,9 @@ def show(scene: Scene) -> None:
         "cells",
         on_pick=lambda picked: _pick(scene, picked),
     )
+
+
+CELLS = Panel("Cells", show_cells)
 
 
 def sliders(scene: Scene) -> str:

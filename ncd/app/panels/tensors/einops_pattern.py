@@ -17,6 +17,7 @@ from ncd.app.panels.tensors import own_lines
 from ncd.app.panels.tensors.einops_shape_check import MOST, Shape, Tried, made, tried
 from ncd.app.parts import html_panel
 from ncd.app.parts.heatmap import Mosaic, mosaic
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
@@ -170,10 +171,7 @@ def _plausible(right: Shape, before: Shape) -> Iterator[Shape]:
 
 # --- The Pattern panel: an einops line applied to six pictures, after a question about its shape
 
-TITLE = "Pattern"
-RUNS = True
 OWN, ASKING = Text("call", longest=300), Choice("asking", ("on", "off"), "off")
-CONTROLS = (OWN, ASKING)
 # session keys; BESIDE: the example shown while typing
 FIELD, BESIDE, SAID = "call field", "call beside", "said shape"
 FIT = {"b": 6, "h": 96, "w": 96, "c": 3}
@@ -206,7 +204,7 @@ def typed_entry(entry: Entry) -> Entry:
     return line_entry(text)
 
 
-def show(scene: Scene) -> None:
+def show_einops_pattern(scene: Scene) -> None:
     """Shows the line and its effect on the pictures."""
     text = _text(scene.settings["pattern"])
     if st.session_state.get(FIELD) != text:
@@ -224,6 +222,9 @@ def show(scene: Scene) -> None:
     except CallError as error:
         html = _wrong(error, text)
     html_panel.render(f"{STYLE}{_examples(text)}{html}", "einops", (ASKING,), _pick)
+
+
+EINOPS_PATTERN = Panel("Pattern", show_einops_pattern, controls=(OWN, ASKING))
 
 
 # --- the line -------------------------------------------------------------------------------------

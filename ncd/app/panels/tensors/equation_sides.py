@@ -14,6 +14,7 @@ from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
@@ -28,11 +29,8 @@ from ncd.language.blocks import Equation
 from ncd.run.measurement import medians
 from ncd.site import markup
 
-TITLE = "Sides"
-RUNS = True
 DIFFERENCE = "difference"
 SIDE = Choice("side", ("", *map(str, range(2, 10)), DIFFERENCE), "")
-CONTROLS = (SIDE, *slice_picker.CONTROLS)
 HEAD = ("Side", "Steps", "Bytes made", "Time", "")
 NUMBERS = (2, 3)
 EQUAL = 1e-4  # relative to the largest number; larger than the rounding error of 32 bits
@@ -63,7 +61,7 @@ class Sides:
         return self.difference <= EQUAL * (self.largest or 1.0)
 
 
-def show(scene: Scene) -> None:
+def show_equation_sides(scene: Scene) -> None:
     """Shows whether the sides agree, their costs, and the numbers as pictures."""
     if not isinstance(scene.term, Equation):
         html_panel.render("<p>Nothing is compared here: this is no equation.</p>", "no sides")
@@ -94,6 +92,9 @@ def show(scene: Scene) -> None:
         map=_focus(grids, chosen, cut, scene),
         foot=f'<p class="muted">{captions.numbers_origin(scene)}</p>',
     )
+
+
+EQUATION_SIDES = Panel("Sides", show_equation_sides, controls=(SIDE, *slice_picker.CONTROLS))
 
 
 def tried(scene: Scene) -> Sides:

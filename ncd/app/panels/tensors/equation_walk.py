@@ -11,6 +11,7 @@ import ncd
 from ncd.app.figure import diagram
 from ncd.app.figure.morph import morph
 from ncd.app.parts.html_panel import read_static, sent_value
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
@@ -20,8 +21,6 @@ from ncd.site import markup
 from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS
 from ncd.systems.tensors import graphical_algebra
 
-TITLE = "Step by step"
-RUNS = True
 MOST = 8  # the greatest number of values that are shown for a side
 
 
@@ -80,7 +79,7 @@ _walk = st.components.v2.component(
 )
 
 
-def show(scene: Scene) -> None:
+def show_equation_walk(scene: Scene) -> None:
     """Shows the chosen step: its text, an animation from one side to the other, its numbers."""
     step = scene.settings["step"]
     sizes = {name: n for name, n in scene.settings.items() if name != "step"}
@@ -101,6 +100,9 @@ def show(scene: Scene) -> None:
         "foot": _numbers(pair, found),
     }
     _walk(key="walk", data=data, on_pick_change=_pick, on_select_change=lambda: None)
+
+
+EQUATION_WALK = Panel("Step by step", show_equation_walk)
 
 
 def _pick() -> None:

@@ -8,17 +8,16 @@ import torch
 
 import ncd
 from ncd.app.parts import html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
 from ncd.site import markup
 
-TITLE = "Every pair"
-RUNS = True
 MOST = 144  # the greatest number of pairs
 
 
-def show(scene: Scene) -> None:
+def show_index_pairs(scene: Scene) -> None:
     """Shows the table of all pairs; each number is marked if all sides agree on it."""
     settings = scene.settings
     first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
@@ -34,6 +33,9 @@ def show(scene: Scene) -> None:
         "pairs",
         on_pick=_pick,
     )
+
+
+INDEX_PAIRS = Panel("Every pair", show_index_pairs)
 
 
 def tried(scene: Scene) -> dict[tuple[int, int], bool]:

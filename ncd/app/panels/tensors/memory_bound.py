@@ -15,9 +15,10 @@ import torch
 
 from ncd.app.parts import charts, html_panel
 from ncd.app.parts.charts import COLOURS, DASHES
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import Control, Range
+from ncd.app.state.controls import Range
 from ncd.drawing.pipeline import draw
 from ncd.errors import NCDError
 from ncd.language.number_formats import BITS
@@ -226,9 +227,16 @@ STYLE = """
 """
 
 
-@dataclass(frozen=True)
-class WhatMoves:
-    """The What moves panel of a page.
+CONTROLS = (GROUP, TILE, FAST)
+
+
+def what_moves(
+    grouped: tuple[str, ...] = ("y",),
+    streamed: str = "x",
+    around: bool = False,
+    product: bool = False,
+) -> Panel:
+    """Returns the What moves panel of a page.
 
     Args:
         grouped: The axes that are cut into groups, all of one size.
@@ -236,14 +244,18 @@ class WhatMoves:
         around: Whether the whole term is one loop; else only what takes or gives the scores.
         product: Whether it is a matrix product, for which the least that must move is known.
     """
+    loop = WhatMoves(grouped, streamed, around, product)
+    return Panel("What moves", loop.show, needs_run=False, controls=CONTROLS)
+
+
+@dataclass(frozen=True)
+class WhatMoves:
+    """The fused loop of a page, its bytes and its drawing; the fields are as in what_moves."""
 
     grouped: tuple[str, ...] = ("y",)
     streamed: str = "x"
     around: bool = False
     product: bool = False
-    TITLE: str = "What moves"
-    RUNS: bool = False
-    CONTROLS: tuple[Control, ...] = (GROUP, TILE, FAST)
 
     def show(self, scene: Scene) -> None:
         """Shows the sliders, what moves at these sizes or a refusal, the charts and the drawing."""
@@ -252,10 +264,10 @@ class WhatMoves:
             loop = self.loop(scene, group, tile)
         except NCDError as error:
             said = f'<p role="status">This is not one loop over tiles: {markup.text(error)}</p>'
-            html_panel.render(said, "moves", self.CONTROLS, _pick)
+            html_panel.render(said, "moves", CONTROLS, _pick)
             return
         budget = 1 << FAST.number
-        html_panel.render(self.html(scene, loop, budget), "moves", self.CONTROLS, _pick)
+        html_panel.render(self.html(scene, loop, budget), "moves", CONTROLS, _pick)
         charts.render(
             self.curve(scene, loop, tile, budget),
             "moves curve",

@@ -10,16 +10,14 @@ import torch
 from torch import Tensor
 
 from ncd.app.parts import html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
 from ncd.systems.tensors.memory_layout import AXES, ORDERS
 
-TITLE = "In memory"
-RUNS = True
 READ = Place("read")  # of the selected number in the reading order
-CONTROLS = (READ,)
 MOST = 256  # the greatest number of values that are drawn
 CELL, ROW, GAP, EDGE, TOP = 42, 32, 16, 46, 22  # pixels
 BEND = 0.18  # the bend of an arc, as a share of its length
@@ -58,7 +56,7 @@ class Reading:
         return {name: found[name] for name in self.order}
 
 
-def show(scene: Scene) -> None:
+def show_memory_order(scene: Scene) -> None:
     """Shows the array with the reading path, the table, the line in memory, and the strides."""
     found = of(scene)
     if not found.places:
@@ -74,7 +72,10 @@ def show(scene: Scene) -> None:
         f'<div class="cells">{table(found, at)}</div></div>'
     )
     parts = (slider, both, _told(found, at), _line(found, at), _strides(scene, found))
-    html_panel.render("".join(parts), "in memory", CONTROLS)
+    html_panel.render("".join(parts), "in memory", MEMORY_ORDER.controls)
+
+
+MEMORY_ORDER = Panel("In memory", show_memory_order, controls=(READ,))
 
 
 def of(scene: Scene) -> Reading:

@@ -13,14 +13,13 @@ from torch import Tensor
 import ncd
 from ncd.app.figure.diagram import INTERACTIVE_ATTRIBUTES
 from ncd.app.parts import heatmap, html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice
 from ncd.systems.inputs.picture_inputs import sample
 from ncd.systems.tensors.memory_layout import COLUMNS, PLAIN, RASTER, STRIDED, patches
 
-TITLE = "Patches"
-RUNS = True
 CHANNELS, SIDE = 3, 64  # the shape of the picture
 GAP = 2  # pixels of the picture between patches
 SHOWN = 272  # the side on the screen, in pixels
@@ -53,7 +52,6 @@ CALLED = {
 }
 CUT = Choice("cut", CALLED, RASTER)
 ALONG = Choice("along", {side: f"{side} × {side}" for side in ("2", "4", "8")}, "4")
-CONTROLS = (CUT, ALONG)
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Read:
     ordered: int
 
 
-def show(scene: Scene) -> None:
+def show_patch_raster(scene: Scene) -> None:
     """Shows the picture, its patches in reading order, the code and its diagram."""
     n = int(ALONG.value)
     term = patches(CUT.value, CHANNELS, SIDE, n)
@@ -81,7 +79,10 @@ def show(scene: Scene) -> None:
         f"<p>{told}</p><p role='status'>{_counted(found)}</p></div></div>"
         f"{_drawn(term, scene)}"
     )
-    html_panel.render(html, "patches in order", CONTROLS)
+    html_panel.render(html, "patches in order", PATCH_RASTER.controls)
+
+
+PATCH_RASTER = Panel("Patches", show_patch_raster, controls=(CUT, ALONG))
 
 
 def _drawn(term: ncd.Term, scene: Scene) -> str:

@@ -7,20 +7,19 @@ from collections.abc import Sequence
 from ncd.app.panels.tensors import memory_order
 from ncd.app.panels.tensors.memory_order import Reading
 from ncd.app.parts import html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.site import markup
 from ncd.systems.tensors.memory_layout import AXES, ORDERS
 
-TITLE = "Puzzle"
-RUNS = True
 PLACE = "place"  # session key, followed by a number: "place2=h" sets the third axis
 ANSWER = tuple("hbwc")
 
 Table = tuple[tuple[int, ...], ...]
 
 
-def show(scene: Scene) -> None:
+def show_permutation_puzzle(scene: Scene) -> None:
     """Shows the line of code with its four choices, the resulting table, and the goal."""
     found = memory_order.of(scene)
     if not found.places:
@@ -37,6 +36,9 @@ def show(scene: Scene) -> None:
         f"{_hints(found)}"
     )
     html_panel.render(html, "puzzle", on_pick=lambda picked: _pick(found.order, picked))
+
+
+PERMUTATION_PUZZLE = Panel("Puzzle", show_permutation_puzzle)
 
 
 def _pick(order: tuple[str, ...], picked: str) -> None:

@@ -12,6 +12,7 @@ import ncd
 from ncd.app.figure import diagram
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.explain.equation_proof import max_difference
@@ -19,8 +20,6 @@ from ncd.language.blocks import Equation
 from ncd.language.terms import Term
 from ncd.site import markup
 
-TITLE = "Two ways"
-RUNS = True
 FEW = 8  # the greatest number of positions and features that are shown
 
 
@@ -35,7 +34,7 @@ class Ways:
     found: tuple[tuple[float, ...], ...]
 
 
-def show(scene: Scene) -> None:
+def show_pointwise(scene: Scene) -> None:
     """Shows both diagrams, their difference, and the notebook's example."""
     key = scene.numbers
     found = cached("two ways", scene.term, *key, make=lambda: scene.work(lambda: ways(scene)))
@@ -44,6 +43,9 @@ def show(scene: Scene) -> None:
     html_panel.render(
         drawn + _told(scene, found) + _example(found, scene.settings["m"]), "two ways"
     )
+
+
+POINTWISE = Panel("Two ways", show_pointwise)
 
 
 def both(scene: Scene) -> tuple[Term, Term]:

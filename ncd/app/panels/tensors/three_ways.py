@@ -12,6 +12,7 @@ import ncd
 from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.parts import html_panel
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.drawing.elements.style import role_colour
@@ -21,8 +22,6 @@ from ncd.run.measurement import medians
 from ncd.site import markup, source_listing
 from ncd.systems.tensors import array_indexing
 
-TITLE = "Three ways"
-RUNS = True
 MANY = 300  # the number of rows in the second timing
 LARGEST = 10_000_000  # the greatest number of values in those rows
 LONGEST = 3_000  # the greatest number of steps of a loop
@@ -60,7 +59,7 @@ class Tried:
 LOOP, VMAP, OWN = "by a loop", "by torch.vmap", "by torch’s own rules"
 
 
-def show(scene: Scene) -> None:
+def show_three_ways(scene: Scene) -> None:
     """Shows the operation, its broadcast form, and for each way its code, time and error."""
     lift = LIFTS[scene.entry.name]
     own = {name: scene.settings[name] for name in lift.takes}
@@ -78,6 +77,9 @@ def show(scene: Scene) -> None:
         paint="inner" if "d" in lift.takes else "lift",
     )
     html_panel.render(figure + _told(found) + _table(found, lift, scene), "ways")
+
+
+THREE_WAYS = Panel("Three ways", show_three_ways)
 
 
 def _times(scene: Scene) -> str:

@@ -13,6 +13,7 @@ import ncd
 from ncd.app.figure import diagram
 from ncd.app.panels.tensors.memory_bound import STYLE, TILE
 from ncd.app.parts import html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
@@ -23,10 +24,7 @@ from ncd.rewrite.tile_loop import Cut
 from ncd.site import markup
 from ncd.systems.tensors.flash_attention import flash_attention, passes
 
-TITLE = "From three passes to one"
-RUNS = True
 STEP = Place("flash_step")
-CONTROLS = (STEP, TILE)
 ROWS = 12  # the greatest number of tiles in the table
 QUERY = 0  # the query whose numbers are shown
 
@@ -68,7 +66,7 @@ LOOP = (
 )
 
 
-def show(scene: Scene) -> None:
+def show_tile_walk(scene: Scene) -> None:
     """Shows a step: an equation that is proved on numbers, or the loop after one of its tiles."""
     sizes = {name: scene.settings[name] for name in ("y", "x", "k")}
     tile = 1 << TILE.number
@@ -83,7 +81,10 @@ def show(scene: Scene) -> None:
         walk = cached("tile walk", scene.term, tile, *scene.numbers, make=make)
         body = _tiles(walk, at - len(TOLD))
     head = f'<div class="told">{slider}</div><div class="ncd moves" aria-live="polite">'
-    html_panel.render(f"{STYLE}{head}{body}</div>", "tile walk", CONTROLS)
+    html_panel.render(f"{STYLE}{head}{body}</div>", "tile walk", TILE_WALK.controls)
+
+
+TILE_WALK = Panel("From three passes to one", show_tile_walk, controls=(STEP, TILE))
 
 
 def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:

@@ -17,6 +17,7 @@ from ncd.app.parts import html_panel
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.parts.map_component import ZOOM
 from ncd.app.scene import captions
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, pick
@@ -27,10 +28,7 @@ from ncd.explain.graphviz_layout import LayoutError
 from ncd.site import markup
 from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
-TITLE = "Autograd"
-RUNS = True
 LEVEL = Choice("level", ("", *LEVELS), "")
-CONTROLS = (LEVEL, FROZEN, RECOMPUTE, backward_diagram.MIRROR, STEP)
 FEW = 40  # the greatest number of nodes that can be read at once
 PATIENCE = 4  # seconds for a layout; after that the browser has to make it
 FAILED: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs that failed, and why
@@ -51,10 +49,17 @@ _graph = st.components.v2.component(
 )
 
 
-def show(scene: Scene) -> None:
+def show_autograd_graph(scene: Scene) -> None:
     """Shows the graph with one backward step, what is saved, and where a stack should save."""
     _show_graph(scene)
     checkpoint_choice.show(scene)
+
+
+AUTOGRAD_GRAPH = Panel(
+    "Autograd",
+    show_autograd_graph,
+    controls=(LEVEL, FROZEN, RECOMPUTE, backward_diagram.MIRROR, STEP),
+)
 
 
 def _show_graph(scene: Scene) -> None:
@@ -93,7 +98,7 @@ def _pick(picked: str) -> None:
     if name == STEP.name:
         backward_pass.pick(value)
     else:
-        pick(CONTROLS, name, value)
+        pick(AUTOGRAD_GRAPH.controls, name, value)
 
 
 def _head(hidden: int) -> str:

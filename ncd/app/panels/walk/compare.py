@@ -23,6 +23,7 @@ from ncd.app.panels.walk.compared_diagrams import (
 from ncd.app.parts import slice_picker
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import pin
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.pin import VIEW, VIEWS, Pin
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
@@ -37,9 +38,6 @@ from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
 from ncd.write.torch_source.source_file import lines
 
-TITLE = "Compare"
-RUNS = False
-CONTROLS = compared_values.CONTROLS
 KEY = "compare panel"
 KEPT = "bfloat16"  # the usual format of a cache of keys and values
 
@@ -51,7 +49,7 @@ _compare = st.components.v2.component(
 )
 
 
-def show(scene: Scene) -> None:
+def show_compare(scene: Scene) -> None:
     """Shows the pinned and the current setting in the chosen view, or how to pin one."""
     entry, held = scene.entry, pin.current_pin(scene.entry)
     if held is None:
@@ -72,6 +70,9 @@ def show(scene: Scene) -> None:
     why = _refused(other.refused) if other.refused else ""
     _show(scene, held, _differences_html(other, scene) + why + html)
     compared_values.show(both)
+
+
+COMPARE = Panel("Compare", show_compare, needs_run=False, controls=compared_values.CONTROLS)
 
 
 def _view() -> str:
@@ -178,7 +179,7 @@ def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
     elif name == "swap" and held is not None and held.other is None:
         knobs.set_values({**held.settings, knobs.SEED.name: held.seed})
         pin.set_pin(entry, now)
-    elif not pick(CONTROLS, name, value):
+    elif not pick(COMPARE.controls, name, value):
         slice_picker.pick(name, value)
 
 

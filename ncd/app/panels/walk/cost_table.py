@@ -9,6 +9,7 @@ import torch
 
 import ncd
 from ncd.app.parts import charts, html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell
@@ -18,8 +19,6 @@ from ncd.run.measurement import op_seconds
 from ncd.run.run_memory import PeakMemory, measured_peak, predicted_peak
 from ncd.site import markup
 
-TITLE = "Cost"
-RUNS = False
 HEAD = ("Op", "Parameters", "FLOPs", "Bytes made", "Time")
 NUMBERS = (1, 2, 3, 4)
 MOST = 24  # the greatest number of ops in the chart; the costliest are shown
@@ -34,7 +33,7 @@ class Measured:
     peak: PeakMemory
 
 
-def show(scene: Scene) -> None:
+def show_cost_table(scene: Scene) -> None:
     """Shows a row for each op, the totals, and the measured time and memory."""
     found = None
     if scene.runs:
@@ -42,6 +41,9 @@ def show(scene: Scene) -> None:
         found = cached(*key, make=lambda: scene.work(lambda: measure(scene)))
     html_panel.render(html(scene, found), "cost")
     charts.render(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
+
+
+COST_TABLE = Panel("Cost", show_cost_table, needs_run=False)
 
 
 def chart(scene: Scene, found: Measured | None) -> go.Figure:

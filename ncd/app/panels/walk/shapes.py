@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterator
 import streamlit as st
 
 from ncd.app.parts import html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.explain.shape_tracker import Call, as_json
 from ncd.language.axes import Array
 from ncd.site import markup
 
-TITLE = "Shapes"
-RUNS = False
 
-
-def show(scene: Scene) -> None:
+def show_shapes(scene: Scene) -> None:
     """Shows a table of every step, with text and JSON to download."""
     html_panel.render(html(scene), "shapes")
     name, circuit = scene.entry.name, scene.circuit
@@ -28,6 +26,9 @@ def show(scene: Scene) -> None:
     with st.container(horizontal=True):
         _file("Text", text, f"{name}-shapes.txt", "text/plain")
         _file("JSON", lambda: as_json(calls(circuit)), f"{name}-shapes.json", "application/json")
+
+
+SHAPES = Panel("Shapes", show_shapes, needs_run=False)
 
 
 def html(scene: Scene) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import ncd
 from ncd.app.parts import html_panel
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Fence
@@ -40,29 +40,31 @@ class Part(NamedTuple):
     of: Cell | Fence
 
 
-@dataclass(frozen=True)
-class PaperEquation:
-    r"""An equation in LaTeX; ``<scores: QK^T>`` is the part of an op or a block.
+def paper_equation(latex: tuple[str, ...], source: str) -> Panel:
+    r"""Returns the Equation panel of a page.
 
-    Parts refer to an op's name or label, or to a block's title.
+    Args:
+        latex: Lines of LaTeX, in which ``<scores: QK^T>`` is the part of an op, by its name or
+            label, or of a block, by its title.
+        source: Where the equation stands.
     """
 
-    latex: tuple[str, ...]
-    source: str
-    TITLE: str = "Equation"
-    RUNS: bool = False
+    def show(scene: Scene) -> None:
+        html_panel.render(equation_html(scene, latex, source), "equation")
 
-    def show(self, scene: Scene) -> None:
-        """Shows the equation, and its parts on the axes of the diagram."""
-        parts: list[Part] = []
-        lines = "".join(_line(line, scene, parts) for line in self.latex)
-        order = {cell.id: n for n, cell in enumerate(scene.circuit.cells)}
-        parts.sort(key=lambda part: min(order[id] for id in _ops(part.of, scene.circuit)))
-        rows = (_row(part, scene) for part in parts)
-        head = ("Part", "On the axes of the diagram", "In words")
-        told = f'<p class="muted">{markup.text(self.source)}</p>'
-        html = f'{STYLE}<div class="paper">{lines}{markup.table(head, rows)}{told}</div>'
-        html_panel.render(html, "equation")
+    return Panel("Equation", show, needs_run=False)
+
+
+def equation_html(scene: Scene, latex: tuple[str, ...], source: str) -> str:
+    """Returns an equation, and its parts on the axes of the diagram, as HTML."""
+    parts: list[Part] = []
+    lines = "".join(_line(line, scene, parts) for line in latex)
+    order = {cell.id: n for n, cell in enumerate(scene.circuit.cells)}
+    parts.sort(key=lambda part: min(order[id] for id in _ops(part.of, scene.circuit)))
+    rows = (_row(part, scene) for part in parts)
+    head = ("Part", "On the axes of the diagram", "In words")
+    told = f'<p class="muted">{markup.text(source)}</p>'
+    return f'{STYLE}<div class="paper">{lines}{markup.table(head, rows)}{told}</div>'
 
 
 def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
@@ -132,11 +134,8 @@ def _row(part: Part, scene: Scene) -> str:
 
 # --- The Source panel: the term as a PyTorch file, whose lines are highlighted with their ops
 
-TITLE = "Source"
-RUNS = False
 
-
-def show(scene: Scene) -> None:
+def show_source(scene: Scene) -> None:
     """Shows the file, and a download button."""
     file = f"{scene.entry.identifier}.py"
     make, kind = partial(ncd.source, scene.term), "text/x-python"
@@ -148,3 +147,6 @@ def show(scene: Scene) -> None:
         make=lambda: source_listing.listing_html(lines(scene.term), scene.circuit, scene.dark),
     )
     html_panel.render(html, "source")
+
+
+SOURCE = Panel("Source", show_source, needs_run=False)

@@ -17,6 +17,7 @@ from ncd.app.parts.array_summary import html, shape
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions, url
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Loop, Value, array_names, input_names
@@ -119,9 +120,6 @@ def _sentence(words: str) -> str:
 
 # --- The Step panel: a walk through the diagram, forward op by op, then backward
 
-TITLE = "Step"
-RUNS = True
-CONTROLS = (FROZEN,)
 KEY = "stepping"  # not "step", as a knob may have that name
 BACK = "back"  # the prefix of a step in the backward walk
 SENT, FEW = 12, 4  # the number of steps that are sent at once, and of large ones
@@ -140,7 +138,7 @@ _step = st.components.v2.component(
 )
 
 
-def show(scene: Scene) -> None:
+def show_step(scene: Scene) -> None:
     """Shows the step that the link names, with the steps around it."""
     name = url.step_key(scene.entry)
     place = str(st.session_state.get(name, ""))
@@ -161,6 +159,9 @@ def show(scene: Scene) -> None:
         on_select_change=lambda: apply_component_selection(KEY),
         on_pick_change=lambda: _go(name, str(sent_value(KEY, "pick"))),
     )
+
+
+STEP = Panel("Step", show_step, controls=(FROZEN,))
 
 
 def read(place: str) -> tuple[str, int]:

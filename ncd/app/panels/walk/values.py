@@ -17,6 +17,7 @@ from ncd.app.parts.slice_picker import ArraySlice, Dimension
 from ncd.app.runtime import torch_threads
 from ncd.app.scene import captions
 from ncd.app.scene.captions import with_tooltip
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
@@ -120,16 +121,19 @@ def render_histogram(found: Statistics, key: str) -> None:
 
 # --- The Values panel: the selected array as a map with statistics, or the selected op's card
 
-TITLE = "Values"
-RUNS = True
-CONTROLS = (map_component.COLOURS, slice_picker.PICTURE, slice_picker.SLICES, picked_cell.NUMBER)
 
-
-def show(scene: Scene) -> None:
+def show_values(scene: Scene) -> None:
     """Shows the selected array or op; without a selection, the output."""
     if not op_card.render(scene):
         chosen = scene.selected
         _array(scene, chosen if chosen.startswith("v") else scene.circuit.outputs[0].id)
+
+
+VALUES = Panel(
+    "Values",
+    show_values,
+    controls=(map_component.COLOURS, slice_picker.PICTURE, slice_picker.SLICES, picked_cell.NUMBER),
+)
 
 
 def _array(scene: Scene, id: str) -> None:

@@ -19,7 +19,12 @@ from ncd.app.panels.attention import (
     merged_heads,
     positions,
 )
-from ncd.app.panels.attention.image_patches import Windows
+from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
+from ncd.app.panels.attention.expert_routing import EXPERT_ROUTING
+from ncd.app.panels.attention.image_patches import IMAGE_PATCHES, Windows
+from ncd.app.panels.attention.kv_cache import KV_CACHE
+from ncd.app.panels.attention.merged_heads import MERGED_HEADS
+from ncd.app.panels.attention.positions import POSITIONS
 from ncd.app.parts import heatmap
 from ncd.site import markup
 from tests.app.panels.views import bars, inside, scene, shown, tags, text
@@ -39,7 +44,7 @@ def test_a_step_keeps_the_keys_and_values_of_the_steps_before(name: str) -> None
         sizes = {**here.settings, "t": i + 1}
         whole = ncd.cost(here.entry.build(**{**sizes, "cache": 0})).flops
         assert (step.again == whole and step.flops < step.again) or i == 0
-    told = shown(kv_cache, here)
+    told = shown(KV_CACHE, here)
     assert [row[1] for row in told.rows[1:]] == [markup.amount(s.kept, "B") for s in found.steps]
     assert [row[2] for row in told.rows[1:]] == [
         markup.amount(s.flops, "FLOP") for s in found.steps
@@ -55,7 +60,7 @@ def test_a_step_keeps_the_keys_and_values_of_the_steps_before(name: str) -> None
 
 
 def test_of_a_long_text_the_first_positions_are_written() -> None:
-    told = shown(kv_cache, scene("decoder-only-block", n=16, t=5, h=1, k=2))
+    told = shown(KV_CACHE, scene("decoder-only-block", n=16, t=5, h=1, k=2))
     assert "The first 3 of 5 positions, written one by one" in told.text  # 48 layers in all
     assert len(told.rows) == 4
 
@@ -68,7 +73,7 @@ def test_a_merged_map_may_be_read_in_two_orders(outside: int) -> None:
     here = scene("merged-qkv", h=2, k=3, outside=outside)
     found = merged_heads.orders(here)
     assert found.same > 1e-3 and found.permuted < 1e-5
-    told = shown(merged_heads, here)
+    told = shown(MERGED_HEADS, here)
     cells = [own["title"] for own in tags(told.html, "span") if "title" in own]
     for cells_, order in ((cells[:18], 1), (cells[18:36], 0)):
         for n, said in enumerate(cells_):
@@ -85,7 +90,7 @@ def test_a_merged_map_may_be_read_in_two_orders(outside: int) -> None:
     assert shapes == [" ".join(map(str, own)) for own in wanted]
     assert [row[0] for row in told.rows[1:]] == [str(n) for n in range(1, 9)]
     assert "The first" not in told.text
-    many = shown(merged_heads, scene("merged-qkv", h=13, k=5)).text
+    many = shown(MERGED_HEADS, scene("merged-qkv", h=13, k=5)).text
     assert many.count("The first 192 of 195.") == 2
     at = merged_heads.permutation(2, 3)
     owners = [merged_heads.owners(2, 3, order) for order in (1, 0)]
@@ -100,7 +105,7 @@ def test_without_positions_the_order_is_not_seen() -> None:
     found = positions.permuted(here)
     assert sorted(found.order) == list(range(13)) and list(found.order) != list(range(13))
     assert found.apart[0] < 1e-5 < 1e-3 < min(found.apart[1:])
-    told = shown(positions, here)
+    told = shown(POSITIONS, here)
     verdicts = [row[2] for row in told.rows[1:]]
     assert verdicts == ["the same, up to rounding", *["other numbers"] * (len(verdicts) - 1)]
     order = ", ".join(map(str, found.order[:12]))
@@ -109,14 +114,14 @@ def test_without_positions_the_order_is_not_seen() -> None:
     assert [bool(re.search("<b>", row)) for row in inside(told.html, "tr")[1:]] == [
         n == kind for n in range(len(verdicts))
     ]
-    few = shown(positions, scene("positional-embedding", t=12)).text
+    few = shown(POSITIONS, scene("positional-embedding", t=12)).text
     assert "…" not in few
 
 
 @pytest.mark.parametrize("kind", range(len(positions.KINDS)))
 def test_the_picture_has_the_numbers_of_the_positions(kind: int) -> None:
     here = scene("positional-embedding", t=5, kind=kind)
-    map_ = shown(positions, here).map
+    map_ = shown(POSITIONS, here).map
     source = next((cell for cell in here.circuit.cells if not cell.inputs), None)
     assert (map_ is None) == (source is None)
     if map_ is not None and source is not None:
@@ -137,7 +142,7 @@ def test_loads_and_parameters_of_experts_are_counted() -> None:
     table = expert_routing._table(here, choice)
     count, each = table.shape[1], choice.experts.array[1].numel
     assert ((table > 0).sum(1) == each).all() and np.allclose(table.sum(1), 1, atol=1e-5)
-    told = shown(expert_routing, here)
+    told = shown(EXPERT_ROUTING, here)
     loads = (table > 0).sum(0)
     assert told.rows[1 : 1 + count] == [[str(i), str(n), ""] for i, n in enumerate(loads)]
     mean = markup.digits(float(each * len(table) / count))
@@ -157,7 +162,7 @@ def test_loads_and_parameters_of_experts_are_counted() -> None:
 
 def test_routers_of_several_layers_are_told_apart() -> None:
     here = scene("mixtral", n=2, t=5)
-    told = shown(expert_routing, here, layer=1)
+    told = shown(EXPERT_ROUTING, here, layer=1)
     tables = [expert_routing._table(here, own) for own in expert_routing.choices(here.circuit)]
     assert len(tables) == 2 and told.map is not None
     buttons = [(own["data-pick"], own["aria-pressed"]) for own in tags(told.html, "button")]
@@ -178,7 +183,7 @@ def sent(here: object, **session: str) -> dict[str, object]:
         patch.object(image_patches, "_patches", keep),
         patch("streamlit.session_state", dict(session)),
     ):
-        image_patches.show(here)  # type: ignore[arg-type]
+        IMAGE_PATCHES.show(here)  # type: ignore[arg-type]
     return found[0]
 
 
@@ -239,7 +244,7 @@ def test_colours_are_those_of_a_grey_or_a_coloured_picture() -> None:
 
 def test_a_map_has_its_heads_queries_and_keys() -> None:
     here = scene("multi-head-attention", y=3, x=4, h=2)
-    told = shown(attention_maps, here, head=1)
+    told = shown(ATTENTION_MAPS, here, head=1)
     cell = next(c for c in here.circuit.cells if c.op.role == "softmax")
     value = here.trace.values[cell.outputs[0].id].detach()
     order = [value.shape.index(n) for n in (2, 3, 4)]
@@ -257,13 +262,13 @@ def test_a_map_has_its_heads_queries_and_keys() -> None:
     said = text(attention_maps._sentence(found, here))
     assert "but 1 row with every key masked, which has no weights" in said
     assert "nothing attends" not in told.html
-    none = shown(attention_maps, scene("lora"))
+    none = shown(ATTENTION_MAPS, scene("lora"))
     assert none.text == "Nothing attends here: the circuit has no softmax." and none.map is None
 
 
 def test_all_softmaxes_of_a_system_are_shown_at_once_or_chosen() -> None:
     here = scene("encoder-decoder", n=1, h=2, k=4)
-    told = shown(attention_maps, here)
+    told = shown(ATTENTION_MAPS, here)
     assert len(inside(told.html, "h2")) == 3
     picks = [
         own["data-pick"] for own in tags(told.html, "button") if own["data-pick"][:4] == "map="
@@ -274,5 +279,5 @@ def test_all_softmaxes_of_a_system_are_shown_at_once_or_chosen() -> None:
     with patch("streamlit.session_state", session):
         attention_maps._pick("map", f"{softmaxes[2]}.1")
     assert session == {"softmax": softmaxes[2], "head": "1"}
-    large = shown(attention_maps, scene("encoder-decoder", n=3, h=6, k=4))
+    large = shown(ATTENTION_MAPS, scene("encoder-decoder", n=3, h=6, k=4))
     assert not inside(large.html, "h2") and "<select" in large.html

@@ -10,8 +10,11 @@ import pytest
 import torch
 
 from ncd.app.panels.attention import rotating_pairs
-from ncd.app.panels.attention.cache_size import CacheSize, Way, divisors
+from ncd.app.panels.attention.cache_size import Way, cache_size, cache_ways, divisors
+from ncd.app.panels.attention.rotating_pairs import ROTATING_PAIRS
 from ncd.app.panels.language_models import gate_map, merged_weights
+from ncd.app.panels.language_models.gate_map import GATE_MAP
+from ncd.app.panels.language_models.merged_weights import MERGED_WEIGHTS
 from ncd.app.state import knobs
 from ncd.site import markup
 from tests.app.panels.views import bars, scene, shown, tags
@@ -22,7 +25,7 @@ from tests.app.panels.views import bars, scene, shown, tags
 def test_a_cache_has_the_bytes_of_its_keys_and_values() -> None:
     """4 query heads of 16 features: 2 heads of keys and values keep 2 · 2 · 16 numbers a layer."""
     here = scene("grouped-queries", g=2, q=2, k=16)
-    found = shown(CacheSize(heads=("g", "q")), here, context=10, cached_layers=3)
+    found = shown(cache_size(("g", "q")), here, context=10, cached_layers=3)
     ways = [["multi-head: 4", 128], ["grouped: 2 (here)", 64], ["multi-query: 1", 32]]
     for row, (title, numbers) in zip(found.rows[1:], ways, strict=True):
         assert row[0] == title and row[5] == str(numbers)
@@ -42,7 +45,7 @@ def test_a_cache_has_the_bytes_of_its_keys_and_values() -> None:
 def test_the_slider_of_a_cache_sets_both_knobs(
     value: str, put: dict[str, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = shown(CacheSize(heads=("g", "q")), scene("grouped-queries", g=2, q=2))
+    found = shown(cache_size(("g", "q")), scene("grouped-queries", g=2, q=2))
     sent: list[object] = []
     monkeypatch.setattr(knobs, "set_values", sent.append)
     assert found.pick is not None
@@ -53,11 +56,10 @@ def test_the_slider_of_a_cache_sets_both_knobs(
 
 def test_a_way_of_its_own_stands_below_the_shared_ones() -> None:
     here = scene("latent-attention")
-    panel = CacheSize(heads=("h",), title="latent")
-    ways, h, k = panel.ways(here), here.settings["h"], here.settings["k"]
+    ways, h, k = cache_ways(here, ("h",), "latent"), here.settings["h"], here.settings["k"]
     assert ways[0] == Way(f"multi-head: {h}", 2 * h * k, h)
     assert [way.here for way in ways] == [False] * (len(ways) - 1) + [True]
-    assert "shared" not in shown(panel, here).sliders
+    assert "shared" not in shown(cache_size(("h",), "latent"), here).sliders
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_a_gate_times_its_value_is_the_product() -> None:
     assert torch.allclose(found["product"], found["gate"] * found["value"])
     assert found["gate"].shape == (len(x), 16)
     assert sum(p.numel() for p in module.parameters()) == 3 * 12 * 16
-    told = shown(gate_map, here)
+    told = shown(GATE_MAP, here)
     shut = (found["gate"].abs() < 0.05).float().mean()
     assert f"{100 * shut:.0f} % of the gates are nearer to 0 than 0.05" in told.text
     assert told.rows[1:] == [
@@ -97,7 +99,7 @@ def test_a_gate_times_its_value_is_the_product() -> None:
         ["SwiGLU, 8/3 m", "32", "1,152"],
     ]
     for name in ("gate", "value", "product"):
-        map_ = shown(gate_map, here, hidden=name).map
+        map_ = shown(GATE_MAP, here, hidden=name).map
         assert map_ is not None and map_.ends.low < 0
         assert np.array_equal(map_.numbers.maps, found[name].numpy())
 
@@ -130,7 +132,7 @@ def test_an_update_is_a_product_of_two_thin_maps() -> None:
     assert torch.equal(found.map, own["W.weight"])
     assert found.apart < 1e-5 and found.gradients < 1e-5
     assert found.flops > found.flops_merged > 0
-    told = shown(merged_weights, here)
+    told = shown(MERGED_WEIGHTS, here)
     d, m = found.map.shape
     ranks = {"1": 1, "2 (here)": 2, "4": 4}
     rows = [[name, str(r * (m + d))] for name, r in ranks.items()]
@@ -140,7 +142,7 @@ def test_an_update_is_a_product_of_two_thin_maps() -> None:
     assert told.sliders["r"] == (1, 2, 7)
     sums = {"W": found.map, "update": found.update, "sum": found.map + found.update}
     for name, matrix in sums.items():
-        map_ = shown(merged_weights, here, matrix=name).map
+        map_ = shown(MERGED_WEIGHTS, here, matrix=name).map
         assert map_ is not None and np.allclose(map_.numbers.maps, matrix.detach().numpy())
         assert map_.ends.low < 0
 
@@ -165,7 +167,7 @@ def test_the_slider_of_a_rank_sets_its_knob(
 def test_a_rank_is_at_most_the_smaller_side(
     sizes: dict[str, int], ends: tuple[int, int, int]
 ) -> None:
-    assert shown(merged_weights, scene("lora", **sizes)).sliders["r"] == ends
+    assert shown(MERGED_WEIGHTS, scene("lora", **sizes)).sliders["r"] == ends
 
 
 # --- pairs that turn ------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     here = scene("rotary", t=9, s=5)
     found = rotating_pairs.shifted(here)
     assert found.queries > 0.1 and found.scores < 1e-4 and found.outputs < 1e-4
-    told = shown(rotating_pairs, here, query_at=8, key_at=2)
+    told = shown(ROTATING_PAIRS, here, query_at=8, key_at=2)
     queries, keys = rotating_pairs.turned(here)
     scores = queries[:, 0] @ keys[:, 0].T / math.sqrt(queries.shape[-1])
     assert told.map is not None
@@ -190,7 +192,7 @@ def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     assert f"pair 0: {math.degrees(6):.3g}°" in told.html
     assert "begins at position 0, and at position 5." in told.text
     unmoved = scene("rotary", t=9, s=0)
-    assert "begins at position 0, and at position 100." in shown(rotating_pairs, unmoved).text
+    assert "begins at position 0, and at position 100." in shown(ROTATING_PAIRS, unmoved).text
     assert rotating_pairs.shifted(unmoved).queries > 0.1
 
 

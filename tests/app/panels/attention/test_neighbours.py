@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ncd.app.panels.attention import neighbours
-from ncd.app.panels.attention.neighbours import DISC, MARGIN, RADIUS, THICK
+from ncd.app.panels.attention.neighbours import DISC, MARGIN, NEIGHBOURS, RADIUS, THICK
 from ncd.site import markup
 from tests.app.panels.views import bars, inside, scene, shown, tags
 
@@ -77,7 +77,7 @@ def test_what_a_node_takes_is_what_the_run_weighs(name: str) -> None:
     here = scene(name)
     every = neighbours.weights(here)
     heads, node = every.shape[2], len(every) - 1
-    told = shown(neighbours, here, node=node, graph_head=heads - 1)
+    told = shown(NEIGHBOURS, here, node=node, graph_head=heads - 1)
     row = every[node, :, heads - 1]
     order = sorted(np.flatnonzero(row), key=lambda u: -abs(row[u]))
     names = ["itself" if u == node else f"node {u}" for u in order]
@@ -94,7 +94,7 @@ def test_what_a_node_takes_is_what_the_run_weighs(name: str) -> None:
     if heads > 1:
         sliders["graph_head"] = (0, heads - 1, heads - 1)
     assert told.sliders == sliders
-    first = shown(neighbours, here)
+    first = shown(NEIGHBOURS, here)
     most = (every[..., 0] != 0).sum(1)
     assert first.sliders["node"][1] == int(most.argmax())
     assert "The first" not in told.text
@@ -104,6 +104,6 @@ def test_what_a_node_takes_is_what_the_run_weighs(name: str) -> None:
 
 def test_of_many_nodes_the_first_are_drawn() -> None:
     here = scene("gcn", **{k.name: 25 for k in scene("gcn").entry.knobs if k.name == "n"})
-    told = shown(neighbours, here)
+    told = shown(NEIGHBOURS, here)
     assert len(neighbours.weights(here)) == 25
     assert "The first 24 of 25 nodes." in told.text and told.html.count("<circle") == 24

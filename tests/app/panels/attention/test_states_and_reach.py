@@ -10,8 +10,10 @@ import torch
 
 import ncd
 from ncd.app.panels.attention import token_reach
+from ncd.app.panels.attention.token_reach import TOKEN_REACH
 from ncd.app.panels.language_models import selective_states
-from ncd.app.panels.language_models.recurrent_states import StatePictures, recall, watched
+from ncd.app.panels.language_models.recurrent_states import recall, state_pictures, watched
+from ncd.app.panels.language_models.selective_states import SELECTIVE_STATES
 from ncd.site import markup
 from tests.app.panels.views import bars, scene, shown, tags
 
@@ -29,7 +31,7 @@ def test_a_state_answers_the_keys_that_it_was_told(name: str) -> None:
         asked = found.keys[:4, head] @ found.states[3, head]
         wanted = torch.cosine_similarity(asked, found.values[:4, head], dim=-1)
         assert recall(found, 3, head) == pytest.approx(wanted.tolist())
-    panel = StatePictures(entry.system)
+    panel = state_pictures(entry.system)
     for shown_, pictures in (
         ("state", found.states[:, 1]),
         (
@@ -72,7 +74,7 @@ def test_the_state_of_a_mamba_layer_follows_from_its_steps() -> None:
 def test_what_a_mamba_layer_still_holds_is_told_token_by_token() -> None:
     here = scene("mamba", t=6)
     layer = selective_states.watched(here)[0]
-    told = shown(selective_states, here, after_token=4, state_head=0)
+    told = shown(SELECTIVE_STATES, here, after_token=4, state_head=0)
     shares, steps = selective_states.left(layer, 4), layer.steps.mean(1).tolist()
     assert [row[0].split()[0] for row in told.rows[1:]] == list("43210")
     for j, row in enumerate(told.rows[:0:-1]):
@@ -80,11 +82,11 @@ def test_what_a_mamba_layer_still_holds_is_told_token_by_token() -> None:
     assert bars(told.html) == pytest.approx([s / max(shares) for s in shares[::-1]], abs=0.01)
     assert told.map is not None
     assert np.allclose(told.map.numbers.maps, layer.states[4].numpy())
-    change = shown(selective_states, here, after_token=4, state_shown="change").map
+    change = shown(SELECTIVE_STATES, here, after_token=4, state_shown="change").map
     assert change is not None
     wanted = layer.states[4] - layer.states[3]
     assert np.allclose(change.numbers.maps, wanted.numpy(), atol=1e-6)
-    first = shown(selective_states, here, after_token=0, state_shown="change").map
+    first = shown(SELECTIVE_STATES, here, after_token=0, state_shown="change").map
     assert first is not None and np.allclose(first.numbers.maps, layer.states[0].numpy())
     assert "after token 4" in told.html and told.sliders["after_token"] == (0, 4, 5)
     d, s = layer.states.shape[1:]
@@ -102,7 +104,7 @@ def test_a_window_reaches_one_window_further_with_each_layer(w: int, n: int, t: 
         for j in range(t):
             layers = math.ceil((i - j) / (w - 1)) or 1 if j <= i else math.inf
             assert found[i, j] == (layers if layers <= n else math.inf), (i, j)
-    told = shown(token_reach, here, up_to_layer=0, reach_from=t - 1)
+    told = shown(TOKEN_REACH, here, up_to_layer=0, reach_from=t - 1)
     assert told.rows[1:] == [[str(k), *[str(min(t, 1 + k * (w - 1)))] * 2] for k in range(1, n + 1)]
     assert told.map is not None
     assert np.isfinite(told.map.numbers.maps[t - 1]).sum() == min(t, w)
@@ -115,7 +117,7 @@ def test_a_window_reaches_one_window_further_with_each_layer(w: int, n: int, t: 
 
 
 def test_of_a_long_text_the_first_positions_and_layers_are_measured() -> None:
-    told = shown(token_reach, scene("sliding-window", w=3, n=9, t=65))
+    told = shown(TOKEN_REACH, scene("sliding-window", w=3, n=9, t=65))
     assert "The first 64 of 65 positions. The first 8 of 9 layers." in told.text
     assert told.sliders == {"up_to_layer": (0, 7, 7), "reach_from": (0, 63, 63)}
     assert len(told.rows) == 9

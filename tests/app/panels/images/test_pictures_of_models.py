@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from ncd.app.panels.attention import windows
+from ncd.app.panels.attention.windows import WINDOWS
 from ncd.app.panels.images import latent_plane, noise_steps
+from ncd.app.panels.images.latent_plane import LATENT_PLANE
+from ncd.app.panels.images.noise_steps import NOISE_STEPS
 from ncd.site import markup
 from ncd.systems.training.tasks import divergence, signal_fraction
 from ncd.systems.training.trained_weights import TrainedWeights
@@ -45,7 +48,7 @@ def test_the_plane_has_its_pictures_points_and_marks() -> None:
     for row, column in ((0, 0), (3, 11), (14, 2)):  # the first row is at the top
         (made,) = latent_plane.decoded(here, torch.stack([places[column], -places[row]])[None])
         assert np.allclose(found.pictures[row, column], made, atol=1e-5)
-    told = shown(latent_plane, here, across=60, up=0)
+    told = shown(LATENT_PLANE, here, across=60, up=0)
     (circle,) = tags(told.html, "circle")
     step = side / cells
     assert (float(circle["cx"]), float(circle["cy"])) == pytest.approx((side - step / 2,) * 2)
@@ -80,7 +83,7 @@ def test_the_plane_has_its_pictures_points_and_marks() -> None:
 
 def test_one_number_has_a_line_and_a_click_sets_both_coordinates() -> None:
     here = scene("vae", x=4, d=16, k=1)
-    assert set(shown(latent_plane, here).sliders) == {"across"}
+    assert set(shown(LATENT_PLANE, here).sliders) == {"across"}
     points = latent_plane.plane(here).points
     assert points.shape[1] == 2 and not points[:, 1].any() and points[:, 0].any()
     session: dict[str, str] = {}
@@ -109,7 +112,7 @@ def test_a_patch_reads_the_patches_of_its_window(
     found = windows.tiling(here, softmaxes, layer)
     assert (found.side, found.window, found.shift) == (side, window, shift)
     at = (1, 2)
-    told = shown(windows, here, picture_layer=layer, asking_patch="1.2")
+    told = shown(WINDOWS, here, picture_layer=layer, asking_patch="1.2")
     read = windows.weights(here, softmaxes[layer], found, at, 0)
     many = len(found.around(1)) * len(found.around(2))
     assert int(np.isfinite(read).sum()) == many
@@ -148,17 +151,17 @@ def test_the_class_vector_asks_until_a_patch_is_chosen() -> None:
     here = scene("vit", n=2, x=3, h=2)
     softmax = [cell for cell in here.circuit.cells if cell.op.role == "softmax"][1]
     weights = here.trace.values[softmax.outputs[0].id].detach()
-    told = shown(windows, here, picture_layer=1, picture_head=1)
+    told = shown(WINDOWS, here, picture_layer=1, picture_head=1)
     assert "The class vector reads 9 of 9 patches" in told.text
     assert "Ask the class vector" not in told.text
     assert told.sliders == {"picture_layer": (0, 1, 1), "picture_head": (0, 1, 1)}
     titles = [own.partition(": ")[2] for own in inside(told.html, "title")]
     assert titles == [markup.digits(float(x)) for x in weights[0, 1:, 1]]
-    asked = shown(windows, here, picture_layer=1, picture_head=1, asking_patch="9.1")
+    asked = shown(WINDOWS, here, picture_layer=1, picture_head=1, asking_patch="9.1")
     assert "Patch 2, 1 reads 9 of 9" in asked.text and "Ask the class vector" in asked.text
     titles = [own.partition(": ")[2] for own in inside(asked.html, "title")]
     assert titles == [markup.digits(float(x)) for x in weights[1 + 2 * 3 + 1, 1:, 1]]
-    swin = shown(windows, scene("swin", w=2, s=1))
+    swin = shown(WINDOWS, scene("swin", w=2, s=1))
     assert "Patch 8, 8 reads" in swin.text  # the one in the middle
 
 
@@ -198,7 +201,7 @@ def test_each_step_takes_noise_away_as_the_paper_says() -> None:
 def test_the_way_to_a_picture_is_shown_at_a_step(steps: int, taken: int) -> None:
     here = scene("diffusion-unet", T=steps, **SMALL)
     found = noise_steps.way(here)
-    told = shown(noise_steps, here, steps_taken=taken, noise_sample=1)
+    told = shown(NOISE_STEPS, here, steps_taken=taken, noise_sample=1)
     assert told.sliders == {"steps_taken": (0, taken, steps)}
     assert f"{taken} of {steps} steps" in told.html
     samples = found.noisy.shape[1]
@@ -224,10 +227,10 @@ def test_of_many_steps_some_are_taken() -> None:
     found = noise_steps.way(here)
     assert (found.at[0], found.at[-1], len(found.at)) == (99, 0, 5)
     assert np.ptp(np.diff(found.at)) <= 1
-    told = shown(noise_steps, here)
+    told = shown(NOISE_STEPS, here)
     assert "5 of the 100 steps are taken, evenly spaced." in told.text
     assert told.sliders["steps_taken"] == (0, 0, 5)  # noise remains noise
     learned = replace(here, learned=TrainedWeights(b"", "trained here"))
     assert noise_steps._usual(learned, 8) == 6
-    large = shown(noise_steps, scene("diffusion-unet", x=32, c=32, depth=3, n=2))
+    large = shown(NOISE_STEPS, scene("diffusion-unet", x=32, c=32, depth=3, n=2))
     assert "takes no step before it is trained" in large.text

@@ -10,15 +10,12 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.panels.attention import windows
-from ncd.app.panels.images import (
-    convolution_blocks,
-    one_block,
-    picture_parts,
-    similarity_table,
-    step_modulation,
-)
-from ncd.app.panels.images.convolution_blocks import TALL
+from ncd.app.panels.attention.windows import WINDOWS
+from ncd.app.panels.images import convolution_blocks, picture_parts, step_modulation
+from ncd.app.panels.images.convolution_blocks import CONVOLUTION_BLOCKS, TALL
+from ncd.app.panels.images.one_block import ONE_BLOCK
+from ncd.app.panels.images.similarity_table import SIMILARITY_TABLE
+from ncd.app.panels.images.step_modulation import STEP_MODULATION
 from ncd.systems.images.diffusion_transformer import MODULATION, PARTS
 from ncd.systems.inputs import picture_inputs as pictures
 from ncd.systems.inputs.run_inputs import InputSpec
@@ -37,7 +34,7 @@ def grey(picture: torch.Tensor) -> np.ndarray:
 @pytest.mark.parametrize("way", ["cosine", "rows", "columns"])
 def test_the_table_has_each_cosine_or_its_share(i: int, j: int, way: str) -> None:
     here = scene("clip", i=i, j=j)
-    told = shown(similarity_table, here, read_along=way, warmth=3)
+    told = shown(SIMILARITY_TABLE, here, read_along=way, warmth=3)
     warm = here.module.get_parameter("logit_scale").detach().exp()
     cosines = here.trace.outputs[0].detach() / warm
     assert cosines.shape == (i, j)
@@ -74,7 +71,7 @@ def test_each_step_tells_a_layer_six_rows() -> None:
     here = scene("dit", n=2, T=10)
     every = step_modulation.over_time(here)
     assert [numbers.shape[:2] for numbers in every] == [(10, 6)] * 2
-    told = shown(step_modulation, here, modulated_layer=1, modulated_part=4, modulated_step=7)
+    told = shown(STEP_MODULATION, here, modulated_layer=1, modulated_part=4, modulated_step=7)
     (picture, _, kind) = here.inputs
     cells = [cell for cell in here.circuit.cells if cell.name == MODULATION]
     run = ncd.trace(here.module, picture, torch.tensor(7), kind)
@@ -98,7 +95,7 @@ def test_each_step_tells_a_layer_six_rows() -> None:
 
 def test_a_channel_has_its_own_kernel() -> None:
     here = scene("convnext", c=4, x=32, r=2, n=1, N=1)
-    told = shown(convolution_blocks, here, channel=3)
+    told = shown(CONVOLUTION_BLOCKS, here, channel=3)
     cell = next(cell for cell in here.circuit.cells if cell.name == "dwconv")
     before = here.trace.values[cell.inputs[0].id][3].detach()
     kernel = here.module.get_parameter(f"{cell.path}.weight")[3, 0].detach()
@@ -126,7 +123,7 @@ def test_a_channel_has_its_own_kernel() -> None:
 @pytest.mark.parametrize(("block", "repeats"), [(1, 2), (3, 2), (2, 1)])
 def test_a_block_says_its_channels(block: int, repeats: int) -> None:
     sizes = {"N": repeats, f"n{block + 1}": 12}
-    told = shown(one_block, scene("identity-resnet", **sizes), block=block)
+    told = shown(ONE_BLOCK, scene("identity-resnet", **sizes), block=block)
     assert "= 3 channels" in told.text.replace("$", "")
     assert ("fed back to itself" in told.text) == (repeats > 1)
 
@@ -136,10 +133,10 @@ def test_a_picture_that_goes_in_keeps_its_colours() -> None:
     name = pictures.samples(term)[0]
     own = InputSpec(pictures=(pictures.sample(name),))
     here = scene("vit", feed=own, x=2, s=4, c=3)
-    (sheet,) = images(shown(windows, here).html)
+    (sheet,) = images(shown(WINDOWS, here).html)
     assert np.allclose(sheet, np.moveaxis(grey(here.inputs[0]), 0, -1), atol=1)
     random = scene("vit", x=2, s=4, c=1)
-    (sheet,) = images(shown(windows, random).html)
+    (sheet,) = images(shown(WINDOWS, random).html)
     assert (sheet[..., 0] == sheet[..., 2]).all() and np.ptp(sheet) > 100
 
 

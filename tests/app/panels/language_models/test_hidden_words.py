@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ncd.app.panels.attention import both_sides
+from ncd.app.panels.attention.both_sides import BOTH_SIDES
 from ncd.app.scene.scene import Scene
 from ncd.site import markup
 from tests.app.panels.views import bars, scene, shown, text
@@ -15,7 +16,7 @@ from tests.app.panels.views import bars, scene, shown, text
 
 def test_words_before_and_behind_are_counted_and_measured() -> None:
     here = scene("bert", n=1, t=6)
-    told = shown(both_sides, here, masked=2)
+    told = shown(BOTH_SIDES, here, masked=2)
     found = both_sides.moves(here, range(6))
     row = np.nan_to_num(found[2])
     assert told.sliders == {"masked": (0, 2, 5)}
@@ -29,7 +30,7 @@ def test_words_before_and_behind_are_counted_and_measured() -> None:
     assert "depends on 2 words before it and 3 behind it" in told.text
     assert told.map is not None and [mark.row for mark in told.map.marks] == [2]
     assert "A row without numbers" not in told.text
-    assert "hidden: position 3" in shown(both_sides, here).html  # the middle at first
+    assert "hidden: position 3" in shown(BOTH_SIDES, here).html  # the middle at first
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 import ncd
 from ncd.answers.model_memory import model_memory
 from ncd.app.panels.attention import both_sides, distance_bias, layer_windows
-from ncd.app.panels.attention.cache_size import CacheSize
+from ncd.app.panels.attention.cache_size import cache_ways
 from ncd.app.panels.language_models import memory_fit, model_size, next_word
 from ncd.circuit.costs import cached_numbers_by_axis
 from tests.app.page.test_pages import fine, page
@@ -75,7 +75,7 @@ def test_gemma_keeps_a_window_in_every_second_layer() -> None:
 def test_deepseek_keeps_what_is_compressed() -> None:
     """Appendix B of DeepSeek-V2: 512 + 64 numbers, where 16 heads would keep 4,096."""
     here = scene("deepseek", **ncd.catalogue["deepseek"].presets[0].knobs)
-    ways = CacheSize(heads=("h",), title="latent").ways(here)
+    ways = cache_ways(here, ("h",), "latent")
     assert (ways[0].numbers, ways[-1].numbers) == (4096, 576)
 
 

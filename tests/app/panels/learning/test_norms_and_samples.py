@@ -12,7 +12,8 @@ import torch
 from ncd.app.panels.images import classification, segmentation
 from ncd.app.panels.images.segmentation import Masks
 from ncd.app.panels.learning import norm_by_hand, norm_statistics, per_sample_gradients
-from ncd.app.panels.learning.norm_statistics import STEPS, TALL, WIDE
+from ncd.app.panels.learning.norm_by_hand import NORM_BY_HAND
+from ncd.app.panels.learning.norm_statistics import NORM_STATISTICS, STEPS, TALL, WIDE
 from ncd.app.state import selection
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.trained_weights import TrainedWeights
@@ -29,7 +30,7 @@ def three(x: float) -> str:
 @pytest.mark.parametrize(("m", "at"), [(4, 2), (12, 0), (13, 1)])
 def test_a_norm_by_hand_is_torchs_with_the_biased_variance(m: int, at: int) -> None:
     here = scene("layer-norm", m=m, t=3)
-    told, x = shown(norm_by_hand, here, position=at), here.inputs[0]
+    told, x = shown(NORM_BY_HAND, here, position=at), here.inputs[0]
     row, n = x[at], min(m, 12)
     theirs = torch.nn.functional.layer_norm(x, (m,))
     unbiased = (x - x.mean(-1, True)) / (x.var(-1, keepdim=True) + 1e-5).sqrt()
@@ -52,7 +53,7 @@ def test_a_norm_by_hand_is_torchs_with_the_biased_variance(m: int, at: int) -> N
 
 
 def test_one_feature_has_no_unbiased_variance() -> None:
-    told = shown(norm_by_hand, scene("layer-norm", m=1, t=2))
+    told = shown(NORM_BY_HAND, scene("layer-norm", m=1, t=2))
     assert "not defined over m − 1 = 0" in told.text
     assert told.rows[-1][1:] == ["–", "not defined"]
 
@@ -106,7 +107,7 @@ def test_running_means_are_drawn_towards_their_goals() -> None:
 
 def test_the_panel_of_norms_says_its_numbers() -> None:
     here = scene("batch-norm", b=3, c=2)
-    told = shown(norm_statistics, here)
+    told = shown(NORM_STATISTICS, here)
     found = norm_statistics.statistics(here.inputs[0], 0, 1.0, 0.0)
     wanted = [
         [f"{name} = {i}", *(three(0.0 if abs(n) < 5e-4 else n) for pair in own for n in pair)]
@@ -115,7 +116,7 @@ def test_the_panel_of_norms_says_its_numbers() -> None:
     ]
     assert [row for row in told.rows if "=" in row[0]] == wanted
     assert len([row for row in told.rows if "=" in row[0]]) == 2 + 3
-    lit = shown(norm_statistics, here, **{selection.AXES: "c"}).html
+    lit = shown(NORM_STATISTICS, here, **{selection.AXES: "c"}).html
     pressed = [own for own in tags(lit, "button") if own.get("aria-pressed") == "true"]
     assert all(own["data-pick"] == f"{selection.AXES}=c" for own in pressed)
 

@@ -10,7 +10,10 @@ import pytest
 import torch
 
 from ncd.app.panels.tensors import cells, index_pairs, pointwise, three_ways
-from ncd.app.panels.tensors.three_ways import LONGEST, LOOP, OWN, VMAP, Tried
+from ncd.app.panels.tensors.cells import CELLS
+from ncd.app.panels.tensors.index_pairs import INDEX_PAIRS
+from ncd.app.panels.tensors.pointwise import POINTWISE
+from ncd.app.panels.tensors.three_ways import LONGEST, LOOP, OWN, THREE_WAYS, VMAP, Tried
 from ncd.app.state import knobs
 from ncd.site import markup
 from tests.app.panels.views import bars, inside, scene, shown, tags, text
@@ -26,7 +29,7 @@ def number(x: float) -> str:
 @pytest.mark.parametrize("at", [0, 2])
 def test_a_table_has_the_numbers_and_lights_what_is_used(at: int) -> None:
     here = scene("indexes", a=4, b=3, i=at)
-    told = shown(cells, here)
+    told = shown(CELLS, here)
     (table,) = here.inputs
     first, *_ = inside(told.html, "table")
     rows = [re.findall(r"<td([^>]*)>([^<]*)</td>", row) for row in inside(first, "tr")]
@@ -44,7 +47,7 @@ def test_a_table_has_the_numbers_and_lights_what_is_used(at: int) -> None:
 
 
 def test_sides_of_an_equation_stand_in_lines_with_its_sign() -> None:
-    told = shown(cells, scene("subtensors", a=3, b=4, i=1, j=2))
+    told = shown(CELLS, scene("subtensors", a=3, b=4, i=1, j=2))
     signs = [own["data-sign"] for own in tags(told.html, "div") if "data-sign" in own]
     assert signs == ["", "=", "="]
     assert told.sliders == {"i": (0, 1, 2), "j": (0, 2, 3)}
@@ -56,7 +59,7 @@ def test_sides_of_an_equation_stand_in_lines_with_its_sign() -> None:
 
 
 def test_a_system_without_an_index_lights_nothing() -> None:
-    told = shown(cells, scene("tensors"))
+    told = shown(CELLS, scene("tensors"))
     assert "touch" not in told.html and "Blue is" not in told.text
     captions = [text(own) for own in inside(told.html, "figcaption")]
     assert captions == ["a", "b c", "d", "a", "p q", "r s"]
@@ -64,7 +67,7 @@ def test_a_system_without_an_index_lights_nothing() -> None:
 
 def test_of_three_axes_two_are_shown_at_a_place_of_the_first() -> None:
     here = scene("multi-head-attention", y=2, x=2, h=2)
-    told = shown(cells, here)
+    told = shown(CELLS, here)
     captions = [text(own) for own in inside(told.html, "figcaption")]
     at = captions.index("y k h at y = 1")
     (array,) = (
@@ -120,7 +123,7 @@ def test_a_click_sets_an_index_alone(
 @pytest.mark.parametrize(("a", "b"), [(3, 4), (12, 12), (29, 5)])
 def test_pairs_are_marked_where_all_sides_agree(a: int, b: int) -> None:
     here = scene("subtensors", a=a, b=b, i=1, j=2)
-    told = shown(index_pairs, here)
+    told = shown(INDEX_PAIRS, here)
     shown_ = min(a * b, 144)
     more = f", the first of {a * b:,}" if a * b > 144 else ""
     assert (
@@ -143,7 +146,7 @@ def test_pairs_are_marked_where_all_sides_agree(a: int, b: int) -> None:
 def test_a_pair_on_which_sides_differ_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {(i, j): (i, j) != (1, 0) for i, j in product(range(2), range(3))}
     monkeypatch.setattr(index_pairs, "cached", lambda *key, make: found)
-    told = shown(index_pairs, scene("subtensors", a=2, b=3, i=0, j=0))
+    told = shown(INDEX_PAIRS, scene("subtensors", a=2, b=3, i=0, j=0))
     assert "✗ All three sides give the same number for 5 of 6 pairs." in told.text
     assert told.rows[2][1].endswith("✗") and told.rows[1][1].endswith("✓")
 
@@ -218,10 +221,10 @@ def test_rows_are_repeated_from_the_table() -> None:
 
 
 def test_a_figure_is_framed_where_it_shows_an_operation_on_a_value() -> None:
-    told = shown(three_ways, scene("elementwise"))
+    told = shown(THREE_WAYS, scene("elementwise"))
     titles = "".join(inside(told.html, "title")).replace("$", "")
     assert "Element-wise" in titles and "Operation on a Value" in titles
-    plain = shown(three_ways, scene("broadcasting"))
+    plain = shown(THREE_WAYS, scene("broadcasting"))
     assert "Operation on a Value" not in plain.html
 
 
@@ -233,7 +236,7 @@ def test_a_convolution_of_one_place_is_a_linear_map(m: int, t: int) -> None:
     here = scene("pointwise-feed-forward", m=m, t=t)
     found = pointwise.ways(here)
     assert found.outputs < 1e-5 and found.gradients < 1e-4
-    told, n = shown(pointwise, here), min(m, 8)
+    told, n = shown(POINTWISE, here), min(m, 8)
     x = here.inputs[0]
     rows = [row for row in told.rows if len(row) == 2 * n + 2][1:]
     assert len(rows) == min(t, 8)

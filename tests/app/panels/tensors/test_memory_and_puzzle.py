@@ -8,8 +8,10 @@ import re
 import pytest
 import torch
 
-from ncd.app.panels.tensors import memory_order, patch_raster, permutation_puzzle
-from ncd.app.panels.tensors.memory_order import CELL, EDGE, GAP, ROW, TOP
+from ncd.app.panels.tensors import memory_order, permutation_puzzle
+from ncd.app.panels.tensors.memory_order import CELL, EDGE, GAP, MEMORY_ORDER, ROW, TOP
+from ncd.app.panels.tensors.patch_raster import PATCH_RASTER
+from ncd.app.panels.tensors.permutation_puzzle import PERMUTATION_PUZZLE
 from ncd.app.state import knobs
 from ncd.systems.tensors.memory_layout import ORDERS
 from tests.app.panels.views import inside, scene, shown, tags, text
@@ -23,7 +25,7 @@ def order(name: str) -> int:
 
 @pytest.mark.parametrize(("name", "at"), [("bchw", 0), ("hbwc", 13), ("chwb", 23)])
 def test_a_number_is_read_at_the_sum_of_its_strides(name: str, at: int) -> None:
-    told = shown(memory_order, scene("memory-order", **SIZES, order=order(name)), read=at)
+    told = shown(MEMORY_ORDER, scene("memory-order", **SIZES, order=order(name)), read=at)
     numbers = torch.arange(24).view(2, 3, 2, 2)
     turned = numbers.permute(*("bchw".index(axis) for axis in name))
     table = turned.reshape(turned.shape[0] * turned.shape[1], -1)
@@ -52,7 +54,7 @@ def test_a_number_is_read_at_the_sum_of_its_strides(name: str, at: int) -> None:
 
 
 def test_the_path_goes_through_the_numbers_in_their_order() -> None:
-    told = shown(memory_order, scene("memory-order", **SIZES, order=order("hbwc")), read=5)
+    told = shown(MEMORY_ORDER, scene("memory-order", **SIZES, order=order("hbwc")), read=5)
     found = memory_order.of(scene("memory-order", **SIZES, order=order("hbwc")))
     centres = [memory_order._centre(found, place) for place in found.places]
     arcs = [re.findall(r"-?\d+", own["d"]) for own in tags(told.html, "path")]
@@ -61,7 +63,7 @@ def test_the_path_goes_through_the_numbers_in_their_order() -> None:
     assert ends == [*wanted, wanted[4]]  # the last is the way to the chosen number
     (start,) = tags(told.html, "circle")
     assert (int(start["cx"]), int(start["cy"])) == tuple(map(round, centres[0]))
-    first = shown(memory_order, scene("memory-order", **SIZES, order=order("hbwc")), read=0)
+    first = shown(MEMORY_ORDER, scene("memory-order", **SIZES, order=order("hbwc")), read=0)
     assert len(tags(first.html, "path")) == len(wanted)
     boxes = [
         tuple(int(own[key]) for key in ("x", "y", "width", "height"))
@@ -85,7 +87,7 @@ def test_the_path_goes_through_the_numbers_in_their_order() -> None:
 
 def test_labels_stand_at_their_images_channels_and_numbers() -> None:
     here = scene("memory-order", **SIZES, order=order("bchw"))
-    told, found = shown(memory_order, here, read=3), memory_order.of(here)
+    told, found = shown(MEMORY_ORDER, here, read=3), memory_order.of(here)
     places = [
         (text(words), float(own["x"]), float(own["y"]))
         for own, words in zip(tags(told.html, "text"), inside(told.html, "text"), strict=True)
@@ -110,9 +112,9 @@ def test_labels_stand_at_their_images_channels_and_numbers() -> None:
 @pytest.mark.parametrize(("c", "drawn"), [(16, True), (17, False)])
 def test_many_numbers_have_their_strides_alone(c: int, drawn: bool) -> None:
     here = scene("memory-order", b=4, c=c, h=2, w=2)
-    assert ("<svg" in shown(memory_order, here).html) == drawn
-    assert ("272 numbers: they are drawn up to 256." in shown(memory_order, here).text) != drawn
-    puzzle = shown(permutation_puzzle, here).text
+    assert ("<svg" in shown(MEMORY_ORDER, here).html) == drawn
+    assert ("272 numbers: they are drawn up to 256." in shown(MEMORY_ORDER, here).text) != drawn
+    puzzle = shown(PERMUTATION_PUZZLE, here).text
     assert ("The tables are drawn up to 256 numbers." in puzzle) != drawn
 
 
@@ -131,7 +133,7 @@ def test_the_table_that_is_asked_for_is_that_of_torch(
     name: str, sizes: tuple[int, ...], said: str
 ) -> None:
     knobs = dict(zip("bchw", sizes, strict=True))
-    told = shown(permutation_puzzle, scene("memory-order", **knobs, order=order(name)))
+    told = shown(PERMUTATION_PUZZLE, scene("memory-order", **knobs, order=order(name)))
     numbers = torch.arange(torch.tensor(sizes).prod()).view(sizes)
     goal = numbers.permute(2, 0, 3, 1).reshape(sizes[2] * sizes[0], -1).tolist()
     ours = numbers.permute(*("bchw".index(axis) for axis in name))
@@ -157,13 +159,13 @@ def test_the_table_that_is_asked_for_is_that_of_torch(
 
 
 def test_hints_ask_for_strides_of_axes_longer_than_1() -> None:
-    told = shown(permutation_puzzle, scene("memory-order", b=2, c=3, h=2, w=1))
+    told = shown(PERMUTATION_PUZZLE, scene("memory-order", b=2, c=3, h=2, w=1))
     hints = [text(own) for own in inside(told.html, "li")]
     strides = [n for own in hints for n in re.findall(r"goes on by (\d+)\.", own)]
     assert strides == ["2", "6", "1"]  # c, b and h, of which w lies inside
     places = [own.rpartition("It stands ")[2] for own in hints]
     assert places == ["last.", "second.", "first."]
-    assert "Hints" not in shown(permutation_puzzle, scene("memory-order", b=1, c=1, h=1, w=1)).text
+    assert "Hints" not in shown(PERMUTATION_PUZZLE, scene("memory-order", b=1, c=1, h=1, w=1)).text
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def test_an_axis_changes_places_with_the_one_there(
 
 
 def test_a_cut_is_shown_with_its_code_and_count() -> None:
-    told = shown(patch_raster, scene("memory-order"))
+    told = shown(PATCH_RASTER, scene("memory-order"))
     assert "✓ 16 of 16 patches are squares" in told.text or "✓ 64 of 64" in told.text
     assert "data-node" not in told.html.partition('class="drawing"')[2]
     assert told.html.count("<img") == 2

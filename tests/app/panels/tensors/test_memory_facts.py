@@ -21,8 +21,9 @@ from ncd.app.panels.tensors.memory_bound import (
     machines,
     ridge,
     roofline,
+    what_moves,
 )
-from ncd.app.panels.tensors.tile_walk import Row, Walk
+from ncd.app.panels.tensors.tile_walk import TILE_WALK, Row, Walk
 from ncd.site import markup
 from tests.app.panels.views import inside, scene, shown, tags, text
 
@@ -32,7 +33,13 @@ PRODUCT = WhatMoves(("a", "c"), "b", around=True, product=True)
 @pytest.mark.parametrize(("fast", "fits"), [(18, True), (8, False)])
 def test_a_loop_that_does_not_fit_is_refused_with_tiles_that_do(fast: int, fits: bool) -> None:
     here = scene("matrix-product", a=64, b=64, c=64)
-    told = shown(PRODUCT, here, group_of=3, tile_of=2, fast_memory=fast)
+    told = shown(
+        what_moves(("a", "c"), "b", around=True, product=True),
+        here,
+        group_of=3,
+        tile_of=2,
+        fast_memory=fast,
+    )
     loop = ncd.stream(here.term, {"a": 8, "c": 8}, ("b", 4), around=True)
     assert told.sliders == {
         "group_of": (0, 3, 7),
@@ -94,9 +101,8 @@ def test_a_loop_says_what_would_move_op_by_op() -> None:
 
 def test_wires_have_their_level_and_their_cut() -> None:
     here = scene("flash-attention", y=8, x=8, k=4)
-    panel = WhatMoves()
-    told = shown(panel, here, group_of=2, tile_of=1)
-    loop = panel.loop(here, 4, 2)
+    told = shown(what_moves(), here, group_of=2, tile_of=1)
+    loop = WhatMoves().loop(here, 4, 2)
     wires = re.findall(r'<g class="wire([^"]*)" data-axis="([^"]+)"', told.html)
     assert wires and all(
         (" grouped" in kind, " streamed" in kind) == (axis == "y", axis == "x")
@@ -113,7 +119,7 @@ def test_wires_have_their_level_and_their_cut() -> None:
 
 
 def test_a_term_that_is_no_loop_is_refused_in_words() -> None:
-    told = shown(WhatMoves(("m",), "x"), scene("lora"))
+    told = shown(what_moves(("m",), "x"), scene("lora"))
     assert told.text.startswith("This is not one loop over tiles:") and not told.charts
 
 
@@ -171,7 +177,7 @@ def test_the_walk_keeps_the_maximum_and_the_sum_so_far() -> None:
         assert top == pytest.approx(float(scores[:end].max()), abs=1e-5)
         assert total == pytest.approx(float((scores[:end] - top).exp().sum()), rel=1e-4)
     assert walk.rows[-1].out == pytest.approx(float(here.trace.outputs[0].flatten()[0]), abs=1e-5)
-    told = shown(tile_walk, here, tile_of=2, flash_step=3)
+    told = shown(TILE_WALK, here, tile_of=2, flash_step=3)
     assert told.sliders["flash_step"] == (0, 3, 4)
     assert "step 4 of 5: One pass, tile 2" in told.html and "1 more tiles of keys" in told.text
     assert [row[:2] for row in told.rows[1:]] == [["1", "0 to 3"], ["2", "4 to 7"]]
@@ -193,6 +199,6 @@ def test_a_row_says_by_what_all_before_it_is_multiplied() -> None:
 def test_the_first_steps_are_proved_on_numbers() -> None:
     here = scene("flash-attention", y=3, x=4, k=2)
     for at, other in ((0, "the diagram above"), (1, "the step before")):
-        told = shown(tile_walk, here, flash_step=at)
+        told = shown(TILE_WALK, here, flash_step=at)
         assert f"✓ On random numbers it differs from {other} by" in told.text
         assert text(inside(told.html, "h2")[0]) == tile_walk.TOLD[at][0]
