@@ -129,7 +129,9 @@ class NCDError(ValueError):
         self.op: Any = None  # the term at which it failed
         self.sketch: Any = None  # the whole term, which can still be drawn
 
-    def at(self, *, where: str = "", bound: Iterable[Sized] = (), op: Any = None) -> NCDError:
+    def with_context(
+        self, *, where: str = "", bound: Iterable[Sized] = (), op: Any = None
+    ) -> NCDError:
         """Adds what the caller knows, unless code closer to the fault has set it.
 
         Args:

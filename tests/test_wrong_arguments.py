@@ -25,7 +25,7 @@ def every_op() -> Iterator[ncd.Op]:
     """Yields one op of each public class."""
     for kind in map(vars(ncd).get, ncd.__all__):
         if inspect.isclass(kind) and issubclass(kind, ncd.Op) and kind is not ncd.Op:
-            yield kind.samples()[0].op
+            yield kind.examples()[0].op
 
 
 def values(op: ncd.Op) -> Iterator[Any]:

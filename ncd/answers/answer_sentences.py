@@ -144,7 +144,7 @@ def cost_sentence(term: Term, at: str = "") -> str:
         cost = cost_of(circuit)
     except NCDError:
         return ""
-    if any(cell.op.calls.startswith(f"{FOLDED}.") for cell in circuit.cells):
+    if any(cell.op.torch_function.startswith(f"{FOLDED}.") for cell in circuit.cells):
         return ""  # the parameters inside it are not known
     parts = [f"{cost.parameters:,} parameters"] if cost.parameters else []
     if cost.flops:
@@ -172,7 +172,7 @@ def _words(circuit: Circuit) -> Iterator[str]:
 
 
 def _same(cell: Cell, shape: tuple[int, ...]) -> bool:
-    return cell.initial["weight"].array.shape == shape
+    return cell.initial_values["weight"].array.shape == shape
 
 
 def memory_sentences(model: PublishedModel) -> tuple[str, ...]:

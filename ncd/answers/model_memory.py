@@ -134,13 +134,13 @@ def kept_states(circuit: Circuit) -> int:
     1056
     """
     scans = [loop for loop in circuit.loops if loop.kind == "scan"]
-    pads = [c for c in circuit.cells if isinstance(c.op, Pad) and c.site.dom[0][0].sequence]
+    pads = [c for c in circuit.cells if isinstance(c.op, Pad) and c.site.own_inputs[0][0].sequence]
     before = (c.outputs[0].array.numel - c.inputs[0].array.numel for c in pads)
     return sum(v.array.numel for loop in scans for v in loop.inputs[: loop.states]) + sum(before)
 
 
 def _is_attention(cell: Cell) -> bool:
-    return cell.op.role == "softmax" and cell.site.cod[0][0].sequence
+    return cell.op.role == "softmax" and cell.site.own_outputs[0][0].sequence
 
 
 def _made(circuit: Circuit) -> int:

@@ -27,7 +27,7 @@ class CircuitBuffer:
     states: list[Boundary]
     steps: list[list[Cell | Loop]] = field(default_factory=list)
 
-    def widened(self, length: int) -> CircuitBuffer:
+    def padded(self, length: int) -> CircuitBuffer:
         """Returns the strip with empty steps at its end, as long as one beside it."""
         more = length - len(self.steps)
         return CircuitBuffer(self.states + [self.states[-1]] * more, self.steps + [[]] * more)
@@ -42,8 +42,8 @@ class Surroundings:
     """The surroundings of a cell: its fences, its submodules, how often it runs."""
 
     fences: tuple[str, ...] = ()
-    scope: tuple[str, ...] = ()
-    times: int = 1
+    module_path: tuple[str, ...] = ()
+    run_count: int = 1
 
 
 class CircuitBuilder:
@@ -74,7 +74,7 @@ class CircuitBuilder:
         count = self.names[scope, name] + (name in RESERVED)
         return name if count == 1 else self.unique(f"{name}_{count}", scope)
 
-    def noted(
+    def record_occurrences(
         self, state: Boundary, own: Type, op: Op | None = None, groups: Sequence[int] = ()
     ) -> None:
         """Records the slots of each name of a place.
@@ -96,18 +96,18 @@ class CircuitBuilder:
                 slots.setdefault(value.array.below.name, []).append((value.id, "#"))
         for axis in reads:
             slots.setdefault(axis.name, []).append((len(self.places), axis.name))
-        where = f"{op.label} ({op.signature})" if op else ""
+        where = f"{op.display_name} ({op.signature})" if op else ""
         frozen = {name: tuple(found) for name, found in slots.items()}
         self.places.append(SizeConstraint(frozen, (*own.axes, *reads), op, where, self.local))
 
-    def place(
+    def build(
         self, term: Term, inputs: Boundary, column: int, around: Surroundings
     ) -> CircuitBuffer:
         match term:
             case Id():
-                self.noted(inputs, term.type, groups=range(len(inputs)))
+                self.record_occurrences(inputs, term.type, groups=range(len(inputs)))
                 return CircuitBuffer(
-                    [_with_types(inputs, term.lift(Type(v.array for v in inputs)))]
+                    [_with_types(inputs, term.infer_outputs(Type(v.array for v in inputs)))]
                 )
             case Then():
                 return self.then(term.steps, inputs, column, around)
@@ -127,16 +127,16 @@ class CircuitBuilder:
 
     def op(self, op: Op, inputs: Boundary, around: Surroundings) -> CircuitBuffer:
         op = self.ops.setdefault(op, op)
-        site = op.site(Type(value.array for value in inputs))
+        site = op.apply_to(Type(value.array for value in inputs))
         op.check_numbers(site)
-        outputs = self.values(site.outs)
-        name = self.unique(getattr(op, "name", ""), around.scope)
+        outputs = self.values(site.outputs)
+        name = self.unique(getattr(op, "name", ""), around.module_path)
         own = Type((*op.signature.dom, *op.signature.cod))
         sources = (*range(len(inputs)), *(source for (source,) in op.origins)) if op.apart else ()
-        self.noted((*inputs, *outputs), own, op, sources)
+        self.record_occurrences((*inputs, *outputs), own, op, sources)
         cell = Cell(
-            self.new("n"), op, site, inputs, outputs, name, around.fences, around.scope,
-            around.times,
+            self.new("n"), op, site, inputs, outputs, name, around.fences, around.module_path,
+            around.run_count,
         )  # fmt: skip
         return CircuitBuffer([inputs, outputs], [[cell]])
 
@@ -147,7 +147,7 @@ class CircuitBuilder:
         for step in steps:
             state = whole.states[-1]
             taken, rest = state[: len(step.dom)], state[len(step.dom) :]
-            part = self.place(step, taken, column + len(whole.steps), around)
+            part = self.build(step, taken, column + len(whole.steps), around)
             whole.states[-1:] = [(*own, *rest) for own in part.states]
             whole.steps += part.steps
         return whole
@@ -155,39 +155,39 @@ class CircuitBuilder:
     def beside(
         self, term: Beside, inputs: Boundary, column: int, around: Surroundings
     ) -> CircuitBuffer:
-        parts = [self.place(part, own, column, around) for part, own in term.split(inputs)]
+        parts = [self.build(part, own, column, around) for part, own in term.inputs_by_part(inputs)]
         return _beside(parts)
 
     def block(
         self, term: Block, inputs: Boundary, column: int, around: Surroundings
     ) -> CircuitBuffer:
-        scope = around.scope
+        scope = around.module_path
         if term.name:
             scope = (*scope, self.unique(term.name, scope))
-        id, inner = self.entered(around, scope)
+        id, inner = self.with_fence(around, scope)
         at = self.reserve()
         given, names = inputs, dict[str, Axis]()
         if term.local:
-            arrays, names = term.inside(Type(value.array for value in inputs))
+            arrays, names = term.to_local(Type(value.array for value in inputs))
             given = _with_types(inputs, arrays)
         outer = self.local
         if term.local:
             self.local = {**outer, **{axis.name: id for axis in term.dom.axes}}
-        strip = self.place(term.body, given, column, inner)
+        strip = self.build(term.body, given, column, inner)
         self.local = outer
         if term.local:
             strip.states[0] = inputs
             ends = strip.states[-1]
-            strip.states[-1] = _with_types(ends, term.outside(Type(v.array for v in ends), names))
+            strip.states[-1] = _with_types(ends, term.to_outer(Type(v.array for v in ends), names))
         states = tuple(strip.states)
         parent = around.fences[-1] if around.fences else ""
         own = scope if term.name else ()
         self.fences[at] = Fence(id, term.title, term.role, column, states, parent, 0, term, own)
         return strip
 
-    def entered(self, around: Surroundings, scope: tuple[str, ...]) -> tuple[str, Surroundings]:
+    def with_fence(self, around: Surroundings, scope: tuple[str, ...]) -> tuple[str, Surroundings]:
         id = self.new("f")
-        return id, Surroundings((*around.fences, id), scope, around.times)
+        return id, Surroundings((*around.fences, id), scope, around.run_count)
 
     def reserve(self) -> int:
         """Returns a reserved index in the list of fences, so that outer ones precede inner ones."""
@@ -197,7 +197,7 @@ class CircuitBuilder:
     def body(self, term: Term, inputs: Boundary, around: Surroundings) -> Circuit:
         """Returns a separate circuit for the body of a loop."""
         outer, self.fences = self.fences, []
-        strip = self.place(term, inputs, 0, around)
+        strip = self.build(term, inputs, 0, around)
         circuit = strip.circuit(term, self.fences)
         self.fences = outer
         return circuit
@@ -205,48 +205,50 @@ class CircuitBuilder:
     def repeat(
         self, term: Repeat, inputs: Boundary, column: int, around: Surroundings
     ) -> CircuitBuffer:
-        name = self.unique(term.name, around.scope)
-        id, inner = self.entered(around, (*around.scope, name))
+        name = self.unique(term.name, around.module_path)
+        id, inner = self.with_fence(around, (*around.module_path, name))
         at = self.reserve()
         split = len(inputs) - term.memory
         state, memory = inputs[:split], inputs[split:]
         bodies, names, used = [], self.names.copy(), self.names
         for index, body in enumerate(term.bodies):
             own = len(body.dom)  # with a memory each takes all that there is
-            scope = inner.scope if term.shared else (*inner.scope, str(index))
+            scope = inner.module_path if term.shared else (*inner.module_path, str(index))
             if term.shared:
                 self.names = names.copy()
-            circuit = self.body(body, (*state[:own], *memory), replace(inner, scope=scope))
+            circuit = self.body(body, (*state[:own], *memory), replace(inner, module_path=scope))
             if term.shared:
                 used = used | self.names
             bodies.append(circuit)
             state = (*circuit.outputs, *state[own:])
         self.names = used  # the names of all bodies are taken
         loop = Loop(
-            id, "repeat", term, inputs, state, tuple(bodies), name, around.fences, around.scope,
+            id, "repeat", term, inputs, state, tuple(bodies), name, around.fences, around.module_path,
             shared=term.shared, memory=term.memory,
         )  # fmt: skip
-        return self.looped(loop, at, column, len(bodies))
+        return self.add_loop(loop, at, column, len(bodies))
 
     def scan(
         self, term: Scan, inputs: Boundary, column: int, around: Surroundings
     ) -> CircuitBuffer:
         arrays = Type(value.array for value in inputs)
-        inner_arrays, _ = term.inside(arrays)
-        axis, n = term.along(arrays), term.states
-        scope = around.scope
+        inner_arrays, _ = term.body_inputs(arrays)
+        axis, n = term.sized_axis(arrays), term.states
+        scope = around.module_path
         if term.name:
             scope = (*scope, self.unique(term.name, scope))
-        id, inner = self.entered(around, scope)
-        inner = replace(inner, times=around.times * (axis.numel if axis.size is not None else 1))
+        id, inner = self.with_fence(around, scope)
+        inner = replace(
+            inner, run_count=around.run_count * (axis.numel if axis.size is not None else 1)
+        )
         at = self.reserve()
         given = self.values(inner_arrays)
         for outer, own in zip(inputs, given, strict=True):
-            self.linked(outer, own, axis.name)
+            self.link_except(outer, own, axis.name)
         body = self.body(term.body, given, inner)
-        outputs = self.values(term.lift(arrays))
+        outputs = self.values(term.infer_outputs(arrays))
         for outer, own in zip(outputs, body.outputs, strict=True):
-            self.linked(outer, own, axis.name)
+            self.link_except(outer, own, axis.name)
         sequences = (*inputs[n:], *outputs[n:])
         slots = tuple((v.id, v.array.names.index(axis.name)) for v in sequences)
         self.places.append(
@@ -254,11 +256,11 @@ class CircuitBuilder:
         )
         loop = Loop(
             id, "scan", term, inputs, outputs, (body,), scope[-1] if term.name else "",
-            around.fences, around.scope, axis=axis.name, states=n,
+            around.fences, around.module_path, axis=axis.name, states=n,
         )  # fmt: skip
-        return self.looped(loop, at, column, 0)
+        return self.add_loop(loop, at, column, 0)
 
-    def linked(self, outer: Value, inner: Value, along: str) -> None:
+    def link_except(self, outer: Value, inner: Value, along: str) -> None:
         """Records that two arrays have the same axes except ``along``."""
         slots: dict[str, list[AxisOccurrence]] = {}
         for value in (outer, inner):
@@ -267,7 +269,7 @@ class CircuitBuilder:
                     slots.setdefault(axis.name, []).append((value.id, i))
         self.places.append(SizeConstraint({name: tuple(found) for name, found in slots.items()}))
 
-    def looped(self, loop: Loop, at: int, column: int, repeats: int) -> CircuitBuffer:
+    def add_loop(self, loop: Loop, at: int, column: int, repeats: int) -> CircuitBuffer:
         parent = loop.fences[-1] if loop.fences else ""
         title = f"Scan along {loop.axis}" if loop.kind == "scan" else ""
         scope = (*loop.scope, loop.name) if loop.name else ()
@@ -286,7 +288,7 @@ class CircuitBuilder:
         for i, side in enumerate(term.sides):
             self.names = names.copy()
             own = given[i * n : (i + 1) * n]
-            parts.append(self.place(side, own, column + 1, around))
+            parts.append(self.build(side, own, column + 1, around))
             used = used | self.names
         self.names = used
         sides = _beside(parts)
@@ -295,7 +297,7 @@ class CircuitBuilder:
 
 def _beside(parts: list[CircuitBuffer]) -> CircuitBuffer:
     length = max([len(part.steps) for part in parts])
-    wide = [part.widened(length) for part in parts]
+    wide = [part.padded(length) for part in parts]
     states = [
         tuple([v for s in at for v in s]) for at in zip(*(p.states for p in wide), strict=True)
     ]
@@ -332,21 +334,21 @@ def check_shared(circuit: Circuit) -> None:
             continue
         raise MismatchError(
             f"the layer {cell.path} is {_words(first)} at one place and {_words(cell)} at another",
-            where=cell.op.label,
+            where=cell.op.display_name,
             cure="another name for one of them, or one body for all",
-        ).at(op=cell.op)
+        ).with_context(op=cell.op)
 
 
 def _layer(cell: Cell) -> object:
     """Returns everything that determines a layer, with its sizes as numbers."""
-    initial = cell.initial
+    initial = cell.initial_values
     shapes = {name: (value.array.shape, value.learned) for name, value in initial.items()}
     return type(cell.op), shapes, _plain(cell.layer)
 
 
 def _words(cell: Cell) -> str:
     """Returns the class of the op and the sizes of its weights, in words."""
-    arrays = [value.array for value in cell.initial.values() if value.learned]
+    arrays = [value.array for value in cell.initial_values.values() if value.learned]
     sizes = ", ".join("×".join(axis.size_text for axis in array) for array in arrays)
     return f"{type(cell.op).__name__} {sizes}".strip()
 

@@ -61,8 +61,8 @@ class Cell:
         outputs: The arrays that it gives.
         name: The name of its layer in its submodule; empty if it has none.
         fences: The ids of the fences around it, from the outermost.
-        scope: The submodules around its layer, such as ``("encoder", "0", "self_attn")``.
-        times: How often it runs in one forward pass.
+        module_path: The submodules around its layer, such as ``("encoder", "0", "self_attn")``.
+        run_count: How often it runs in one forward pass.
 
     Source: Notebook, section 2.3: columns of operations.
 
@@ -80,45 +80,45 @@ class Cell:
     outputs: Boundary
     name: str
     fences: tuple[str, ...] = ()
-    scope: tuple[str, ...] = ()
-    times: int = 1
+    module_path: tuple[str, ...] = ()
+    run_count: int = 1
 
     @property
     def path(self) -> str:
         """The layer's name in the compiled module, such as ``Q`` or ``layers.0.conv``."""
-        return ".".join((*self.scope, self.name))
+        return ".".join((*self.module_path, self.name))
 
     @property
     def flops(self) -> int:
         """The floating-point operations of all its runs in one forward pass."""
-        return self.times * self._told("flops")
+        return self.run_count * self._ask_op("flops")
 
     @lazy_property
     def glyph(self) -> Glyph:
         """The drawing of the op, as marks on its wires."""
-        return self._told("glyph")
+        return self._ask_op("glyph")
 
     @lazy_property
-    def words(self) -> str:
+    def description(self) -> str:
         """The description of the op, in words that read well aloud."""
-        return self._told("words")
+        return self._ask_op("words")
 
     @lazy_property
-    def torch(self) -> TorchExpr | tuple[TorchExpr, ...]:
+    def torch_code(self) -> TorchExpr | tuple[TorchExpr, ...]:
         """Its torch code: one expression, or one for each output."""
-        return self._told("torch")
+        return self._ask_op("torch")
 
     @lazy_property
     def layer(self) -> Call | None:
         """The call that makes its layer; None if it has none."""
-        return self._told("layer")
+        return self._ask_op("layer")
 
     @lazy_property
-    def initial(self) -> Mapping[str, InitialValue]:
+    def initial_values(self) -> Mapping[str, InitialValue]:
         """The initial value of each of its parameters and buffers."""
-        return self._told("initial")
+        return self._ask_op("initial")
 
-    def shared(self, name: Hashable, ask: Callable[[Cell], T]) -> T:
+    def memoised(self, name: Hashable, ask: Callable[[Cell], T]) -> T:
         """Returns ``ask(self)``, under a name, which cells share that have the same op and site.
 
         Equal layers have both in common, so nothing is computed again for each of them.
@@ -131,8 +131,8 @@ class Cell:
         known: T = told[name]
         return known
 
-    def _told(self, what: str) -> Any:
-        return self.shared(what, lambda cell: getattr(cell.op, what)(cell.site))
+    def _ask_op(self, what: str) -> Any:
+        return self.memoised(what, lambda cell: getattr(cell.op, what)(cell.site))
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class Circuit:
     Args:
         term: The term, with all sizes that are known.
         states: The arrays of each state, one state more than steps.
-        steps: The cells and loops of each step.
+        columns: The cells and loops of each step.
         own_fences: The fences of this circuit, without those inside loops.
 
     Raises:
@@ -271,7 +271,7 @@ class Circuit:
 
     term: Term
     states: tuple[Boundary, ...]
-    steps: tuple[tuple[Cell | Loop, ...], ...]
+    columns: tuple[tuple[Cell | Loop, ...], ...]
     own_fences: tuple[Fence, ...]
 
     @property
@@ -287,7 +287,7 @@ class Circuit:
     @lazy_property
     def units(self) -> tuple[Cell | Loop, ...]:
         """The cells and loops of this circuit, each after those it depends on."""
-        return tuple([unit for step in self.steps for unit in step])
+        return tuple([unit for step in self.columns for unit in step])
 
     @lazy_property
     def cells(self) -> tuple[Cell, ...]:
@@ -335,15 +335,15 @@ class Circuit:
         return Type(value.array for value in self.values.values()).axes
 
     @lazy_property
-    def by_id(self) -> dict[str, Cell]:
+    def cells_by_id(self) -> dict[str, Cell]:
         """All cells by their ids."""
         return {cell.id: cell for cell in self.cells}
 
     def cell(self, id: str) -> Cell:
         """Returns the cell of this id; raises UnknownNameError if there is none."""
-        if id not in self.by_id:
+        if id not in self.cells_by_id:
             raise UnknownNameError(f"there is no op {id!r}", cure="an id such as n0")
-        return self.by_id[id]
+        return self.cells_by_id[id]
 
     @lazy_property
     def inside(self) -> dict[str, tuple[str, ...]]:
@@ -355,12 +355,12 @@ class Circuit:
         return {fence: tuple(ids) for fence, ids in found.items()}
 
     @lazy_property
-    def takers(self) -> dict[str, Cell]:
+    def consumers(self) -> dict[str, Cell]:
         """The cell that takes each array, by the array's id."""
         return {value.id: cell for cell in reversed(self.cells) for value in cell.inputs}
 
     @lazy_property
-    def makers(self) -> dict[str, Cell]:
+    def producers(self) -> dict[str, Cell]:
         """The cell that makes each array, by the array's id."""
         return {value.id: cell for cell in reversed(self.cells) for value in cell.outputs}
 
@@ -376,7 +376,7 @@ def array_formats(circuit: Circuit, formats: Formats) -> dict[str, str]:
     """
     found = {v.id: formats.activations for v in circuit.inputs if v.array.below is None}
     for cell in circuit.cells:
-        codes = cell.torch if isinstance(cell.torch, tuple) else (cell.torch,)
+        codes = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
         for i, value in enumerate(cell.outputs):
             code = codes[i] if i < len(codes) else None
             if value.array.below is not None:
@@ -388,9 +388,9 @@ def array_formats(circuit: Circuit, formats: Formats) -> dict[str, str]:
 
 def _output_format(cell: Cell, formats: Formats) -> str:
     """Returns the format of the array that an op makes."""
-    if cell.initial and not cell.inputs:
-        return formats.weights if len(cell.outputs[0].array) > 1 else formats.vector
-    return formats.made_by(cell.path)
+    if cell.initial_values and not cell.inputs:
+        return formats.weights if len(cell.outputs[0].array) > 1 else formats.vector_format
+    return formats.activation_format(cell.path)
 
 
 def cast_formats(circuit: Circuit, formats: Formats) -> Mapping[str, str]:
@@ -405,7 +405,7 @@ def cast_formats(circuit: Circuit, formats: Formats) -> Mapping[str, str]:
     >>> cast_formats(circuit, ncd.Formats(activations="bfloat16", cache="int8", cached=("K",)))
     {'v0': 'bf16', 'v1': 'i8', 'v2': 'bf16'}
     """
-    if formats.plain:
+    if formats.is_float32:
         return {}
     every = array_formats(circuit, formats)
     given = {v.id for v in circuit.inputs}
@@ -438,7 +438,7 @@ def array_names(circuit: Circuit) -> Mapping[str, str]:
     """
     names: dict[str, str] = {}
     for cell in circuit.cells:
-        words = cell.op.out(cell.site).split(",")
+        words = cell.op.result_name(cell.site).split(",")
         for n, value in enumerate(cell.outputs):
             name = words[n].strip() if n < len(words) else ""
             name = name if name not in ("", "x") else _derived_name(cell, n, names) or cell.name
@@ -456,7 +456,7 @@ def _derived_name(cell: Cell, output: int, names: Mapping[str, str]) -> str:
         return name
     if cell.op.role in ROLE_ADJECTIVES:
         return f"{ROLE_ADJECTIVES[cell.op.role]} {name}"
-    return f"{name.partition(' after ')[0]} after {cell.op.label.split()[-1]}"
+    return f"{name.partition(' after ')[0]} after {cell.op.display_name.split()[-1]}"
 
 
 def input_names(circuit: Circuit) -> Mapping[str, str]:
@@ -467,9 +467,9 @@ def input_names(circuit: Circuit) -> Mapping[str, str]:
     >>> input_names(elaborate((Named("m:2", "x") >> Softmax("m")) @ Softmax("k:3")))
     {'v0': 'x'}
     """
-    takers = {value.id: circuit.takers.get(value.id) for value in circuit.inputs}
+    takers = {value.id: circuit.consumers.get(value.id) for value in circuit.inputs}
     return {
-        id: cell.op.out(cell.site)
+        id: cell.op.result_name(cell.site)
         for id, cell in takers.items()
-        if cell is not None and len(cell.outputs) == 1 and cell.torch == (Arg(0),)
+        if cell is not None and len(cell.outputs) == 1 and cell.torch_code == (Arg(0),)
     }

@@ -133,7 +133,7 @@ def remarks(circuit: Circuit, cost: Cost) -> tuple[str, ...]:
     >>> print(remarks(elaborate(term), cost(term))[0])
     159 GFLOP multiply by tables of ones and zeros: a sparse kernel adds at the ones alone.
     """
-    inputs, makers = inputs_behind_wires(circuit), circuit.makers
+    inputs, makers = inputs_behind_wires(circuit), circuit.producers
     products = [cell for cell in circuit.cells if isinstance(_code(cell), Contract)]
     multiplied = {id for cell in products for id in inputs[cell.id]}
     copied = sparse = 0
@@ -158,7 +158,7 @@ def inputs_behind_wires(circuit: Circuit) -> dict[str, tuple[str, ...]]:
     found = {}
     for cell in circuit.cells:
         ins = found[cell.id] = tuple([first.get(value.id, value.id) for value in cell.inputs])
-        code = cell.torch if isinstance(cell.torch, tuple) else ()
+        code = cell.torch_code if isinstance(cell.torch_code, tuple) else ()
         for value, expr in zip(cell.outputs, code, strict=False):
             if isinstance(expr, Arg):
                 first[value.id] = ins[expr.index]
@@ -167,12 +167,12 @@ def inputs_behind_wires(circuit: Circuit) -> dict[str, tuple[str, ...]]:
 
 def _code(cell: Cell | None) -> TorchExpr | None:
     """Returns the torch code of an op's first result."""
-    code = cell.torch if cell else None
+    code = cell.torch_code if cell else None
     return code[0] if isinstance(code, tuple) and code else None
 
 
 def _is_learned(maker: Cell | None) -> bool:
-    return maker is not None and not maker.inputs and bool(maker.initial)
+    return maker is not None and not maker.inputs and bool(maker.initial_values)
 
 
 def _is_one_hot(maker: Cell | None) -> bool:
@@ -191,26 +191,26 @@ def in_bytes(numbers: int, name: str) -> int:
 
 def _weight_bytes(cell: Cell, seen: set[str], formats: Formats) -> int:
     """Returns the bytes of a cell's learned numbers, unless its layer is in ``seen``."""
-    if not cell.initial or cell.path in seen:
+    if not cell.initial_values or cell.path in seen:
         return 0
     seen.add(cell.path)
     return sum(
         _stored(cell, value.array, formats, name)
-        for name, value in cell.initial.items()
+        for name, value in cell.initial_values.items()
         if value.learned
     )
 
 
 def _stored(cell: Cell, array: Array, formats: Formats, name: str) -> int:
     if name == "bias" or len(array) < 2:
-        return in_bytes(array.numel, formats.vector)
+        return in_bytes(array.numel, formats.vector_format)
     scales = _channels(cell, array) if formats.weights.startswith("int") else 0
     return in_bytes(array.numel, formats.weights) + SCALE * scales
 
 
 def _channels(cell: Cell, array: Array) -> int:
     """Returns the rows of a weight, each of which has a scale: the new axes of a layer's output."""
-    made = cell.site.cod[0].names if cell.layer is not None else ()
+    made = cell.site.own_outputs[0].names if cell.layer is not None else ()
     rows = list(takewhile(lambda axis: axis.name in made, array)) or [array[0]]
     return prod(prod(axis.shape) for axis in rows)
 
@@ -218,14 +218,18 @@ def _channels(cell: Cell, array: Array) -> int:
 def _op_cost(cell: Cell, seen: set[str], formats: Formats) -> OpCost:
     initial = own_parameters(cell, seen)
     parameters = sum(value.array.numel for value in initial if value.learned)
-    own = cell.shared("made", new_array_bytes) if formats.plain else new_array_bytes(cell, formats)
-    bytes = cell.times * own
-    return OpCost(cell.id, cell.op.label, parameters, cell.flops, bytes)
+    own = (
+        cell.memoised("made", new_array_bytes)
+        if formats.is_float32
+        else new_array_bytes(cell, formats)
+    )
+    bytes = cell.run_count * own
+    return OpCost(cell.id, cell.op.display_name, parameters, cell.flops, bytes)
 
 
 def own_parameters(cell: Cell, seen: set[str]) -> tuple[InitialValue, ...]:
     """Returns the parameters and buffers of a cell's layer, unless it is in ``seen``."""
-    initial = cell.initial
+    initial = cell.initial_values
     if not initial or cell.path in seen:
         return ()
     seen.add(cell.path)
@@ -260,9 +264,9 @@ def cached_numbers_by_axis(circuit: Circuit, names: tuple[str, ...]) -> dict[str
 def new_array_bytes(cell: Cell, formats: Formats | None = None) -> int:
     """Returns the bytes of the new arrays of a cell, without those that it only passes on."""
     used = formats or FLOAT32
-    weight = not cell.inputs and bool(cell.initial)
-    name = used.weights if weight else used.made_by(cell.path)
-    code = cell.torch
+    weight = not cell.inputs and bool(cell.initial_values)
+    name = used.weights if weight else used.activation_format(cell.path)
+    code = cell.torch_code
     arrays = [value.array for value in cell.outputs]
     if isinstance(code, tuple):
         pairs = zip(arrays, code, strict=True)

@@ -52,7 +52,7 @@ class Definition:
         if len(arrays) != len(term.dom):
             fact = f"it takes {len(term.dom)} arrays ({term.dom}), but is given {len(arrays)}"
             raise MismatchError(fact, where=where, cure=f"arrays like ({term.dom})")
-        made = tuple(NamedArray(one) for one in term.lift(Type(a.axes for a in arrays)))
+        made = tuple(NamedArray(one) for one in term.infer_outputs(Type(a.axes for a in arrays)))
         self.arrays |= {array: array.axes for array in made}
         self.steps.append(AppliedTerm(term, arrays, made))
         return made if len(made) != 1 else made[0]

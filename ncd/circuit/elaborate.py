@@ -40,35 +40,37 @@ class _SizeWriter:
         self.sizes = iter(sizes)
         self.done: dict[tuple[object, ...], Any] = {}
 
-    def written(self, term: Term) -> Any:
+    def fill_sizes(self, term: Term) -> Any:
         """Returns the term with the sizes of its places."""
         match term:
             case Id() | Op():
                 known = next(self.sizes)
                 key = (id(term), *((name, axis.size) for name, axis in known.items()))
-                return self.once(key, lambda: rewrite_axes(term, lambda axis: _filled(axis, known)))
+                return self.fill_memoised(
+                    key, lambda: rewrite_axes(term, lambda axis: _filled(axis, known))
+                )
             case Equation():
                 next(self.sizes)  # of the op that copies the inputs
             case Scan():
                 return self.scan(term)
         new = {name: self.part(getattr(term, name)) for name in field_names(type(term))}
         parts = (p for value in new.values() for p in (value if _terms(value) else (value,)))
-        return self.once((id(term), *map(id, parts)), lambda: replace_fields(term, new))
+        return self.fill_memoised((id(term), *map(id, parts)), lambda: replace_fields(term, new))
 
-    def once(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
+    def fill_memoised(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
         if key not in self.done:
             self.done[key] = make()
         return self.done[key]
 
     def part(self, value: Any) -> Any:
         if isinstance(value, Term):
-            return self.written(value)
-        return tuple(map(self.written, value)) if _terms(value) else value
+            return self.fill_sizes(value)
+        return tuple(map(self.fill_sizes, value)) if _terms(value) else value
 
     def scan(self, term: Scan) -> Scan:
         for _ in term.dom:
             next(self.sizes)
-        body = self.written(term.body)
+        body = self.fill_sizes(term.body)
         for _ in term.cod:
             next(self.sizes)
         known = next(self.sizes)
@@ -88,7 +90,7 @@ def _filled(axis: Axis, known: Sizes) -> Axis:
 
 def _placed(term: Term, solving: bool = True) -> tuple[CircuitBuilder, Circuit]:
     builder = CircuitBuilder(solving)
-    strip = builder.place(term, builder.values(term.dom), 0, Surroundings())
+    strip = builder.build(term, builder.values(term.dom), 0, Surroundings())
     return builder, strip.circuit(term, builder.fences)
 
 
@@ -115,7 +117,7 @@ def _solve_sizes(term: Term, rules: SizeRules = MappingProxyType({})) -> Circuit
             }
             places.append(SizeConstraint(slots, (), rule, f"Axes({name}={str(rule.formula)!r})"))
     sizes = solve(places, known)[:count]
-    written: Term = _SizeWriter(sizes).written(term)
+    written: Term = _SizeWriter(sizes).fill_sizes(term)
     if written == term:
         return circuit
     builder, circuit = _placed(written, solving=False)
@@ -245,7 +247,7 @@ def require_sizes(circuit: Circuit, known: Iterable[str] = ()) -> None:
     """Raises SizeError, with the op, for an axis without a size; ``known`` are names with one."""
     for cell in circuit.cells:
         axes = (*cell.site.axes, *cell.site.reads)
-        _require(axes, cell.op.label, known, cell.op)
+        _require(axes, cell.op.display_name, known, cell.op)
     for value in circuit.inputs:
         _require(Type((value.array,)).axes, f"Input ({value.array})", known, None)
 
@@ -258,4 +260,4 @@ def _require(axes: tuple[Axis, ...], where: str, known: Iterable[str], op: Op | 
                 f"axis {axis.name} has no size",
                 cure=f"Axes({axis.identifier}=…){others}",
                 axis=axis.name,
-            ).at(where=where, bound=axes, op=op)
+            ).with_context(where=where, bound=axes, op=op)

@@ -91,7 +91,7 @@ class SizeSolution(NamedTuple):
     """
 
     axes: Mapping[str, Axis]
-    several: Collection[str] = ()
+    ambiguous: Collection[str] = ()
     slots: Mapping[tuple[object, object], Axis] = MappingProxyType({})
 
 
@@ -100,7 +100,7 @@ class GlobalScope:
 
     def __init__(self, sizes: Sizes, formulas: Collection[str], solved: SizeSolution) -> None:
         self.sizes, self.formulas, self.solved = sizes, formulas, solved.axes
-        self.free = {*formulas, *solved.axes, *solved.several}
+        self.free = {*formulas, *solved.axes, *solved.ambiguous}
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
         self.sited: dict[tuple[int, int], tuple[Op, Site]] = {}  # by the old ones' ids
         self.placed = self.written = self.stated = AxisRewriter(self._placed)
@@ -147,7 +147,7 @@ class LocalScope:
         own = axis.name in self.names
         return axis.size is None if own else self.outer.is_open(axis)
 
-    def _around(self, axis: Axis) -> Axis:
+    def _outer_axis(self, axis: Axis) -> Axis:
         """Returns the axis around the block that a local one stands for, with its size."""
         unsized = self.names[axis.name]
         found = self.outer.placed.axis(unsized)
@@ -159,20 +159,20 @@ class LocalScope:
     def _placed(self, axis: Axis) -> Axis:
         if axis.name not in self.names:
             return self.outer.placed.axis(axis)
-        around = self._around(axis)
+        around = self._outer_axis(axis)
         sequence, label = axis.sequence or around.sequence, around.label or axis.label
         return replace(axis, size=around.size, sequence=sequence, label=label)
 
     def _written(self, axis: Axis) -> Axis:
         if axis.name not in self.names:
             return self.outer.written.axis(axis)
-        return replace(axis, size=self._around(axis).size)
+        return replace(axis, size=self._outer_axis(axis).size)
 
     def _stated(self, axis: Axis) -> Axis:
         if axis.name not in self.names:
             return self.outer.stated.axis(axis)
         if axis.size is not None:
-            self._around(axis)
+            self._outer_axis(axis)
         return axis
 
 
@@ -222,7 +222,7 @@ class Resizer:
         outer = inner = self.scopes[fence.parent]
         if _is_local(fence.term):
             assert isinstance(fence.term, Block)
-            _, own = fence.term.inside(type_of(fence.states[0]))
+            _, own = fence.term.to_local(type_of(fence.states[0]))
             names = {axis.name: axis for axis in fence.term.dom.axes} | own
             for value in fence.states[-1]:
                 if value.array.below and value.array.below.name in names:
@@ -248,8 +248,10 @@ class Resizer:
             return False
         if type(cell.op).solve is Op.solve or any(map(scope.is_open, cell.op.reads)):
             return True
-        op: Op = self._with(cell.op, self._fields(cell.op, scope, scope.stated), scope)
-        return not all(array.sized for array in op.lift(type_of(self._state(cell.inputs, scope))))
+        op: Op = self._with_fields(cell.op, self._fields(cell.op, scope, scope.stated), scope)
+        return not all(
+            array.sized for array in op.infer_outputs(type_of(self._state(cell.inputs, scope)))
+        )
 
     def _scope(self, unit: Cell | Loop) -> Scope:
         return self.scopes[unit.fences[-1] if unit.fences else ""]
@@ -265,13 +267,13 @@ class Resizer:
 
     def _term(self, term: Term, scope: Scope) -> Any:
         if self._has_local(term):
-            return self._parted(term, scope)
+            return self._resize_with_locals(term, scope)
         found = scope.made.get(id(term))
         if found is None:
-            found = scope.made[id(term)] = self._with(term, self._fields(term, scope), scope)
+            found = scope.made[id(term)] = self._with_fields(term, self._fields(term, scope), scope)
         return found
 
-    def _parted(self, term: Term, scope: Scope) -> Any:
+    def _resize_with_locals(self, term: Term, scope: Scope) -> Any:
         """Returns a term with local names inside, which may differ from place to place."""
         fence = next(self.waiting) if isinstance(term, Block | Repeat | Scan) else None
         if fence is not None and fence.term is not term:
@@ -282,7 +284,7 @@ class Resizer:
         key = id(term), id(inner), *(id(part) for part in parts if isinstance(part, Term))
         found = self.parted.get(key)
         if found is None:
-            found = self.parted[key] = self._with(term, new, inner)
+            found = self.parted[key] = self._with_fields(term, new, inner)
         if fence is not None:
             self.built[fence.id] = found
         return found
@@ -301,7 +303,7 @@ class Resizer:
 
         return {name: field(name, term.__dict__[name]) for name in field_names(type(term))}
 
-    def _with(self, term: Term, new: dict[str, Any], scope: Scope) -> Any:
+    def _with_fields(self, term: Term, new: dict[str, Any], scope: Scope) -> Any:
         kept, arrays = term.__dict__, scope.written
         if all(map(is_, new.values(), map(kept.get, new))):
             return term
@@ -317,7 +319,7 @@ class Resizer:
         found.__dict__.update(new, depth=term.depth, count=term.count, nodes=term.nodes)
         return found
 
-    def _fenced(self, id: str, scope: Scope, term: Term) -> Any:
+    def _resize_fence_term(self, id: str, scope: Scope, term: Term) -> Any:
         return self.built[id] if id in self.built else self._term(term, scope)
 
     # --- circuits --------------------------------------------------------------------------------
@@ -335,12 +337,12 @@ class Resizer:
 
     def _varies(self, array: Array) -> bool:
         """Returns whether an array has a name that has other sizes elsewhere."""
-        several = self.solved.several
+        several = self.solved.ambiguous
         return bool(several) and any(axis.name in several for axis in Type((array,)).axes)
 
     def _by_slot(self, value: Value, scope: Scope) -> Array:
         def axis(old: Axis, place: object) -> Axis:
-            if old.name not in self.solved.several:
+            if old.name not in self.solved.ambiguous:
                 return scope.placed.axis(old)
             found = self.solved.slots[value.id, place]
             return replace(old, size=found.size, sequence=old.sequence or found.sequence)
@@ -354,7 +356,7 @@ class Resizer:
 
     def _circuit(self, circuit: Circuit, term: Term, base: Scope, times: int) -> Circuit:
         states = tuple([self._column(state, base) for state in circuit.states])
-        steps = tuple([tuple([self._unit(unit, times) for unit in s]) for s in circuit.steps])
+        steps = tuple([tuple([self._unit(unit, times) for unit in s]) for s in circuit.columns])
         fences = tuple([self._fence(fence, base) for fence in circuit.own_fences])
         return Circuit(term, states, steps, fences)
 
@@ -364,16 +366,18 @@ class Resizer:
     def _cell(self, cell: Cell, times: int) -> Cell:
         scope = self._scope(cell)
         inputs, outputs = self._state(cell.inputs, scope), self._state(cell.outputs, scope)
-        if self.solved.several:
-            op, site = self._sited(cell, inputs, outputs, scope)
+        if self.solved.ambiguous:
+            op, site = self._resize_site(cell, inputs, outputs, scope)
         else:  # equal layers share their ops and their sites
             key = id(cell.op), id(cell.site)
             if key not in scope.sited:
-                scope.sited[key] = self._sited(cell, inputs, outputs, scope)
+                scope.sited[key] = self._resize_site(cell, inputs, outputs, scope)
             op, site = scope.sited[key]
-        return Cell(cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.scope, times)
+        return Cell(
+            cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.module_path, times
+        )
 
-    def _sited(
+    def _resize_site(
         self, cell: Cell, inputs: Boundary, outputs: Boundary, scope: Scope
     ) -> tuple[Op, Site]:
         """Returns the op and its site with their sizes."""
@@ -383,15 +387,15 @@ class Resizer:
         varies = any(self._varies(value.array) for value in (*cell.inputs, *cell.outputs))
         if type(op).solve is Op.solve and not labels and not varies:  # it makes no new axes
             site = _site(cell.site, scope.placed)
-            if type(op).check is not Op.check:
-                own = (*site.dom.axes, *site.cod.axes, *site.reads)
-                op.check(Binding({axis.name: axis for axis in own}))
-            op.admit(site)
+            if type(op).check_axes is not Op.check_axes:
+                own = (*site.own_inputs.axes, *site.own_outputs.axes, *site.reads)
+                op.check_axes(Binding({axis.name: axis for axis in own}))
+            op.check_arrays(site)
         else:
-            site = op.site(type_of(inputs))
+            site = op.apply_to(type_of(inputs))
         op.check_numbers(site)
-        if site.outs != type_of(outputs):
-            raise MismatchError(f"{op.label} gives ({site.outs})")
+        if site.outputs != type_of(outputs):
+            raise MismatchError(f"{op.display_name} gives ({site.outputs})")
         return op, site
 
     def _check_kinds(self, cell: Cell, outputs: Boundary, scope: Scope) -> None:
@@ -407,7 +411,7 @@ class Resizer:
 
     def _loop(self, loop: Loop, times: int) -> Loop:
         scope = self._scope(loop)
-        term = self._fenced(loop.id, scope, loop.term)
+        term = self._resize_fence_term(loop.id, scope, loop.term)
         bodies = term.bodies if isinstance(term, Repeat) else (term.body,)
         if loop.kind == "scan":
             along = loop.inputs[loop.states].array
@@ -422,7 +426,9 @@ class Resizer:
         )
 
     def _fence(self, fence: Fence, base: Scope) -> Fence:
-        term = fence.term and self._fenced(fence.id, self.scopes[fence.parent], fence.term)
+        term = fence.term and self._resize_fence_term(
+            fence.id, self.scopes[fence.parent], fence.term
+        )
         return Fence(
             fence.id, fence.title, fence.role, fence.first,
             tuple([self._column(state, base) for state in fence.states]),
@@ -435,7 +441,9 @@ def _is_local(term: Term | None) -> bool:
 
 
 def _site(site: Site, arrays: AxisRewriter) -> Site:
-    dom, cod, ins, outs = map(arrays.type, (site.dom, site.cod, site.ins, site.outs))
+    dom, cod, ins, outs = map(
+        arrays.type, (site.own_inputs, site.own_outputs, site.inputs, site.outputs)
+    )
     return Site(dom, cod, ins, outs, arrays.array(site.reads))
 
 
@@ -452,7 +460,7 @@ Given = Mapping[str, int | str | SizeWithKind]
 class UnsizedCircuit(NamedTuple):
     """A term without sizes as a circuit, its places, and the names of its axes in all of it.
 
-    ``stated`` are the names that have a size in the term; ``mixed`` tells whether one of them has
+    ``stated`` are the names that have a size in the term; ``has_conflicting_sizes`` tells whether one of them has
     none or another one elsewhere, or is local; ``nested`` whether there are scans or local names.
     """
 
@@ -460,7 +468,7 @@ class UnsizedCircuit(NamedTuple):
     places: tuple[SizeConstraint, ...]
     names: set[str]
     stated: set[str]
-    mixed: bool
+    has_conflicting_sizes: bool
     nested: bool
 
 
@@ -503,7 +511,7 @@ def _placed(sketch: Term) -> UnsizedCircuit | None:
     found: UnsizedCircuit | None = None
     with suppress(NCDError):
         builder = CircuitBuilder()
-        strip = builder.place(sketch, builder.values(sketch.dom), 0, Surroundings())
+        strip = builder.build(sketch, builder.values(sketch.dom), 0, Surroundings())
         circuit = strip.circuit(sketch, builder.fences)
         found = _summarise(circuit, tuple(builder.places))
     with _LOCK:
@@ -567,8 +575,10 @@ def _solved(placed: UnsizedCircuit, sizes: Sizes) -> SizeSolution:
 
 
 def _sized_place(place: SizeConstraint, sizes: Sizes) -> SizeConstraint:
-    own = (axis if axis.name in place.local else with_size(axis, sizes) for axis in place.own)
-    return replace(place, own=tuple(own))
+    own = (
+        axis if axis.name in place.local else with_size(axis, sizes) for axis in place.pattern_axes
+    )
+    return replace(place, pattern_axes=tuple(own))
 
 
 def _resized(placed: UnsizedCircuit, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
@@ -577,7 +587,7 @@ def _resized(placed: UnsizedCircuit, sizes: Sizes, formulas: Collection[str]) ->
     Sizes in the term may contradict what follows for other names: then it is solved.
     """
     follows = placed.nested or not placed.names <= sizes.keys()
-    if follows and (placed.mixed or placed.stated & sizes.keys()):
+    if follows and (placed.has_conflicting_sizes or placed.stated & sizes.keys()):
         return None
     try:
         found = Resizer(sizes, formulas, _solved(placed, sizes)).circuit(placed.circuit)

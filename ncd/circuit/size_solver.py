@@ -29,18 +29,18 @@ Sizes = Mapping[str, Axis]
 class SizeConstraint:
     """An op, or arrays that pass on, with the slots of each of its names.
 
-    ``own`` are axes of its own pattern, which may have sizes. ``where`` and ``op`` are for errors.
+    ``pattern_axes`` are axes of its own pattern, which may have sizes. ``where`` and ``op`` are for errors.
     ``local`` maps the names of local blocks to the id of the block: they are unrelated to the same
     names elsewhere.
     """
 
     slots: Mapping[str, tuple[AxisOccurrence, ...]]
-    own: tuple[Axis, ...] = ()
+    pattern_axes: tuple[Axis, ...] = ()
     op: Op | SizeFormula | None = None
     where: str = ""
     local: Mapping[str, str] = field(default_factory=dict)
 
-    def meant(self, name: str) -> tuple[str, str]:
+    def scoped_name(self, name: str) -> tuple[str, str]:
         """Returns the name with the id of the local block that it belongs to, or an empty id."""
         return self.local.get(name, ""), name
 
@@ -69,11 +69,11 @@ class SizeFormula:
                     cure=f"sizes for which {self.formula} is whole",
                     axis=self.name,
                 )
-            binding.learn(self.name, value.numerator)
+            binding.bind_size(self.name, value.numerator)
         elif len(unknown) == 1 and (size := binding.size(self.name)) is not None:
             solution = solve_for(self.formula, unknown[0], size, binding)
             if solution is not None and solution.denominator == 1 and solution >= 1:
-                binding.learn(unknown[0], solution.numerator)
+                binding.bind_size(unknown[0], solution.numerator)
 
 
 def evaluate(formula: Formula, binding: Binding) -> int | Fraction:
@@ -232,18 +232,18 @@ def _bound(place: SizeConstraint, known: Mapping[AxisOccurrence, Axis]) -> Bindi
     """Returns what is known so far of the names of a place."""
     binding = Binding()
     try:
-        for axis in place.own:
-            binding.meet(axis, axis)
+        for axis in place.pattern_axes:
+            binding.unify(axis, axis)
         for name, slots in place.slots.items():
             for slot in slots:
                 found = known.get(slot)
                 if found is not None and binding.get(name) is not found:
-                    binding.meet(_without_sizes(name), _called(found, name))
+                    binding.unify(_without_sizes(name), _called(found, name))
         if place.op is not None:
             place.op.solve(binding)
     except NCDError as error:
         op = place.op if isinstance(place.op, Op) else None
-        raise error.at(where=place.where, bound=binding.values(), op=op) from None
+        raise error.with_context(where=place.where, bound=binding.values(), op=op) from None
     return binding
 
 
@@ -265,7 +265,7 @@ def _by_name(
     unknown: list[tuple[AxisOccurrence, str, tuple[str, str]]] = []
     for place in places:
         for name, slots in place.slots.items():
-            meant = place.meant(name)
+            meant = place.scoped_name(name)
             for slot in slots:
                 axis = known.get(slot)
                 if axis is None:

@@ -43,20 +43,20 @@ class SizeRange:
 class ParametricTerm:
     """The sizes of a term, their values, and the function from values to the term.
 
-    ``plain`` are the names of the settings that stay as they are, such as an index; ``renamed``
+    ``fixed_names`` are the names of the settings that stay as they are, such as an index; ``renamed``
     are names that axes had in older links, with those that they have now.
     """
 
     sizes: tuple[SizeRange, ...]
     settings: Mapping[str, int]
     build: Callable[[Mapping[str, int]], Term]
-    plain: tuple[str, ...] = ()
+    fixed_names: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def traceable(self) -> tuple[str, ...]:
         """The names of the sizes that formulas may contain."""
-        return tuple(size.name for size in self.sizes if size.name not in self.plain)
+        return tuple(size.name for size in self.sizes if size.name not in self.fixed_names)
 
 
 def parametric_term(term: Term, circuit: Circuit) -> ParametricTerm:

@@ -167,7 +167,9 @@ def cost(case: Case) -> str | None:
     has = sum(p.numel() for p in case.module.parameters())
     if stated.parameters != has:
         return f"{stated.parameters} parameters stated, the module has {has}"
-    if any(1 in axis.shape for cell in case.circuit.cells for axis in cell.site.every.values()):
+    if any(
+        1 in axis.shape for cell in case.circuit.cells for axis in cell.site.axes_by_name.values()
+    ):
         return None
     with torch.no_grad(), FlopCounterMode(display=False) as counted:
         trace(case.module, *(x.detach() for x in case.inputs))  # its hooks fail on leaves
@@ -220,7 +222,7 @@ def attention(case: Case) -> str | None:
 
 
 def _sums_to_one(cell: Cell, run: Trace) -> bool:
-    array, (axis, *_) = cell.outputs[0].array, cell.site.cod[0].names
+    array, (axis, *_) = cell.outputs[0].array, cell.site.own_outputs[0].names
     sums = run.values[cell.outputs[0].id].sum(array.position(axis))
     return torch.allclose(sums, torch.ones_like(sums), atol=1e-5)
 
@@ -253,9 +255,9 @@ def autograd(case: Case) -> str | None:
 def texts(case: Case) -> str | None:
     """Every op describes itself in words, and by a formula in LaTeX."""
     for cell in case.circuit.cells:
-        latex = cell.op.formula(cell.site)
-        if not cell.words or not latex or latex.count("{") != latex.count("}"):
-            return f"{cell.op.label} has the words {cell.words!r} and the formula {latex!r}"
+        latex = cell.op.latex(cell.site)
+        if not cell.description or not latex or latex.count("{") != latex.count("}"):
+            return f"{cell.op.display_name} has the words {cell.description!r} and the formula {latex!r}"
     return None
 
 
@@ -430,7 +432,7 @@ def _samples(op: type[Op], seed: int, device: str) -> Iterator[CheckedTerm]:
     def make(sample: Sample) -> Case:
         return Case(Then(Id(Type.parse(sample.dom)), sample.op), seed, device)
 
-    for sample in op.samples():
+    for sample in op.examples():
         where, views = f"{sample.op!r} on ({sample.dom})", (*STATIC, *SAMPLED)
         yield CheckedTerm(op.__name__, where, partial(make, sample), views)
 

@@ -89,7 +89,7 @@ class _DescriptionWriter:
         kept = {self.names.get(value.id, "") for value in cell.inputs}
         said = {*kept, cell.name, ""}  # or told by the op's own words
         new = [name for name in names if name not in said and " after " not in name]
-        return f"{cell.words}, gives {' and '.join(new)}" if new else cell.words
+        return f"{cell.description}, gives {' and '.join(new)}" if new else cell.description
 
     def sentence(self, run: list[str]) -> str:
         text = "; ".join(run)

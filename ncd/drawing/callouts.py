@@ -101,7 +101,7 @@ def _colour(role: str) -> str:
 
 def _op(drawing: Drawing, glyph: DrawnGlyph) -> CalloutTarget:
     """Returns an op in the colour of the block that it fills, or highlighted in yellow."""
-    box = Box.around(glyph.ink or (glyph.hit,))
+    box = Box.around(glyph.ink or (glyph.hit_box,))
     alike = [fence.box for fence in drawing.fences if fence.role == glyph.role]
     if any(fence.meets(box) for fence in alike):
         return CalloutTarget(glyph.node, box, _colour(glyph.role))
@@ -206,7 +206,7 @@ def _ids(drawing: Drawing, circuit: Circuit, part: str) -> Iterator[str]:
     yield from (
         g.node
         for g in drawing.glyphs
-        if g.words.endswith(f" {plain_text(part)}") and g.role == "note"
+        if g.description.endswith(f" {plain_text(part)}") and g.role == "note"
     )
     yield from (hidden[id] for id in named if id in hidden)
     for id in named:
@@ -219,7 +219,7 @@ def _named(circuit: Circuit, part: str) -> Iterator[str]:
     yield from (f.id for f in circuit.fences if f.title == part)
     yield from (loop.id for loop in circuit.loops if loop.name == part)
     for cell in circuit.cells:
-        label = cell.op.label  # such as "Function G"
+        label = cell.op.display_name  # such as "Function G"
         if part in (cell.name, cell.path, label, label.partition(" ")[2]):
             yield cell.id
     yield from (id for id, name in array_names(circuit).items() if name == part)
@@ -440,7 +440,7 @@ def _shares(count: int) -> NDArray[np.float64]:
 def _strip(path: Path) -> Iterator[Box]:
     """Yields small boxes along a wire."""
     for curve in path:
-        points = [curve.a, curve.d] if curve.straight else [curve.at(n / 8) for n in range(9)]
+        points = [curve.a, curve.d] if curve.is_horizontal else [curve.at(n / 8) for n in range(9)]
         yield from (Box.of(pair).grown(1.0) for pair in pairwise(points))
 
 

@@ -128,9 +128,9 @@ def _indexes(cell: Cell) -> dict[int, int]:
 
 def _going_on(cell: Cell) -> list[tuple[int, int]]:
     """Returns the wires that an op passes on unchanged."""
-    glyph, names = cell.op.glyph(cell.site), {axis.name for axis in cell.site.dom.axes}
+    glyph, names = cell.op.glyph(cell.site), {axis.name for axis in cell.site.own_inputs.axes}
     marked = {port for mark in glyph.marks for port in mark.ins}
-    axes = [axis.name for array in cell.site.ins for axis in array]
+    axes = [axis.name for array in cell.site.inputs for axis in array]
     pairs = (*glyph.through, *glyph.joins, *glyph.splits)
     return [(i, o) for i, o in pairs if i not in marked or axes[i] not in names]
 

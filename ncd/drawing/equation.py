@@ -42,7 +42,7 @@ def sides(circuit: Circuit) -> tuple[Circuit, ...]:
         own = elaborate(side)
         ends = cells + len(own.cells), fences + len(own.fences)
         part = _EquationSide(circuit, range(cells, ends[0]), range(fences, ends[1]))
-        found.append(part.circuit(side, i, len(own.steps)))
+        found.append(part.circuit(side, i, len(own.columns)))
         cells, fences = ends
     return tuple(found)
 
@@ -58,7 +58,7 @@ class _EquationSide:
     def circuit(self, term: Term, i: int, length: int) -> Circuit:
         steps = tuple(
             tuple(unit for unit in step if self.has(unit.id))
-            for step in self.whole.steps[1 : length + 1]
+            for step in self.whole.columns[1 : length + 1]
         )
         n = len(self.whole.inputs)
         inputs = self.whole.states[1][i * n : (i + 1) * n]

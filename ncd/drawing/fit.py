@@ -126,8 +126,8 @@ def _depths(plan: Plan) -> Mapping[str, float]:
         for value in state:
             found[value.id] = max(y, found.get(value.id, 0.0))
             y += style.AXIS_GAP * max(0, len(value.array) - 1) + style.ARRAY_GAP
-            if s < len(plan.steps) and value.id in plan.takers[s]:
-                y += headroom(plan.takers[s][value.id].glyph)
+            if s < len(plan.steps) and value.id in plan.consumers[s]:
+                y += headroom(plan.consumers[s][value.id].glyph)
     return found
 
 
@@ -359,11 +359,11 @@ class FittedPlan:
     plan: Plan
     sizes: Estimate
     widest: float
-    at: Sequence[int]
+    row_breaks: Sequence[int]
 
     def fits(self, room: PageLimits) -> bool:
         """Returns whether the rows are short enough and together not too high."""
-        rows = list(pairwise(self.at))
+        rows = list(pairwise(self.row_breaks))
         wide = max(self.sizes.wide(a, b) for a, b in rows)
         high = sum(self.sizes.high(a, b) + style.ROW_GAP for a, b in rows)
         return wide <= self.widest and high <= room.high(wide)
@@ -371,7 +371,7 @@ class FittedPlan:
     @property
     def torn(self) -> set[str]:
         """Returns the blocks that are broken though they nearly fit in one row."""
-        return broken_fences(self.plan, self.sizes, self.at, self.widest)
+        return broken_fences(self.plan, self.sizes, self.row_breaks, self.widest)
 
 
 def _least(planned: Plan) -> float:

@@ -114,7 +114,7 @@ class _StructureKey:
     def circuit(self, circuit: Circuit) -> None:
         for state in circuit.states:
             self.state(state)
-        for step in circuit.steps:
+        for step in circuit.columns:
             self.key.append(len(step))
             for unit in step:
                 if isinstance(unit, Loop):
@@ -174,7 +174,7 @@ class _StructureKey:
             values = [getattr(op, name) for name in field_names(type(op)) if name != "name"]
             told = [value if isinstance(value, Plain) else str(value) for value in values]
             kind = self.kinds.setdefault((type(op), *told), len(self.kinds))
-            found = self.ops[id(op)] = (kind, op.label, op.role)
+            found = self.ops[id(op)] = (kind, op.display_name, op.role)
         self.key.append(found)
 
 
@@ -191,8 +191,8 @@ def _pattern(drawing: DrawingData, circuit: Circuit, walk: _StructureKey) -> Svg
     wires = tuple(_spots(drawing.wires, walk, [*map(array_names, _parts(circuit, shut, way))]))
     nodes = {cell.id: n for n, cell in enumerate(walk.cells)}
     ops = tuple(nodes.get(glyph.node) for glyph in drawing.glyphs)  # None for a collapsed block
-    said = (walk.cells[n].words for n in ops if n is not None)
-    own = (glyph.words for glyph, n in zip(drawing.glyphs, ops, strict=True) if n is not None)
+    said = (walk.cells[n].description for n in ops if n is not None)
+    own = (glyph.description for glyph, n in zip(drawing.glyphs, ops, strict=True) if n is not None)
     known = tuple(spot for spot in wires if spot is not None)
     if len(known) < len(wires) or any(map(ne, said, own)):
         return None
@@ -210,7 +210,7 @@ def _spots(
     for wire in wires:
         of = {"", *(known[wire.array] for known in names if wire.array in known)}
         tried = ((place, name) for place in places[wire.array, wire.axis] for name in of)
-        yield next((spot for spot in tried if _said(walk, spot) == wire.words), None)
+        yield next((spot for spot in tried if _said(walk, spot) == wire.description), None)
 
 
 def _said(walk: _StructureKey, spot: Spot) -> str:
@@ -238,12 +238,12 @@ def _with_new_words(pattern: SvgTemplate, circuit: Circuit, walk: _StructureKey)
         return with_words(before, _said(walk, spot))
 
     def op(before: DrawnGlyph, n: int | None) -> DrawnGlyph:
-        return before if n is None else with_words(before, walk.cells[n].words)
+        return before if n is None else with_words(before, walk.cells[n].description)
 
     before = pattern.drawing
     wires = tuple(map(wire, before.wires, pattern.wires))
     glyphs = tuple(map(op, before.glyphs, pattern.ops))
-    title, description = _described(circuit, pattern.shut, pattern.way)
+    title, description = _described(circuit, pattern.collapsed, pattern.visible_part)
     drawing = replace(before, title=title, description=description, wires=wires, glyphs=glyphs)
     object.__setattr__(drawing, "_pattern", pattern)
     return drawing

@@ -68,7 +68,7 @@ class Options:
     """The options of a drawing; see :func:`draw`."""
 
     labels: Labels
-    folded: Shut
+    collapsed: Shut
     width: float | None
     notes: tuple[tuple[str, str], ...]
     bands: bool
@@ -204,9 +204,9 @@ def _whole(circuit: Circuit, options: Options) -> Drawing:
 
 def draw_circuit(circuit: Circuit, options: Options) -> Drawing:
     """Draws a circuit, collapsed and broken into rows."""
-    width, auto = options.width, options.folded == "auto"
+    width, auto = options.width, options.collapsed == "auto"
     if width is None:
-        shut = frozenset() if options.folded == "auto" else wanted(circuit, options.folded)
+        shut = frozenset() if options.collapsed == "auto" else wanted(circuit, options.collapsed)
         return _lay_out([plan(collapsed(circuit, shut))], options)
     circuit, room = fold_repetitions(circuit), PageLimits(width)
     if auto and len(circuit.cells) <= SMALL:  # laying it out is faster than estimating it
@@ -218,9 +218,9 @@ def draw_circuit(circuit: Circuit, options: Options) -> Drawing:
     tried: list[tuple[tuple[float, float], Drawing]] = []
     for n in range(TRIES):
         planned = _planned(plans, options, room)
-        key = id(planned.plan), *planned.at
+        key = id(planned.plan), *planned.row_breaks
         if key not in laid:
-            laid[key] = _lay_out(rows_of(planned.plan, planned.at), options)
+            laid[key] = _lay_out(rows_of(planned.plan, planned.row_breaks), options)
         drawing = laid[key]
         along, down = PageLimits(width).filled(drawing)
         if max(along, down if auto else 0.0) <= (SLACK if n > 1 else 1.0):
@@ -232,9 +232,9 @@ def draw_circuit(circuit: Circuit, options: Options) -> Drawing:
 
 
 def _planned(plans: Plans, options: Options, room: PageLimits) -> FittedPlan:
-    if options.folded == "auto":
+    if options.collapsed == "auto":
         return BlockExpander(plans, room).best()
-    return plans.sized(wanted(plans.circuit, options.folded), room)
+    return plans.sized(wanted(plans.circuit, options.collapsed), room)
 
 
 def _lay_out(rows: list[Plan], options: Options) -> Drawing:
@@ -310,7 +310,7 @@ def _cut(circuit: Circuit, fence: Fence) -> Circuit:
     """Returns the columns of a circuit that lie inside one of its fences."""
     steps = tuple(
         tuple(_within(unit, fence.id) for unit in step if fence.id in unit.fences)
-        for step in circuit.steps[fence.first : fence.last]
+        for step in circuit.columns[fence.first : fence.last]
     )
     known = {fence.id}
     inner: list[Fence] = []

@@ -91,7 +91,7 @@ def row(
 def _along(cell: Cell, spans: Spans, index: Index) -> Index:
     """Returns the place of a number at every position of the softmax."""
     every = {span.dim.key: at for span, at in zip(spans, grid(spans), strict=True)}
-    dims = cell.site.ins[0].dims
+    dims = cell.site.inputs[0].dims
     return tuple(every.get(dim.key, at) for dim, at in zip(dims, index, strict=True))
 
 
@@ -101,7 +101,7 @@ def _back(
     """Goes back from a softmax through masks and factors to the product of query and keys."""
     steps: list[RowStage] = []
     id = cell.inputs[0].id
-    while (maker := module.circuit.makers.get(id)) is not None:
+    while (maker := module.circuit.producers.get(id)) is not None:
         numbers = exact(values[id][every])
         if not numbers.dim():  # the part of a score that is the same for all keys
             break
@@ -127,8 +127,8 @@ def _on(found: FormulaArithmetic | CopyArithmetic, maker: Cell, output: int) -> 
     """Returns the input that an op changes or passes on, and the place in it."""
     if isinstance(found, CopyArithmetic):
         return found.source, found.index
-    size = maker.site.outs[output].numel
-    sizes = [array.numel for array in maker.site.ins]
+    size = maker.site.outputs[output].numel
+    sizes = [array.numel for array in maker.site.inputs]
     source = sizes.index(size) if size in sizes else 0
     return source, found.indices[source]
 
@@ -138,13 +138,13 @@ def _mixed(
 ) -> tuple[MixedValue, ...]:
     """Returns the first few numbers of the product that takes the weights."""
     id = cell.outputs[0].id
-    taker = module.circuit.takers.get(id)
+    taker = module.circuit.consumers.get(id)
     if taker is None or len(taker.inputs) != 2:
         return ()
     source = [value.id for value in taker.inputs].index(id)
-    own = taker.site.ins[source]
+    own = taker.site.inputs[source]
     fixed = {dim.key: at for dim, at in zip(own.dims, index, strict=True)}
-    out = taker.site.outs[0].dims
+    out = taker.site.outputs[0].dims
     free = tuple(dim for dim in out if dim.key not in fixed)
     found = []
     for place in islice(product(*(range(dim.size) for dim in free)), most):

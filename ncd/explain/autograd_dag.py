@@ -171,7 +171,7 @@ class Dag:
         op = self.circuit.cell(cells[0]).op
         return inside[0]._replace(
             id=id,
-            label=fence.title if fence and len(cells) > 1 else op.label,
+            label=fence.title if fence and len(cells) > 1 else op.display_name,
             kind="op",
             cell=" ".join(cells),
             role=fence.role if fence else op.role,
@@ -463,7 +463,7 @@ class _Run:
 
     def finish(self, outputs: tuple[Tensor, ...]) -> None:
         """Assigns to the last cell the functions with which a scan stacks its positions."""
-        makers: dict[str, Cell | None] = dict(self.circuit.makers)
+        makers: dict[str, Cell | None] = dict(self.circuit.producers)
         for loop in reversed(self.circuit.loops):  # inner loops first
             for outer, inner in zip(loop.outputs, loop.bodies[-1].outputs, strict=False):
                 makers.setdefault(outer.id, makers.get(inner.id))

@@ -181,15 +181,15 @@ How = Products | SoftmaxArithmetic | NormArithmetic | ReductionArithmetic | Form
 class NumberOrigin:
     """A number of the array ``id`` at ``index``, with the op that made it, and how, if known.
 
-    ``through`` are the ops that passed it on, the last one first.
+    ``passed_cells`` are the ops that passed it on, the last one first.
     """
 
     id: str
     index: tuple[int, ...]
     value: float
     cell: Cell | None = None
-    how: How | None = None
-    through: tuple[Cell, ...] = ()
+    arithmetic: How | None = None
+    passed_cells: tuple[Cell, ...] = ()
 
 
 # --- places --------------------------------------------------------------------------------------
@@ -434,14 +434,14 @@ def number_origin(
     circuit, place = module.circuit, tuple(index)
     through: list[Cell] = []
     value = float(values[id][place].detach())
-    while (cell := circuit.makers.get(id)) is not None:
+    while (cell := circuit.producers.get(id)) is not None:
         output = next(n for n, v in enumerate(cell.outputs) if v.id == id)
         found = arithmetic(module, values, cell, output, place)
         if not isinstance(found, CopyArithmetic):
             return NumberOrigin(id, place, value, cell, found, tuple(through))
         through.append(cell)
         id, place = cell.inputs[found.source].id, tuple(map(int, found.index))
-    return NumberOrigin(id, place, value, through=tuple(through))
+    return NumberOrigin(id, place, value, passed_cells=tuple(through))
 
 
 def arithmetic(
@@ -487,7 +487,7 @@ class ArithmeticReader:
 
     def tensor(self, expr: ex.TorchExpr) -> Tensor:
         """Returns all numbers of an expression."""
-        ranks = tuple(len(array.shape) for array in self.cell.site.ins)
+        ranks = tuple(len(array.shape) for array in self.cell.site.inputs)
         x: Tensor = compile_expr(expr, ranks)(
             self.given, None, TensorOptions(self.made.device, self.made.dtype)
         )
@@ -498,7 +498,7 @@ class ArithmeticReader:
         if isinstance(expr, ex.Rearrange):
             return expr.after
         assert isinstance(expr, ex.Arg), expr
-        return tuple((dim,) for dim in self.cell.site.ins[expr.index].dims)
+        return tuple((dim,) for dim in self.cell.site.inputs[expr.index].dims)
 
     # One method a kind of expression ------------------------------------------------------------
 
@@ -635,11 +635,13 @@ class ArithmeticReader:
     def _each(self, expr: ex.TorchExpr) -> FormulaArithmetic | None:
         """Returns a formula of the numbers at one place, if the expression is one."""
         site = self.cell.site
-        alone = not any((*site.dom, *site.cod))  # an op without own axes is broadcast over all
+        alone = not any(
+            (*site.own_inputs, *site.own_outputs)
+        )  # an op without own axes is broadcast over all
         if not all(isinstance(p, POINTWISE) and (alone or _plain(p)) for p in expr.walk()):
             return None
-        at = {dim.key: i for dim, i in zip(site.outs[0].dims, self.index, strict=True)}
-        indices = tuple(tuple(at[dim.key] for dim in array.dims) for array in site.ins)
+        at = {dim.key: i for dim, i in zip(site.outputs[0].dims, self.index, strict=True)}
+        indices = tuple(tuple(at[dim.key] for dim in array.dims) for array in site.inputs)
         if any(isinstance(i, Tensor) for i in self.index):
             return FormulaArithmetic(expr, (), {}, indices, math.nan)
         numbers = tuple(float(x[i]) for x, i in zip(self.given, indices, strict=True))

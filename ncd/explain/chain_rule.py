@@ -177,7 +177,7 @@ def _own(module: CircuitModule, cell: Cell) -> Iterator[tuple[str, Tensor]]:
     """Yields the parameters of an op that need a gradient, with their names."""
     if not cell.name:
         return
-    home = module.get_submodule(".".join(cell.scope))
+    home = module.get_submodule(".".join(cell.module_path))
     part = home._modules.get(cell.name)
     if part is None:
         found = home._parameters.get(cell.name)
@@ -199,16 +199,16 @@ class Slope(NamedTuple):
 
     names: tuple[str, ...]
     gradient: float
-    tried: float
+    numeric: float
 
     @property
-    def apart(self) -> float:
+    def difference(self) -> float:
         """The difference between the two."""
-        return abs(self.gradient - self.tried)
+        return abs(self.gradient - self.numeric)
 
     def __bool__(self) -> bool:
         """Whether they agree within the error of a finite step."""
-        return self.apart <= 1e-5 * max(1.0, abs(self.gradient))
+        return self.difference <= 1e-5 * max(1.0, abs(self.gradient))
 
 
 def slopes(

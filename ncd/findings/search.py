@@ -68,7 +68,7 @@ def with_assumption(failure: Failure, plain: Trace, reason: str) -> str:
         plain: The reading with plain numbers, which knows what is assumed.
         reason: Why it fails.
     """
-    taken, table = plain.machine.taken, failure.trace.table
+    taken, table = plain.machine.assumed_settings, failure.trace.table
     if not (plain.assumed or taken):
         return reason
     sure = failure.trace.symbolic and failure.test is not None

@@ -117,9 +117,13 @@ class Trace:
         """Returns the number of a polynomial; a plain int if it depends on no size."""
         terms = normal_form(total)
         plain = all(not product for product, _ in terms)
-        return self.now(terms) if plain else SymbolicInt(self, terms, self.now(terms))
+        return (
+            self.current_value(terms)
+            if plain
+            else SymbolicInt(self, terms, self.current_value(terms))
+        )
 
-    def now(self, total: Sum) -> int:
+    def current_value(self, total: Sum) -> int:
         """Returns the value of a sum at the current sizes."""
         return sum(n * math.prod(map(self._atom, product)) for product, n in total)
 
@@ -142,7 +146,11 @@ class Trace:
         if isinstance(atom, str):
             return self.sizes[atom]
         sign, a, b = atom
-        return self.now(a) // self.now(b) if sign == "//" else self.now(a) % self.now(b)
+        return (
+            self.current_value(a) // self.current_value(b)
+            if sign == "//"
+            else self.current_value(a) % self.current_value(b)
+        )
 
     def fact(self, total: Sum, sign: str, true: bool) -> bool:
         """Records that the run depended on a fact; returns whether it is true."""
@@ -151,7 +159,7 @@ class Trace:
         return true
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def without_facts(self) -> Iterator[None]:
         """Records no facts inside the ``with`` block."""
         self.silent, before = True, self.silent
         try:
@@ -159,7 +167,7 @@ class Trace:
         finally:
             self.silent = before
 
-    def letter(self, number: SymbolicInt, how: str, length: int) -> str:
+    def placeholder_text(self, number: SymbolicInt, how: str, length: int) -> str:
         """Returns the letters that stand for a number in a text, as many as its text now has."""
         key = number, how
         if key not in self.written:
@@ -322,7 +330,7 @@ class SymbolicInt:
 
     def said(self, how: str, now: str) -> str:
         """Returns the letters that stand for it in a text where its format gives ``now``."""
-        return self.trace.letter(self, how, len(now))
+        return self.trace.placeholder_text(self, how, len(now))
 
 
 def is_symbolic(number: object) -> TypeGuard[SymbolicInt]:

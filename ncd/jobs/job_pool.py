@@ -166,27 +166,27 @@ class Ticket:
         self.reports: list[Message] = []
         self.result, self.whole, self.failure = b"", False, ""
         self.stopping, self.again = False, False
-        self.seen = time.monotonic()
+        self.last_polled = time.monotonic()
         self._marks: tuple[object, ...] = ()
         self._job = pool.join(self, job_request(kind, given), heavy=kind == "forward")
 
     @property
-    def over(self) -> bool:
+    def ended(self) -> bool:
         """Whether the job has ended, successfully or not."""
         return bool(self.result or self.failure)
 
     @property
-    def place(self) -> int:
+    def queue_position(self) -> int:
         """The place in the queue, from 1; 0 once a worker has the job."""
-        return 0 if self.over else self._pool.place(self._job)
+        return 0 if self.ended else self._pool.place(self._job)
 
-    def look(self, wait: float = 0.0) -> bool:
+    def poll(self, wait: float = 0.0) -> bool:
         """Waits up to ``wait`` seconds; returns whether anything is new since the last look."""
-        self.seen = time.monotonic()
+        self.last_polled = time.monotonic()
         return self._pool.wait(self._new, wait)
 
     def _new(self) -> bool:
-        marks = (len(self.reports), self.over, self.again)
+        marks = (len(self.reports), self.ended, self.again)
         new, self._marks = marks != self._marks, marks
         return new
 
@@ -200,7 +200,7 @@ class Ticket:
 
     def end(self, result: bytes = b"", whole: bool = False, failure: str = "") -> None:
         """Stores the outcome; called by the pool."""
-        if not self.over:
+        if not self.ended:
             self.reports = self.reports if whole else [*self.reports]
             self.result, self.whole, self.failure = result, whole, failure
 
@@ -217,7 +217,7 @@ class Pool:
         self._kept: LRUCache[str, CachedOutcome] = LRUCache(KEPT, getsizeof=_weight)
         self._watched = False
 
-    def ask(self, kind: str, given: Mapping[str, Any]) -> Ticket:
+    def submit(self, kind: str, given: Mapping[str, Any]) -> Ticket:
         """Returns a ticket for a job of one of the workers' kinds; equal jobs share it."""
         return Ticket(self, kind, given)
 
@@ -372,7 +372,7 @@ class Pool:
             now = time.monotonic()
             with self._news:
                 jobs = [*self._jobs.values()]
-                gone = [(t, job) for job in jobs for t in job.tickets if now > t.seen + GONE]
+                gone = [(t, job) for job in jobs for t in job.tickets if now > t.last_polled + GONE]
                 late = [job for job in self._running if now > job.began + LONGEST + PATIENCE]
             for ticket, job in gone:
                 self.leave(ticket, job)

@@ -49,7 +49,7 @@ class WorkerChannel(ABC):
         """Sends a message to the pool."""
 
     @property
-    def late(self) -> bool:
+    def timed_out(self) -> bool:
         """Whether the job has taken too long."""
         return monotonic() - self._begun > LONGEST
 
@@ -72,7 +72,7 @@ class WorkerChannel(ABC):
     def give(self, result: bytes, *, whole: bool = True) -> None:
         """Gives the result; a whole result is the last message, and so is a late one."""
         self._flush()
-        self.send({"result": result, "whole": whole, "last": whole or self.late})
+        self.send({"result": result, "whole": whole, "last": whole or self.timed_out})
 
     def fail(self, why: str) -> None:
         """Reports why there is no result."""

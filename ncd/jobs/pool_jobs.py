@@ -55,7 +55,7 @@ def limits() -> Limits:
 def fits(term: Term) -> bool:
     """Returns whether the pool accepts a forward run of this term."""
     circuit, most = elaborate(term), limits()
-    if cost_of(circuit).flops > most.flops or sum(cell.times for cell in circuit.cells) > STEPS:
+    if cost_of(circuit).flops > most.flops or sum(cell.run_count for cell in circuit.cells) > STEPS:
         return False
     try:
         return predicted_forward_peak(term) <= most.bytes
@@ -79,7 +79,7 @@ def train(line: WorkerChannel, loop: str, **asked: Any) -> None:
     """
     fit = LOOPS[loop](**asked)
     for progress in fit:
-        late = line.late
+        late = line.timed_out
         asked_for = line.wanted() or late
         if asked_for and progress.score is None:
             progress = replace(progress, score=fit.score())
@@ -143,12 +143,12 @@ def forward(
     inputs = example_inputs(system, seed, device, limits())
     module = CircuitModule(circuit, seed).to(find_device(device))
     arrays: dict[str, ArraySummary] = {}
-    chosen, steps = summarised(circuit), sum(cell.times for cell in circuit.cells)
+    chosen, steps = summarised(circuit), sum(cell.run_count for cell in circuit.cells)
     step, begun, timer = 0, perf_counter(), Timer(device)
 
     def watch(cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
         nonlocal step
-        if line.late:
+        if line.timed_out:
             raise LimitError("the run takes too long", cure="smaller sizes")
         timer.mark()
         for value, tensor in zip(cell.outputs, made, strict=True):

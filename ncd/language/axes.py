@@ -129,7 +129,7 @@ class Axis:
         return "×".join(map(str, self.shape))
 
     @lazy_property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The label, if it says more than the size, else the name.
 
         >>> Axis("c", 4, label="4").called, Axis("c", 64, label="c_λ").called

@@ -99,7 +99,7 @@ class Block(Term):
         try:
             read_fields(self)
         except NCDError as error:
-            raise error.at(where="Block") from None
+            raise error.with_context(where="Block") from None
         check_role(self.role, self._where)
         self._measure()
         self.dom  # the type is checked once, here  # noqa: B018
@@ -122,14 +122,14 @@ class Block(Term):
     def origins(self) -> BroadcastSources:
         return self.body.origins
 
-    def lift(self, inputs: Type) -> Type:
-        return super().lift(inputs) if self.local else self.body.lift(inputs)
+    def infer_outputs(self, inputs: Type) -> Type:
+        return super().infer_outputs(inputs) if self.local else self.body.infer_outputs(inputs)
 
     def _lift(self, inputs: Type) -> Type:
-        inner, names = self.inside(inputs)
-        return self.outside(self.body.lift(inner), names)
+        inner, names = self.to_local(inputs)
+        return self.to_outer(self.body.infer_outputs(inner), names)
 
-    def inside(self, inputs: Type) -> tuple[Type, dict[str, Axis]]:
+    def to_local(self, inputs: Type) -> tuple[Type, dict[str, Axis]]:
         """Returns the inputs with the names of the body, and the outer axis of each name.
 
         Raises MismatchError for a name that would stand for two axes.
@@ -153,7 +153,7 @@ class Block(Term):
                     raise self._wrong(f"axis {axis.name} stands inside and outside", inputs)
         return Type(arrays), names
 
-    def outside(self, outputs: Type, names: dict[str, Axis]) -> Type:
+    def to_outer(self, outputs: Type, names: dict[str, Axis]) -> Type:
         """Returns the outputs of the body with the names that are used around the block."""
         arrays = Type(
             array.with_axes(
@@ -181,14 +181,14 @@ def check_stated(term: Term, stated: Signature, where: str) -> Type:
     binding = Binding()
     try:
         for axis in term.dom.axes:
-            binding.meet(axis, axis)
+            binding.unify(axis, axis)
     except NCDError as error:
-        raise error.at(where=where, bound=term.dom.axes) from None
-    dom = Type(map(binding.resolve, stated.dom))
+        raise error.with_context(where=where, bound=term.dom.axes) from None
+    dom = Type(map(binding.with_known_sizes, stated.dom))
     what, is_, says = "takes", term.dom, stated.dom
     if len(dom) == len(term.dom):
         try:
-            gives = term.lift(dom)
+            gives = term.infer_outputs(dom)
         except NCDError:
             pass
         else:
@@ -252,11 +252,13 @@ class Equation(Term):
 
     def _lift(self, inputs: Type) -> Type:
         try:
-            shared = Wire(Signature(self.dom, self.dom)).lift(inputs)  # the inputs of all sides
+            shared = Wire(Signature(self.dom, self.dom)).infer_outputs(
+                inputs
+            )  # the inputs of all sides
         except NCDError as error:
             error.where = "Equation"
             raise
-        return Type(array for side in self.sides for array in side.lift(shared))
+        return Type(array for side in self.sides for array in side.infer_outputs(shared))
 
 
 def abreast(*maps: Term) -> Then:

@@ -58,12 +58,12 @@ class Repeat(Term):
         try:
             read_fields(self)
         except NCDError as error:
-            raise error.at(where="Repeat") from None
+            raise error.with_context(where="Repeat") from None
         if not self.bodies:
             raise SizeError("a repetition needs at least one body", cure="N = 1", nearest=1)
         self._check_memory()
         self._measure()
-        self.chain  # noqa: B018
+        self.body_chain  # noqa: B018
 
     def _check_memory(self) -> None:
         for body in self.bodies if self.memory else ():
@@ -81,20 +81,20 @@ class Repeat(Term):
         return self.bodies
 
     @lazy_property
-    def chain(self) -> Then:
+    def body_chain(self) -> Then:
         """The bodies as steps that also give the memory to the next one."""
         return Then(*(_MemoryPassing(body, self.memory) for body in self.bodies))
 
     @property
     def dom(self) -> Type:
-        return self.chain.dom
+        return self.body_chain.dom
 
     @property
     def origins(self) -> BroadcastSources:
-        return _without(self.chain.origins, self._memory_at)
+        return _without(self.body_chain.origins, self._memory_at)
 
     def _lift(self, inputs: Type) -> Type:
-        return Type(_without(self.chain.lift(inputs), self._memory_at))
+        return Type(_without(self.body_chain.infer_outputs(inputs), self._memory_at))
 
     @property
     def _memory_at(self) -> range:
@@ -119,7 +119,7 @@ class _MemoryPassing(Term):
         return (*self.body.origins, *((i,) for i in range(n - self.memory, n)))
 
     def _lift(self, inputs: Type) -> Type:
-        return Type((*self.body.lift(inputs), *inputs[len(inputs) - self.memory :]))
+        return Type((*self.body.infer_outputs(inputs), *inputs[len(inputs) - self.memory :]))
 
 
 def _without(values: tuple[Any, ...], places: range) -> tuple[Any, ...]:
@@ -161,7 +161,7 @@ class Scan(Term):
             read_fields(self)
             self._check()
         except NCDError as error:
-            raise error.at(where=f"Scan {self.axis}") from None
+            raise error.with_context(where=f"Scan {self.axis}") from None
         self._measure()
 
     def _check(self) -> None:
@@ -198,7 +198,7 @@ class Scan(Term):
     def origins(self) -> BroadcastSources:
         return self.body.origins
 
-    def inside(self, inputs: Type) -> tuple[Type, int]:
+    def body_inputs(self, inputs: Type) -> tuple[Type, int]:
         """Returns the inputs of the body at one position, and the place of the axis in them."""
         name, n = self.axis[0].name, self.states
         sequences = inputs[n:]
@@ -214,16 +214,16 @@ class Scan(Term):
         bare = (a.with_axes(x for x in a if x.name != name) for a in sequences)
         return Type((*inputs[:n], *bare)), place
 
-    def along(self, inputs: Type) -> Axis:
+    def sized_axis(self, inputs: Type) -> Axis:
         """Returns the axis with the size that it has in the inputs."""
         binding = Binding()
         for array in inputs[self.states :]:
-            binding.meet(self.axis[0], array[array.names.index(self.axis[0].name)])
+            binding.unify(self.axis[0], array[array.names.index(self.axis[0].name)])
         return binding[self.axis[0].name]
 
     def _lift(self, inputs: Type) -> Type:
-        inner, place = self.inside(inputs)
-        out, axis, n = self.body.lift(inner), self.along(inputs), self.states
+        inner, place = self.body_inputs(inputs)
+        out, axis, n = self.body.infer_outputs(inner), self.sized_axis(inputs), self.states
         if any(not _same_names(a, b) for a, b in zip(inner[:n], out[:n], strict=True)):
             raise MismatchError(
                 f"the states come as ({Type(inner[:n])}) and leave as ({Type(out[:n])})",

@@ -66,22 +66,22 @@ class Formats:
             raise ParseError(fact, where="Formats", cure='cached=("K", "V")')
 
     @property
-    def plain(self) -> bool:
+    def is_float32(self) -> bool:
         """Returns whether all numbers are float32."""
-        return not self.said
+        return not self.spec
 
     @property
-    def said(self) -> str:
+    def spec(self) -> str:
         """The formats other than float32, as in a link: ``weights=int8``."""
         pairs = ((kind, getattr(self, kind)) for kind in KINDS)
         return ",".join(f"{kind}={name}" for kind, name in pairs if name != PLAIN_FORMATS)
 
     @property
-    def vector(self) -> str:
+    def vector_format(self) -> str:
         """The format of weights with one axis."""
         return self.weights if BITS[self.weights] >= LEAST else self.activations
 
-    def made_by(self, path: str) -> str:
+    def activation_format(self, path: str) -> str:
         """Returns the format of the array that the op at a path makes."""
         return self.cache if is_cached(path, self.cached) else self.activations
 

@@ -90,10 +90,10 @@ class Site:
     """An op at its place: its own axes with their sizes, and the whole arrays around them.
 
     Args:
-        dom: The op's own inputs, without the axes that it is broadcast over.
-        cod: The op's own outputs.
-        ins: The whole inputs, with every axis that the op is broadcast over.
-        outs: The whole outputs.
+        own_inputs: The op's own inputs, without the axes that it is broadcast over.
+        own_outputs: The op's own outputs.
+        inputs: The whole inputs, with every axis that the op is broadcast over.
+        outputs: The whole outputs.
         reads: Axes of which the op only knows the size.
 
     Source: Notebook, section 2.3.2: an op keeps its own axes when it is broadcast.
@@ -104,30 +104,30 @@ class Site:
     ('x', 'y x', 3)
     """
 
-    dom: Type
-    cod: Type
-    ins: Type
-    outs: Type
+    own_inputs: Type
+    own_outputs: Type
+    inputs: Type
+    outputs: Type
     reads: Array = NO_AXES
 
     @lazy_property
     def axes(self) -> tuple[Axis, ...]:
         """Every axis of the arrays, each name once."""
-        return tuple({axis.name: axis for axis in (*self.ins.axes, *self.outs.axes)}.values())
+        return tuple({axis.name: axis for axis in (*self.inputs.axes, *self.outputs.axes)}.values())
 
     @lazy_property
-    def every(self) -> Mapping[str, Axis]:
+    def axes_by_name(self) -> Mapping[str, Axis]:
         """Every axis by its name, including those whose size the op only reads."""
         return {axis.name: axis for axis in (*self.axes, *self.reads)}
 
     def size(self, name: str) -> int:
         """Returns the number of positions of the axis of this name."""
-        return self.every[name].numel
+        return self.axes_by_name[name].numel
 
     @property
-    def rest(self) -> Array:
+    def broadcast_axes(self) -> Array:
         """The axes of the first array that the op is broadcast over."""
-        return Array(axis for axis in self.ins[0] if axis.name not in self.dom[0].names)
+        return Array(axis for axis in self.inputs[0] if axis.name not in self.own_inputs[0].names)
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class Differentiable:
     """The base of ops: each has a pullback, or is written out in ops that have one."""
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         """Its name in words."""
         return type(self).__name__
 
@@ -242,7 +242,7 @@ class Differentiable:
             MismatchError: For an op without a gradient, with the reason.
         """
         raise MismatchError(
-            f"{self.label} has no gradient as a term",
+            f"{self.display_name} has no gradient as a term",
             cure="a term without it, or torch.autograd",
         )
 
@@ -286,52 +286,52 @@ class DeferredSummand:
 class TilingRule:
     """The rule by which an op works on tiles of one axis.
 
-    Without ``merge`` and ``parts`` each tile of its result is the op on that tile. With ``merge``
+    Without ``tile_reduction`` and ``parts`` each tile of its result is the op on that tile. With ``tile_reduction``
     its result has no such axis, and the results of the tiles are joined. With ``parts`` a tile of
     its result is their sum, each times a coefficient that is known at the end; what follows has to
     be linear in it.
 
     Args:
-        merge: How results of tiles are joined; empty if they stand side by side.
+        tile_reduction: How results of tiles are joined; empty if they stand side by side.
         mean: Whether the joined result is divided by the size of the reduced axes.
         linear: The inputs in which the op is linear.
-        states: What it keeps from tile to tile.
+        statistics: What it keeps from tile to tile.
         parts: The terms of its result, if that has to wait for the last tile.
 
     Source: Abbott and Zardini 2024, *FlashAttention on a Napkin*, on streamable functions;
     Milakov and Gimelshein 2018, "Online normalizer calculation for softmax", algorithm 3.
     """
 
-    merge: Literal["", "max", "min", "product", "sum"] = ""
+    tile_reduction: Literal["", "max", "min", "product", "sum"] = ""
     mean: bool = False
     linear: tuple[int, ...] = ()
-    states: tuple[RunningStatistic, ...] = ()
+    statistics: tuple[RunningStatistic, ...] = ()
     parts: tuple[DeferredSummand, ...] = ()
 
 
 class Tileable:
     """The base of ops: each can be cut into tiles along the axes that it is broadcast over.
 
-    ``weighted`` says that it is the product of its inputs and its weight, which is cut like them.
+    ``tiles_weight`` says that it is the product of its inputs and its weight, which is cut like them.
     """
 
-    weighted: ClassVar[bool] = False
+    tiles_weight: ClassVar[bool] = False
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         """Its name in words."""
         return type(self).__name__
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         """Returns how it works on tiles of an axis.
 
         Raises:
             MismatchError: For an axis along which it cannot be cut, with the reason.
         """
-        own = {a.name for a in (*site.dom.axes, *site.cod.axes)}
+        own = {a.name for a in (*site.own_inputs.axes, *site.own_outputs.axes)}
         if axis in own:
             raise MismatchError(
-                f"{self.label} works on all of {axis} at once, so tiles of {axis} are not enough",
+                f"{self.display_name} works on all of {axis} at once, so tiles of {axis} are not enough",
                 cure=f"an axis other than {axis}",
             )
         return TilingRule()
@@ -367,7 +367,7 @@ class Sample:
 class Op(Differentiable, Tileable, Term):
     """The base of all generators: frozen dataclasses that describe themselves by plain data.
 
-    ``role`` gives its colour, ``label`` its name in words. A learned op also has a ``name``: the
+    ``role`` gives its colour, ``display_name`` its name in words. A learned op also has a ``name``: the
     attribute of the compiled module. Subclasses override the methods below.
 
     Raises:
@@ -384,25 +384,27 @@ class Op(Differentiable, Tileable, Term):
     """
 
     role: ClassVar[str] = "neutral"
-    form: ClassVar[str] = ""  # of its first field; m* is any number of axes, m+ one or more
+    pattern_form: ClassVar[str] = ""  # of its first field; m* is any number of axes, m+ one or more
     any_kind: ClassVar[bool] = False  # accepts whole numbers where its pattern has real ones
     apart: ClassVar[bool] = False  # is broadcast over the axes of each array separately
     in_place: ClassVar[bool] = False  # its output has the axes of its input, in their order
-    backward: ClassVar[Mapping[str, str]] = {}  # rules of torch's functions that only it uses
+    torch_backward_rules: ClassVar[
+        Mapping[str, str]
+    ] = {}  # rules of torch's functions that only it uses
     count = 1
 
     def __post_init__(self) -> None:
         try:
             read_fields(self)
         except NCDError as error:
-            raise error.at(where=type(self).__name__) from None
-        if self.form:
+            raise error.with_context(where=type(self).__name__) from None
+        if self.pattern_form:
             first = getattr(self, field_names(type(self))[0])
-            check_form(type(self).__name__, first, self.form)
+            check_form(type(self).__name__, first, self.pattern_form)
         try:
             self.check_pattern()
         except NCDError as error:
-            raise error.at(where=f"{self.label} ({self.signature})") from None
+            raise error.with_context(where=f"{self.display_name} ({self.signature})") from None
 
     def check_pattern(self) -> None:
         """Raises NCDError for fields that do not fit together."""
@@ -425,13 +427,13 @@ class Op(Differentiable, Tileable, Term):
         return self.signature.dom
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         """The name of its class and its own name, such as ``Linear Q``."""
         name = getattr(self, "name", "")
         return f"{type(self).__name__} {name}" if name else type(self).__name__
 
     @property
-    def calls(self) -> str:
+    def torch_function(self) -> str:
         """The function of ``torch.ops`` that it calls by its name; empty for most ops."""
         return ""
 
@@ -445,10 +447,10 @@ class Op(Differentiable, Tileable, Term):
         own = ((0,) if len(self.dom) == 1 else (),)
         return own * len(self.signature.cod)
 
-    def lift(self, inputs: Type) -> Type:
-        return self.site(inputs).outs
+    def infer_outputs(self, inputs: Type) -> Type:
+        return self.apply_to(inputs).outputs
 
-    def site(self, inputs: Type) -> Site:
+    def apply_to(self, inputs: Type) -> Site:
         """Returns the op on these arrays: matches its axes, solves for new ones, keeps others.
 
         Args:
@@ -470,21 +472,21 @@ class Op(Differentiable, Tileable, Term):
             for array in inputs:
                 self._meet_bound(array, binding)
             for axis in (*signature.dom.axes, *signature.cod.axes, *self.reads):
-                binding.meet(axis, axis)
+                binding.unify(axis, axis)
             self.solve(binding)
-            self.check(binding)
+            self.check_axes(binding)
             site = Site(
-                dom=Type(map(binding.resolve, signature.dom)),
-                cod=Type(map(binding.resolve, signature.cod)),
-                ins=Type(map(binding.resolve, inputs)),
-                outs=self._spread(inputs, rests, binding),
-                reads=binding.resolve(self.reads),
+                own_inputs=Type(map(binding.with_known_sizes, signature.dom)),
+                own_outputs=Type(map(binding.with_known_sizes, signature.cod)),
+                inputs=Type(map(binding.with_known_sizes, inputs)),
+                outputs=self._spread(inputs, rests, binding),
+                reads=binding.with_known_sizes(self.reads),
             )
-            self.admit(site)
+            self.check_arrays(site)
         except NCDError as error:
-            where = f"{self.label} ({signature})"
+            where = f"{self.display_name} ({signature})"
             bound = [*inputs.axes, *binding.values()]
-            raise error.at(where=where, bound=bound, op=self) from None
+            raise error.with_context(where=where, bound=bound, op=self) from None
         return site
 
     @staticmethod
@@ -493,7 +495,7 @@ class Op(Differentiable, Tileable, Term):
         bound = array.below
         if bound is not None:
             for axis in (bound, *(axis for axis in array if axis.name == bound.name)):
-                binding.meet(bound, axis)
+                binding.unify(bound, axis)
 
     def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
         """Returns the outputs with every axis that the op is broadcast over."""
@@ -507,7 +509,7 @@ class Op(Differentiable, Tileable, Term):
                     cure=f"{stray[0]} in the pattern of this array too, or another name for it",
                 )
         if self.in_place:
-            return Type(map(binding.resolve, inputs))
+            return Type(map(binding.with_known_sizes, inputs))
         if len(rests) == 1 and not self.signature.dom[0]:  # new axes stand last
             rests = [(inputs[0], NO_AXES)]
         first = union(rest[0] for rest in rests)
@@ -538,7 +540,7 @@ class Op(Differentiable, Tileable, Term):
                 f"axis {astray[0]} stands before ({array}) in one array and after it in another",
                 cure=f"an Einsum before it, to put {astray[0]} in one place",
             )
-        return binding.resolve(out)
+        return binding.with_known_sizes(out)
 
     # --- the description of an op -----------------------------------------------------------------
 
@@ -548,31 +550,31 @@ class Op(Differentiable, Tileable, Term):
         It is called again when more is known. Raises SizeError for sizes that do not fit.
         """
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         """Raises NCDError for own axes that it cannot work on, such as a spatial group."""
 
-    def admit(self, site: Site) -> None:
+    def check_arrays(self, site: Site) -> None:
         """Raises NCDError for arrays that it cannot work on, and not with more axes either."""
 
     def check_numbers(self, site: Site) -> None:
         """Raises SizeError for arrays of a circuit with too few numbers, which a type may have."""
 
-    def layer(self, site: Site) -> Call | None:
+    def layer_call(self, site: Site) -> Call | None:
         """Returns the call that makes its torch layer; None if it has no layer."""
         return None
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
         """Returns the initial values of its parameters and buffers, by name.
 
         An op with a parameter but no layer names the parameter after itself.
         """
         return {}
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...] | TorchExpr:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...] | TorchExpr:
         """Returns an expression for each output, or one that gives all of them as a tuple."""
         raise NotImplementedError
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         """Returns a variable name for its result, such as ``scores``; empty if it has none."""
         return ""
 
@@ -587,20 +589,20 @@ class Op(Differentiable, Tileable, Term):
         """
         return 0
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         """Returns its definition in LaTeX."""
         raise NotImplementedError
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         """Returns a description in words that read well aloud."""
-        return self.label
+        return self.display_name
 
     def expansion(self, site: Site) -> Term | None:
         """Returns the same map made of simpler ops; None where that explains nothing."""
         return None
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         """Returns examples of the op, on which the tests try every view."""
         raise NotImplementedError
 

@@ -76,7 +76,7 @@ def check_kinds(signature: Signature, any_kind: bool) -> None:
 class Binding(dict[str, Axis]):
     """The axis that each name is bound to while a type is inferred."""
 
-    def meet(self, pattern: Axis, given: Axis) -> None:
+    def unify(self, pattern: Axis, given: Axis) -> None:
         """Binds the name of ``pattern`` to ``given``; raises MismatchError for two sizes."""
         known = self.get(pattern.name)
         if known is given and (pattern is given or pattern.size is None):
@@ -108,19 +108,19 @@ class Binding(dict[str, Axis]):
         axis = self.get(name)
         return None if axis is None or axis.size is None else axis.numel
 
-    def learn(self, name: str, size: int | tuple[int, ...]) -> None:
+    def bind_size(self, name: str, size: int | tuple[int, ...]) -> None:
         """Binds a size that follows from others; raises MismatchError if it has another."""
         known = self.get(name) or Axis(name)
-        self.meet(known, replace(known, size=size))
+        self.unify(known, replace(known, size=size))
 
-    def resolve(self, array: Array) -> Array:
+    def with_known_sizes(self, array: Array) -> Array:
         """Returns the array with the sizes that are known so far."""
         below = array.below and self.axis(array.below)
         axes = list(map(self.axis, array))
         same = below is array.below and all(map(is_, axes, array))
         return array if same else Array(axes, below)
 
-    def own(self, pattern: Array, given: Array) -> Array:
+    def resolve_pattern_axes(self, pattern: Array, given: Array) -> Array:
         """Returns ``given`` with known sizes for those axes that ``pattern`` names."""
         below = self.axis(given.below) if pattern.below and given.below else given.below
         named = (self.axis(axis) if axis.name in pattern.names else axis for axis in given)
@@ -160,7 +160,7 @@ def match_axes(pattern: Array, given: Array, binding: Binding) -> tuple[Array, A
         places.append(at)
         start = at + 1
     for axis, at in zip(pattern, places, strict=True):
-        binding.meet(axis, given[at])
+        binding.unify(axis, given[at])
     before = given[: places[0]]
     after = [a for i, a in enumerate(given) if i > places[0] and i not in places]
     return Array(before) if before else NO_AXES, Array(after) if after else NO_AXES
@@ -186,7 +186,7 @@ def match_or_raise(
             cure = f'Einsum("{given} -> {pattern}") before it, to put the axes in this order'
         raise MismatchError(fact, cure=cure)
     if pattern.below and given.below:
-        binding.meet(pattern.below, given.below)
+        binding.unify(pattern.below, given.below)
     elif (pattern.below or given.below) and not (any_kind and pattern.below is None):
         raise MismatchError(
             f"it takes {pattern.kind}, but the array that meets it, ({given}), holds {given.kind}",

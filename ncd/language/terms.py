@@ -65,7 +65,7 @@ class ChainStep(Protocol):
     @property
     def origins(self) -> BroadcastSources: ...
 
-    def lift(self, inputs: Type) -> Type: ...
+    def infer_outputs(self, inputs: Type) -> Type: ...
 
 
 class ChainType(NamedTuple):
@@ -75,7 +75,7 @@ class ChainType(NamedTuple):
     cod: Type
     origins: BroadcastSources
 
-    def through(self, step: ChainStep) -> ChainType | Type:
+    def extended(self, step: ChainStep) -> ChainType | Type:
         """Returns the flow with one step more, or the wider inputs if the step needs more axes."""
         dom, state, origins = self
         missing = len(step.dom) - len(state)
@@ -92,7 +92,7 @@ class ChainType(NamedTuple):
             return Type(wider.get(i, array) for i, array in enumerate(dom))
         n = len(step.dom)
         try:
-            out = step.lift(Type(state[:n]))
+            out = step.infer_outputs(Type(state[:n]))
         except MismatchError as error:
             raise self._with_cure(step, error) from None
         through = [
@@ -122,7 +122,7 @@ def type_chain(
     done, flow, retyped = list(before), start, 0
     waiting = list(reversed(steps))
     while waiting:
-        after = flow.through(waiting[-1])
+        after = flow.extended(waiting[-1])
         if isinstance(after, ChainType):
             flow = after
             done.append(waiting.pop())
@@ -199,14 +199,14 @@ class Term(StructuralBase):
     @lazy_property
     def cod(self) -> Type:
         """The arrays that it gives."""
-        return self.lift(self.dom)
+        return self.infer_outputs(self.dom)
 
     @property
     def origins(self) -> BroadcastSources:
         """For each output the indices of the inputs that have all axes it is broadcast over."""
         raise NotImplementedError
 
-    def lift(self, inputs: Type) -> Type:
+    def infer_outputs(self, inputs: Type) -> Type:
         """Returns the outputs on these inputs, which may have more axes; raises MismatchError."""
         return memoised(
             self, "_lifted", inputs, self._lift
@@ -238,7 +238,7 @@ class Term(StructuralBase):
     def __rshift__(self, other: Term) -> Then:
         if not isinstance(other, Term):
             return NotImplemented
-        return Then.joined(self, other)
+        return Then.append(self, other)
 
     def __matmul__(self, other: Term) -> Beside:
         if not isinstance(other, Term):
@@ -282,10 +282,10 @@ class Id(Term):
             for pattern, given in zip(self.type, inputs, strict=True):
                 match_or_raise(pattern, given, binding, any_kind=True)
         except NCDError as error:
-            raise error.at(where=f"Id ({self.type})", bound=inputs.axes) from None
+            raise error.with_context(where=f"Id ({self.type})", bound=inputs.axes) from None
         arrays = zip(self.type, inputs, strict=True)
         return Type(
-            _with_sequence_marks(binding.own(pattern, given), pattern, given)
+            _with_sequence_marks(binding.resolve_pattern_axes(pattern, given), pattern, given)
             for pattern, given in arrays
         )
 
@@ -318,7 +318,7 @@ class Then(Term):
         self.flow  # types are checked once, here  # noqa: B018
 
     @staticmethod
-    def joined(left: Term, right: Term) -> Then:
+    def append(left: Term, right: Term) -> Then:
         """Returns ``left >> right``; only the steps of ``right`` are typed again."""
         term = Then.__new__(Then)
         before, more = _steps(left), _steps(right)
@@ -356,7 +356,7 @@ class Then(Term):
         state = inputs
         for step in self.steps:
             n = len(step.dom)
-            state = Type((*step.lift(Type(state[:n])), *state[n:]))
+            state = Type((*step.infer_outputs(Type(state[:n])), *state[n:]))
         return state
 
     def __repr__(self) -> str:
@@ -406,7 +406,7 @@ class Beside(Term):
             start += len(part.dom)
         return tuple(origins)
 
-    def split(self, inputs: tuple[Any, ...]) -> Iterator[tuple[Term, tuple[Any, ...]]]:
+    def inputs_by_part(self, inputs: tuple[Any, ...]) -> Iterator[tuple[Term, tuple[Any, ...]]]:
         """Yields each part with the inputs that it takes."""
         start = 0
         for part in self.parts:
@@ -415,7 +415,11 @@ class Beside(Term):
             start = end
 
     def _lift(self, inputs: Type) -> Type:
-        return Type(array for part, own in self.split(inputs) for array in part.lift(Type(own)))
+        return Type(
+            array
+            for part, own in self.inputs_by_part(inputs)
+            for array in part.infer_outputs(Type(own))
+        )
 
     def __repr__(self) -> str:
         parts = " @ ".join(f"({p!r})" if isinstance(p, Then) else repr(p) for p in self.parts)

@@ -23,13 +23,13 @@ class Wiring(Op):
     apart: ClassVar[bool] = True
 
     @property
-    def order(self) -> tuple[int, ...]:
+    def sources(self) -> tuple[int, ...]:
         """For each output the index of the input that it is."""
         raise NotImplementedError
 
     @property
     def origins(self) -> BroadcastSources:
-        return tuple((i,) for i in self.order)
+        return tuple((i,) for i in self.sources)
 
     def _site(self, inputs: Type) -> Site:
         binding = Binding()
@@ -37,45 +37,45 @@ class Wiring(Op):
             for pattern, array in zip(self.dom, inputs, strict=True):
                 match_or_raise(pattern, array, binding, any_kind=True)
         except NCDError as error:
-            where = f"{self.label} ({self.signature})"
-            raise error.at(where=where, bound=inputs.axes, op=self) from None
-        ins = Type(map(binding.own, self.dom, inputs))
-        own = Type(map(binding.resolve, self.dom))
-        outs, cod = (Type(arrays[i] for i in self.order) for arrays in (ins, own))
+            where = f"{self.display_name} ({self.signature})"
+            raise error.with_context(where=where, bound=inputs.axes, op=self) from None
+        ins = Type(map(binding.resolve_pattern_axes, self.dom, inputs))
+        own = Type(map(binding.with_known_sizes, self.dom))
+        outs, cod = (Type(arrays[i] for i in self.sources) for arrays in (ins, own))
         return Site(own, cod, ins, outs)
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         """Returns a tile for every tile: arrays only pass."""
-        return TilingRule(linear=tuple(range(len(site.ins))))
+        return TilingRule(linear=tuple(range(len(site.inputs))))
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        return tuple(Arg(i) for i in self.order)
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        return tuple(Arg(i) for i in self.sources)
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
-        return tuple(ins[i] for i in self.order)
+        return tuple(ins[i] for i in self.sources)
 
     def glyph(self, site: Site) -> Glyph:
         starts = [0]
-        for array in site.ins:
+        for array in site.inputs:
             starts.append(starts[-1] + len(array))
         through: list[tuple[int, int]] = []
         splits: list[tuple[int, int]] = []
         seen: set[int] = set()
         port = 0
-        for source in self.order:
-            pairs = [(starts[source] + i, port + i) for i in range(len(site.ins[source]))]
+        for source in self.sources:
+            pairs = [(starts[source] + i, port + i) for i in range(len(site.inputs[source]))]
             (splits if source in seen else through).extend(pairs)
             seen.add(source)
-            port += len(site.ins[source])
+            port += len(site.inputs[source])
         return Glyph(through=tuple(through), splits=tuple(splits))
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         letters = "abcdefgh"
-        names = [letters[i % 8] for i in range(len(site.ins))]
-        return rf"({', '.join(names)}) \mapsto ({', '.join(names[i] for i in self.order)})"
+        names = [letters[i % 8] for i in range(len(site.inputs))]
+        return rf"({', '.join(names)}) \mapsto ({', '.join(names[i] for i in self.sources)})"
 
-    def words(self, site: Site) -> str:
-        return f"wires ({site.ins}) on as ({site.outs})"
+    def description(self, site: Site) -> str:
+        return f"wires ({site.inputs}) on as ({site.outputs})"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -108,9 +108,9 @@ class Wire(Wiring):
         if isinstance(self.pattern, str):
             self._read(*self.pattern.partition("->"))
         super().__post_init__()
-        if self.places and self.order == self._in_turn():
+        if self.places and self.sources == self._in_turn():
             object.__setattr__(self, "places", "")
-        self.order  # noqa: B018
+        self.sources  # noqa: B018
 
     def _read(self, left: str, arrow: str, right: str) -> None:
         """Replaces ``$2`` on the right by the array that it stands for."""
@@ -121,13 +121,13 @@ class Wire(Wiring):
         pattern = Signature(arrays, Type(_chosen(word, arrays) for word in words))
         object.__setattr__(self, "pattern", pattern)
         if any("$" in word for word in words):
-            own = Wire(pattern).order
+            own = Wire(pattern).sources
             every = zip(words, own, strict=True)
             places = (w.strip("$ ") if "$" in w else str(place + 1) for w, place in every)
             object.__setattr__(self, "places", " ".join(places))
 
     @lazy_property
-    def order(self) -> tuple[int, ...]:
+    def sources(self) -> tuple[int, ...]:
         return self._placed() if self.places else self._in_turn()
 
     def _placed(self) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ class Wire(Wiring):
         return tuple(order)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("q, z -> q, z, z, q"), "q:2, z:3", "(a, b, b, a)"),
             Sample(cls("y m, x -> x"), "y:2 m:3, x:4", "b"),

@@ -441,7 +441,7 @@ class TermReader:
             return _built(node, Beside, *terms)
         total = terms[0]
         for part, term in zip(nodes[1:], terms[1:], strict=True):
-            total = _built(part, Then.joined, total, term)  # a mismatch is told at its step
+            total = _built(part, Then.append, total, term)  # a mismatch is told at its step
         return total
 
     def _copies(self, node: ast.BinOp) -> tuple[Any, ...]:

@@ -99,31 +99,33 @@ class Function(Op):
         return self.pattern
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         return f"Function {self.letter}{'' if self.of is None else 'ᵀ'}"
 
-    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[ex.TorchExpr, ...]:
         if self.of is not None:
             return (self._transposed(self.of, site),)
-        return tuple(self._output(site, j) for j in range(len(site.cod)))
+        return tuple(self._output(site, j) for j in range(len(site.own_outputs)))
 
     def _output(self, site: Site, j: int) -> ex.TorchExpr:
-        own, out = site.cod[j], site.outs[j]
-        rests = [_rest(array, own) for array, own in zip(site.ins, site.dom, strict=True)]
+        own, out = site.own_outputs[j], site.outputs[j]
+        rests = [_rest(array, own) for array, own in zip(site.inputs, site.own_inputs, strict=True)]
         rest = union(rests)
         end = _flat_dim(own, "out")
         total: ex.TorchExpr | None = None
-        for i, array in enumerate(site.ins):
-            moved = ex.reordered(ex.Arg(i), array, Array((*rests[i], *site.dom[i])))
-            flat = ex.merge_axes(moved, rests[i], site.dom[i])
-            part: ex.TorchExpr = ex.call("F.linear", flat, self._matrix(i, j, end, site.dom[i]))
+        for i, array in enumerate(site.inputs):
+            moved = ex.reordered(ex.Arg(i), array, Array((*rests[i], *site.own_inputs[i])))
+            flat = ex.merge_axes(moved, rests[i], site.own_inputs[i])
+            part: ex.TorchExpr = ex.call(
+                "F.linear", flat, self._matrix(i, j, end, site.own_inputs[i])
+            )
             if rests[i].names != rest.names:
                 part = ex.Align(part, (*rests[i].dims, end), (*rest.dims, end))
             total = part if total is None else ex.Infix("+", total, part)
         if total is None:
             total = self._wave(ex.Position(end, (end,)), 0, j)
         else:
-            total = ex.Infix("/", total, ex.call("math.sqrt", _count(site.dom)))
+            total = ex.Infix("/", total, ex.call("math.sqrt", _count(site.own_inputs)))
         if self.fn != "linear":
             total = ex.Call(ELEMENTWISE[self.fn].torch, (total,))
         return ex.reordered(ex.split_axis(total, rest, own), Array((*rest, *own)), out)
@@ -138,11 +140,11 @@ class Function(Op):
 
     def _transposed(self, of: Signature, site: Site) -> ex.TorchExpr:
         """Returns the product of the input with the matrix of the map itself, of type ``of``."""
-        both = (*site.cod[0].dims, *site.dom[0].dims)
-        takes = Array(site.every[name] for name in of.dom[0].names)
-        gives = Array(site.every[name] for name in of.cod[0].names)
+        both = (*site.own_outputs[0].dims, *site.own_inputs[0].dims)
+        takes = Array(site.axes_by_name[name] for name in of.dom[0].names)
+        gives = Array(site.axes_by_name[name] for name in of.cod[0].names)
         numbers = self._wave(_product(_place(gives, both), _place(takes, both)), 0, 0)
-        total = ex.Contract((ex.Arg(0), numbers), (site.ins[0].dims, both), site.outs[0].dims)
+        total = ex.Contract((ex.Arg(0), numbers), (site.inputs[0].dims, both), site.outputs[0].dims)
         return ex.Infix("/", total, ex.call("math.sqrt", ex.Size(tuple(takes))))
 
     def _wave(self, places: ex.TorchExpr, i: int, j: int) -> ex.TorchExpr:
@@ -155,46 +157,49 @@ class Function(Op):
         )
 
     def flops(self, site: Site) -> int:
-        if self.of is not None and not site.dom[0]:  # an outer product
+        if self.of is not None and not site.own_inputs[0]:  # an outer product
             return 0
         count = 0
-        for array, own in zip(site.ins, site.dom, strict=True):
+        for array, own in zip(site.inputs, site.own_inputs, strict=True):
             rows = _rest(array, own).numel
-            count += sum(2 * rows * own.numel * out.numel for out in site.cod)
+            count += sum(2 * rows * own.numel * out.numel for out in site.own_outputs)
         return count
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        shape = "italic" if len(site.ins) == len(site.outs) == 1 else "function"
+        ins, outs = (
+            own_ports(site.inputs, site.own_inputs),
+            own_ports(site.outputs, site.own_outputs),
+        )
+        shape = "italic" if len(site.inputs) == len(site.outputs) == 1 else "function"
         text = self.letter if self.of is None else f"{self.letter}^T"
         if shape == "italic" and not ins and not outs:
             shape = "elementwise"
         return broadcast_glyph(site, Mark(shape, text, ins=ins, outs=outs))
 
-    def formula(self, site: Site) -> str:
-        letters = ", ".join("abcdfghl"[i % 8] for i in range(len(site.ins)))
+    def latex(self, site: Site) -> str:
+        letters = ", ".join("abcdfghl"[i % 8] for i in range(len(site.inputs)))
         name = self.letter if self.of is None else rf"{self.letter}^{{\top}}"
         return rf"z = {name}({letters})"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         name = self.letter if self.of is None else f"{self.letter} transposed"
-        return f"function {name}: ({site.dom}) to ({site.cod})"
+        return f"function {name}: ({site.own_inputs}) to ({site.own_outputs})"
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         if self.of is not None:
             return (self._transposed_steps(self.of, site, steps, ins[0]),)
-        return tuple(self._output_steps(site, steps, ins, j) for j in range(len(site.cod)))
+        return tuple(self._output_steps(site, steps, ins, j) for j in range(len(site.own_outputs)))
 
     def _output_steps(self, site: Site, steps: TermBuilder, ins: Slots, j: int) -> ArrayHandle:
-        own, out, total = site.cod[j], site.outs[j], None
-        inner = [inner_axes(array, site) for array in site.dom]
-        for i, (x, array) in enumerate(zip(ins, site.dom, strict=True)):
+        own, out, total = site.own_outputs[j], site.outputs[j], None
+        inner = [inner_axes(array, site) for array in site.own_inputs]
+        for i, (x, array) in enumerate(zip(ins, site.own_inputs, strict=True)):
             x = steps.renamed(x, array, inner[i])
             wave = self._wave_text(f"({_flat(own)} + 1) * (2 * ({_flat(inner[i])}) + 3)", i, j)
             matrix = steps.map(wave, (), Array((*own, *inner[i])), self.letter)
             part = steps.product((x, matrix), out)
             total = part if total is None else steps.map("$1 + $2", (total, part), out)
-        root = f" / {math.sqrt(sum(array.numel for array in site.dom))!r}" if ins else ""
+        root = f" / {math.sqrt(sum(array.numel for array in site.own_inputs))!r}" if ins else ""
         if total is None:
             total = steps.map(self._wave_text(_flat(own), 0, j), (), out)
         text = f"$1{root}" if self.fn == "linear" else f"{self.fn}($1{root})"
@@ -203,11 +208,13 @@ class Function(Op):
     def _transposed_steps(
         self, of: Signature, site: Site, steps: TermBuilder, x: ArrayHandle
     ) -> ArrayHandle:
-        takes = Array(site.every[name] for name in of.dom[0].names)
-        gives = Array(site.every[name] for name in of.cod[0].names)
+        takes = Array(site.axes_by_name[name] for name in of.dom[0].names)
+        gives = Array(site.axes_by_name[name] for name in of.cod[0].names)
         wave = self._wave_text(f"({_flat(gives)} + 1) * (2 * ({_flat(takes)}) + 3)", 0, 0)
-        matrix = steps.map(wave, (), Array((*site.cod[0], *site.dom[0])), self.letter)
-        (out,) = site.outs
+        matrix = steps.map(
+            wave, (), Array((*site.own_outputs[0], *site.own_inputs[0])), self.letter
+        )
+        (out,) = site.outputs
         z = steps.product((x, matrix), out)
         return steps.map(f"$1 / {math.sqrt(takes.numel)!r}", (z,), out)
 
@@ -217,7 +224,7 @@ class Function(Op):
         return f"cos(({places} * {_STEP} + {shift}) % {_TURNS} * {2 * pi / _TURNS!r})"
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         shift = crc32(b"f") % _TURNS
         first = (
             "torch.cos(((torch.arange(2, dtype=a.dtype)[:, None] + 1) * "
@@ -271,7 +278,7 @@ def _count(arrays: Type) -> ex.TorchExpr:
 
 def inner_axes(own: Array, site: Site) -> Array:
     """Returns the axes of an input, with names that no other array has."""
-    taken = {*site.every}
+    taken = {*site.axes_by_name}
     axes = []
     for axis in own:
         name = f"{axis.identifier}_in"

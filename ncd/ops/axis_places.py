@@ -18,8 +18,8 @@ def with_axes_last(site: Site, make: Callable[[TorchExpr, Array], TorchExpr]) ->
     ``make`` is given the tensor and the axes before the own ones; its result has the axes of the
     op's own output at the end, which are then moved to their places.
     """
-    (array,), (own,), (out,), (new,) = site.ins, site.dom, site.outs, site.cod
-    rest = site.rest
+    (array,), (own,), (out,), (new,) = site.inputs, site.own_inputs, site.outputs, site.own_outputs
+    rest = site.broadcast_axes
     moved = reordered(Arg(0), array, Array((*rest, *own)))
     return (reordered(make(moved, rest), Array((*rest, *new)), out),)
 
@@ -35,9 +35,9 @@ def broadcast_glyph(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Gly
 
     The wires of an axis that several arrays have meet at a dot before the op and part behind it.
     """
-    ins, outs = ports(site.ins), ports(site.outs)
-    own_in = {name for array in site.dom for name in array.names} - set(keep)
-    own_out = {name for array in site.cod for name in array.names} - set(keep)
+    ins, outs = ports(site.inputs), ports(site.outputs)
+    own_in = {name for array in site.own_inputs for name in array.names} - set(keep)
+    own_out = {name for array in site.own_outputs for name in array.names} - set(keep)
     sources = {name: port for port, _, name in ins if name not in own_in}
     targets = {name: port for port, _, name in reversed(outs) if name not in own_out}
     both = [name for name in sources if name in targets]
@@ -53,7 +53,7 @@ def single_mark_glyph(
     site: Site, shape: str, text: str = "", note: str = "", keep: tuple[str, ...] = ()
 ) -> Glyph:
     """Returns a glyph with one mark on the op's own axes; those in ``keep`` run through it."""
-    ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+    ins, outs = own_ports(site.inputs, site.own_inputs), own_ports(site.outputs, site.own_outputs)
     return broadcast_glyph(site, Mark(shape, text, ins, outs, note), keep=keep)
 
 

@@ -38,7 +38,7 @@ class _ConcatenationOp(Op):
         unknown = [name for name in names if sizes[name] is None]
         whole = binding.size(self.whole.name)
         if not unknown:
-            binding.learn(self.whole.name, known)
+            binding.bind_size(self.whole.name, known)
         elif whole is not None and len(set(unknown)) == 1:
             self._learn(binding, unknown[0], whole, known)
 
@@ -56,9 +56,9 @@ class _ConcatenationOp(Op):
                 axis=self.whole.name,
                 nearest=nearest,
             )
-        binding.learn(name, left)
+        binding.bind_size(name, left)
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         for axis in (*self.pieces, self.whole):
             check_not_spatial(binding[axis.name], "cannot be concatenated")
 
@@ -84,7 +84,7 @@ class Concat(_ConcatenationOp):
 
     pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "concat"
-    form: ClassVar[str] = "c, d… -> e"
+    pattern_form: ClassVar[str] = "c, d… -> e"
 
     @property
     def pieces(self) -> tuple[Axis, ...]:
@@ -94,8 +94,8 @@ class Concat(_ConcatenationOp):
     def whole(self) -> Axis:
         return self.signature.cod[0][0]
 
-    def admit(self, site: Site) -> None:
-        inputs = site.ins
+    def check_arrays(self, site: Site) -> None:
+        inputs = site.inputs
         others = [
             ("whole" if array.below else "", *("" if n in own.names else n for n in array.names))
             for array, own in zip(inputs, self.dom, strict=True)
@@ -112,35 +112,35 @@ class Concat(_ConcatenationOp):
     def origins(self) -> BroadcastSources:
         return (tuple(range(len(self.dom))),)
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        (dim,) = site.ins[0].position(site.dom[0][0].name)
-        arrays = Tuple(tuple(Arg(i) for i in range(len(site.ins))))
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        (dim,) = site.inputs[0].position(site.own_inputs[0][0].name)
+        arrays = Tuple(tuple(Arg(i) for i in range(len(site.inputs))))
         return (call("torch.cat", arrays, dim=dim),)
 
     def glyph(self, site: Site) -> Glyph:
-        own = {array[0].name for array in site.dom}
-        ins, outs = ports(site.ins), ports(site.outs)
+        own = {array[0].name for array in site.own_inputs}
+        ins, outs = ports(site.inputs), ports(site.outputs)
         targets = {name: port for port, _, name in outs}
-        new = targets[site.cod[0][0].name]
+        new = targets[site.own_outputs[0][0].name]
         through = tuple((p, targets[n]) for p, k, n in ins if k == 0 and n not in own)
         joins = tuple((p, targets[n]) for p, k, n in ins if k > 0 and n not in own)
         bar = Mark("bar", ins=tuple(p for p, _, n in ins if n in own), outs=(new,))
         return Glyph(through, joins, marks=(bar,))
 
-    def formula(self, site: Site) -> str:
-        return rf"z = [{' ; '.join('abcdefgh'[i % 8] for i in range(len(site.ins)))}]"
+    def latex(self, site: Site) -> str:
+        return rf"z = [{' ; '.join('abcdefgh'[i % 8] for i in range(len(site.inputs)))}]"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         pieces = [axis.name for axis in self.pieces]
         return f"concatenation of {' and '.join(pieces)} to {self.whole.name}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return steps.call(Cut(Signature(site.cod, site.dom)), grads[0])
+        return steps.call(Cut(Signature(site.own_outputs, site.own_inputs)), grads[0])
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("c, d -> e"), "c:2, d:3", "torch.cat((a, b))"),
             Sample(cls("c, c -> 2c"), "c:2 x:3, c:2 x:3", "torch.cat((a, b))"),
@@ -168,7 +168,7 @@ class Cut(_ConcatenationOp):
 
     pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "concat"
-    form: ClassVar[str] = "d -> a, b…"
+    pattern_form: ClassVar[str] = "d -> a, b…"
 
     @property
     def pieces(self) -> tuple[Axis, ...]:
@@ -178,35 +178,35 @@ class Cut(_ConcatenationOp):
     def whole(self) -> Axis:
         return self.dom[0][0]
 
-    def torch(self, site: Site) -> TorchExpr:
-        (dim,) = site.ins[0].position(self.whole.name)
-        sizes = Tuple(tuple(Size(tuple(array)) for array in site.cod))
+    def torch_code(self, site: Site) -> TorchExpr:
+        (dim,) = site.inputs[0].position(self.whole.name)
+        sizes = Tuple(tuple(Size(tuple(array)) for array in site.own_outputs))
         return Method(Arg(0), "split", (sizes, Const(dim)))
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = ports(site.ins), ports(site.outs)
+        ins, outs = ports(site.inputs), ports(site.outputs)
         sources = {name: port for port, _, name in ins}
-        kept = [(sources[n], p, k) for p, k, n in outs if n != site.cod[k][0].name]
+        kept = [(sources[n], p, k) for p, k, n in outs if n != site.own_outputs[k][0].name]
         through = tuple((source, p) for source, p, k in kept if k == 0)
         splits = tuple((source, p) for source, p, k in kept if k > 0)
-        new = tuple(p for p, k, n in outs if n == site.cod[k][0].name)
+        new = tuple(p for p, k, n in outs if n == site.own_outputs[k][0].name)
         bar = Mark("bar", ins=(sources[self.whole.name],), outs=new)
         return Glyph(through, splits=splits, marks=(bar,))
 
-    def formula(self, site: Site) -> str:
-        letters = ["bcdefghi"[i % 8] for i in range(len(site.outs))]
+    def latex(self, site: Site) -> str:
+        letters = ["bcdefghi"[i % 8] for i in range(len(site.outputs))]
         return rf"a = [{' ; '.join(letters)}]"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         return f"cuts {self.whole.name} into {' and '.join(axis.name for axis in self.pieces)}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return steps.call(Concat(Signature(site.cod, site.dom)), *grads)
+        return steps.call(Concat(Signature(site.own_outputs, site.own_inputs)), *grads)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("d -> p:2, q"), "d:5", "(a[:2], a[2:])"),
             Sample(cls("d -> h, h, h"), "d:6 x:2", "(a[:2], a[2:4], a[4:])"),

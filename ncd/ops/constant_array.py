@@ -116,8 +116,8 @@ class Given(Op):
                 f"{wrong[0]:g} is no {array.kind}", cure=f'Given("{Array(array)}", …)'
             )
 
-    def check(self, binding: Binding) -> None:
-        (array,) = map(binding.resolve, self.signature.cod)
+    def check_axes(self, binding: Binding) -> None:
+        (array,) = map(binding.with_known_sizes, self.signature.cod)
         self._check_numbers(array)
         if array.sized and array.numel != len(self.numbers):
             count = len(self.numbers)
@@ -127,30 +127,32 @@ class Given(Op):
                 axis=array.names[0] if array else "",
             )
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
-        return {self.name: InitialValue(site.cod[0], FormulaNumber("0"), False, self.numbers)}
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
+        return {
+            self.name: InitialValue(site.own_outputs[0], FormulaNumber("0"), False, self.numbers)
+        }
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Weight(),)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return self.name
 
     def glyph(self, site: Site) -> Glyph:
-        outs = own_ports(site.outs, site.cod)
+        outs = own_ports(site.outputs, site.own_outputs)
         return Glyph(marks=(Mark("box", ellipsize(self.name), outs=outs),))
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return rf"z = \mathrm{{{self.name}}}".replace("_", r"\_")
 
-    def words(self, site: Site) -> str:
-        return f"constant array {self.name} of axes ({site.cod})"
+    def description(self, site: Site) -> str:
+        return f"constant array {self.name} of axes ({site.own_outputs})"
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
-        return (steps.param("", kept=site.cod[0]),)
+        return (steps.param("", kept=site.own_outputs[0]),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         inf = "torch.tensor([[0, -math.inf], [0, 0.5]])"
         return (
             Sample(cls("y:2 x:2", "mask", "0 -inf 0 0.5"), "", inf),

@@ -58,15 +58,15 @@ def write_convolution(
 
     Source: ``torch.nn.Unfold``, whose documentation says so.
     """
-    (old,), (new,), (out,) = site.dom, site.cod, site.outs
-    window = op.window(site, (*site.every,))
+    (old,), (new,), (out,) = site.own_inputs, site.own_outputs, site.outputs
+    window = op.window(site, (*site.axes_by_name,))
     slid = _of(Array(old[-1:]), Array((*new[-1:], *window)))
     (x,) = steps.call(Window(slid, op.kernel, op.stride, op.pad, op.dilation), x)
     c, d = op.channels(site)
     if groups > 1:
         z = _by_groups(op, groups, site, steps, x, window)
     else:
-        inner = distinct_axes(c, (*site.every, *window.names))
+        inner = distinct_axes(c, (*site.axes_by_name, *window.names))
         weight = steps.param("weight", d, inner, kept=window)
         z = steps.product((steps.renamed(x, c, inner), weight), out)
     return _biased(op, steps, z, d)
@@ -82,16 +82,16 @@ def _by_groups(
 ) -> ArrayHandle:
     """Writes a convolution whose groups of channels are convolved separately."""
     c, d = op.channels(site)
-    taken, sizes = (*site.every, *window.names), (c.numel // groups, d.numel // groups)
+    taken, sizes = (*site.axes_by_name, *window.names), (c.numel // groups, d.numel // groups)
     (group,) = unused_axis(taken, "group", groups)
     (first,) = unused_axis((*taken, "group"), "from", sizes[0])
     (last,) = unused_axis((*taken, "group"), "to", sizes[1])
     x = resplit(steps, x, c, Array((group, first)))
     weight = steps.param("weight", Array((group, last)), Array((first,)), kept=window)
-    (place,) = site.cod[0][-1:]
-    rest = (axis for axis in site.outs[0] if axis.name not in (*d.names, place.name))
+    (place,) = site.own_outputs[0][-1:]
+    rest = (axis for axis in site.outputs[0] if axis.name not in (*d.names, place.name))
     z = steps.product((x, weight), Array((*rest, group, last, place)))
-    return steps.product((resplit(steps, z, Array((group, last)), d),), site.outs[0])
+    return steps.product((resplit(steps, z, Array((group, last)), d),), site.outputs[0])
 
 
 def write_transposed_convolution(
@@ -101,10 +101,10 @@ def write_transposed_convolution(
 
     Source: ``torch.nn.Fold``.
     """
-    (old,), (new,), (out,) = site.dom, site.cod, site.outs
+    (old,), (new,), (out,) = site.own_inputs, site.own_outputs, site.outputs
     c, d = op.channels(site)
-    window = op.window(site, (*site.every,))
-    inner = distinct_axes(c, (*site.every, *window.names))
+    window = op.window(site, (*site.axes_by_name,))
+    inner = distinct_axes(c, (*site.axes_by_name, *window.names))
     weight = steps.param("weight", inner, d, kept=window)
     rest = (axis for axis in out if axis.name not in new.names)
     x = steps.renamed(x, c, inner)
@@ -151,8 +151,8 @@ class ConvolutionOp(SlidingWindowOp):
     name: str
     bias: bool
 
-    def check(self, binding: Binding) -> None:
-        super().check(binding)
+    def check_axes(self, binding: Binding) -> None:
+        super().check_axes(binding)
         channels = (*self.dom[0][:-1], *self.signature.cod[0][:-1])
         if any(binding[axis.name].spatial for axis in channels):
             raise MismatchError(
@@ -160,19 +160,19 @@ class ConvolutionOp(SlidingWindowOp):
                 cure="a plain channel axis, and places such as x:16x16",
             )
 
-    def sign(self, usual: str) -> tuple[str, str]:
+    def weight_letter(self, usual: str) -> tuple[str, str]:
         """Returns the letter at the end of the window axis, and a long name beside it."""
         return weight_letter("L_+" if self.bias else "L", self.name, usual)
 
     def channels(self, site: Site) -> tuple[Array, Array]:
         """Returns the channels of the input and of the output."""
-        return Array(site.dom[0][:-1]), Array(site.cod[0][:-1])
+        return Array(site.own_inputs[0][:-1]), Array(site.own_outputs[0][:-1])
 
     def _layer(self, site: Site, kind: str, named: Mapping[str, Sides | Size]) -> Call:
         given = {key: value for key, value in named.items() if value != DEFAULTS[key]}
         bias = {} if self.bias else {"bias": False}
         c, d = self.channels(site)
-        name = f"nn.{kind}{self.flat(site)}d"
+        name = f"nn.{kind}{self.spatial_rank(site)}d"
         return call(
             name, Size(tuple(c)), Size(tuple(d)), number_or_tuple(self.kernel), **given, **bias
         )
@@ -187,7 +187,7 @@ class ConvolutionOp(SlidingWindowOp):
         bias = InitialValue(self.channels(site)[1], start)
         return {**weight, "bias": bias} if self.bias else weight
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return self.windowed(site, lambda x: Layer((x,)), leads=1)
 
 
@@ -228,7 +228,7 @@ class Conv(ConvolutionOp):
     bias: bool = term_field(FLAG, True)
     dilation: Sides = term_field(sides(1), 1)
     groups: int = term_field(integer(1), 1)
-    form: ClassVar[str] = "c+ x -> d+ x"
+    pattern_form: ClassVar[str] = "c+ x -> d+ x"
 
     @property
     def pad(self) -> Sides:
@@ -239,8 +239,8 @@ class Conv(ConvolutionOp):
         found = tuple(gap * (length // 2) for gap, length in pairs)
         return found[0] if len(set(found)) == 1 else found
 
-    def check(self, binding: Binding) -> None:
-        super().check(binding)
+    def check_axes(self, binding: Binding) -> None:
+        super().check_axes(binding)
         for array in (self.dom[0], self.signature.cod[0]):
             sizes = [binding.size(axis.name) for axis in array[:-1]]
             channels = prod(size for size in sizes if size is not None)
@@ -254,14 +254,14 @@ class Conv(ConvolutionOp):
                 nearest=nearest if len(sizes) == 1 else None,
             )
 
-    def layer(self, site: Site) -> Call:
+    def layer_call(self, site: Site) -> Call:
         named = {"stride": self.stride, "padding": self.pad, "dilation": self.dilation}
         channels = self.channels(site)[0]
         depthwise = self.groups == channels.numel > 1
         groups = Size(tuple(channels)) if depthwise else self.groups
         return self._layer(site, "Conv", {**named, "groups": groups})
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
         c, d = self.channels(site)
         if self.groups > 1:
             name = "".join(axis.identifier for axis in c)
@@ -269,11 +269,11 @@ class Conv(ConvolutionOp):
         return self._weights(site, d, c)
 
     def glyph(self, site: Site) -> Glyph:
-        if self.places[0].name == self.places[1].name:
+        if self.position_axes[0].name == self.position_axes[1].name:
             return single_mark_glyph(
                 site, "box", ", ".join((f"★{format_sides(self.kernel)}", *self._unusual(site)))
             )
-        letter, name = self.sign("conv")
+        letter, name = self.weight_letter("conv")
         if unusual := self._unusual(site):  # a name above the letter would run into it
             letter, _, above = letter.partition("^")
             name = ", ".join(filter(None, (name or above.strip("{}"), *unusual)))
@@ -292,41 +292,41 @@ class Conv(ConvolutionOp):
         return "depthwise" if channels.numel == self.groups else f"{self.groups} groups"
 
     def flops(self, site: Site) -> int:
-        window = prod(per_dimension(self.kernel, self.flat(site)))
+        window = prod(per_dimension(self.kernel, self.spatial_rank(site)))
         inner = self.channels(site)[0].numel // self.groups
-        return 2 * site.rest.numel * site.cod[0].numel * inner * window
+        return 2 * site.broadcast_axes.numel * site.own_outputs[0].numel * inner * window
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         bias = "b_d + " if self.bias else ""
         gap = self.dilation if isinstance(self.dilation, int) else r"\delta"
         j = "j" if self.dilation == 1 else f"{gap} j"
         c = r"c \text{ in the group of } d" if self.groups > 1 else "c"
         return rf"z_{{d,x}} = {bias}\sum_{{{c},\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         settings = ", ".join(filter(None, (self.name, self.setting, *self._unusual(site))))
-        return f"convolution {settings}: {site.dom} to {site.cod}"
+        return f"convolution {settings}: {site.own_inputs} to {site.own_outputs}"
 
     def expansion(self, site: Site) -> Term | None:
         """Returns a ``Window`` and a ``Linear``; None for several groups."""
         if self.groups > 1:
             return None
-        (old,), (new,) = site.dom, site.cod
-        window = self.window(site, tuple(site.every))
+        (old,), (new,) = site.own_inputs, site.own_outputs
+        window = self.window(site, tuple(site.axes_by_name))
         slid = Signature(Type((Array(old[-1:]),)), Type((Array((*new[-1:], *window)),)))
         c, d = self.channels(site)
         pattern = Signature(Type((Array((*c, *window)),)), Type((d,)))
         setting = (self.kernel, self.stride, self.pad, self.dilation)
         linear = Linear(pattern, self.name, self.bias)
-        term = Id(site.ins) >> Window(slid, *setting) >> linear
-        astray = term.cod[0].names != site.outs[0].names  # another axis is between the two
-        return term >> Einsum(Signature(term.cod, site.outs)) if astray else term
+        term = Id(site.inputs) >> Window(slid, *setting) >> linear
+        astray = term.cod[0].names != site.outputs[0].names  # another axis is between the two
+        return term >> Einsum(Signature(term.cod, site.outputs)) if astray else term
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         return (write_convolution(self, self.groups, site, steps, ins[0]),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         two = "F.conv2d(a[None], w[0], w[1], padding=1)[0]"
         return (
             Sample(cls("c x -> d:4 x", "conv", 3), "c:2 x:5x6", two),
@@ -387,22 +387,22 @@ class ConvTranspose(ConvolutionOp):
     stride: Sides = term_field(sides(1), 2)
     padding: Sides = term_field(sides(), 0)
     bias: bool = term_field(FLAG, True)
-    form: ClassVar[str] = "c+ x -> d+ y"
+    pattern_form: ClassVar[str] = "c+ x -> d+ y"
 
-    def least(self, i: int) -> int:
+    def min_input_size(self, i: int) -> int:
         over = side(self.kernel, i) - 2 * side(self.pad, i) - 1
         return 1 + max(0, -(over // side(self.stride, i)))
 
-    def result(self, size: int, i: int) -> int:
+    def output_size(self, size: int, i: int) -> int:
         steps = (size - 1) * side(self.stride, i)
         return steps - 2 * side(self.padding, i) + side(self.kernel, i)
 
-    def source(self, size: int, i: int) -> int | None:
+    def input_size(self, size: int, i: int) -> int | None:
         over = size - side(self.kernel, i) + 2 * side(self.padding, i)
         steps, left = divmod(over, side(self.stride, i))
         if left or steps < 0:
-            y = self.places[1].name
-            nearest = self.result(max(self.least(i), steps + 1), i)
+            y = self.position_axes[1].name
+            nearest = self.output_size(max(self.min_input_size(i), steps + 1), i)
             raise SizeError(
                 f"axis {y} has size {size}, which no transposed window gives",
                 cure=f"{y} = {nearest}",
@@ -411,31 +411,37 @@ class ConvTranspose(ConvolutionOp):
             )
         return steps + 1
 
-    def layer(self, site: Site) -> Call:
+    def layer_call(self, site: Site) -> Call:
         named = {"stride": self.stride, "padding": self.padding}
         return self._layer(site, "ConvTranspose", named)
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
         return self._weights(site, *self.channels(site))
 
     def glyph(self, site: Site) -> Glyph:
-        return self.trapezoid(site, *self.sign("up"), turned="T")
+        return self.trapezoid(site, *self.weight_letter("up"), turned="T")
 
     def flops(self, site: Site) -> int:
-        window = prod(per_dimension(self.kernel, self.flat(site)))
-        return 2 * site.rest.numel * site.dom[0].numel * self.channels(site)[1].numel * window
+        window = prod(per_dimension(self.kernel, self.spatial_rank(site)))
+        return (
+            2
+            * site.broadcast_axes.numel
+            * site.own_inputs[0].numel
+            * self.channels(site)[1].numel
+            * window
+        )
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return r"z_{d,\;s x + j - p} \mathrel{+}= W_{c,d,j}\; a_{c,x} \quad\text{for all } c, x, j"
 
-    def words(self, site: Site) -> str:
-        return f"transposed convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
+    def description(self, site: Site) -> str:
+        return f"transposed convolution {self.name}, {self.setting}: {site.own_inputs} to {site.own_outputs}"
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         return (write_transposed_convolution(self, site, steps, ins[0]),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(
                 cls("c x -> d:3 u"),

@@ -82,11 +82,11 @@ class Einsum(Op):
                 )
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         return f"Einsum {self.result}" if self.result else "Einsum"
 
-    def admit(self, site: Site) -> None:
-        axes = {axis.name: axis for array in site.ins for axis in array}.values()
+    def check_arrays(self, site: Site) -> None:
+        axes = {axis.name: axis for array in site.inputs for axis in array}.values()
         count = sum([len(axis.shape) if axis.size is not None else 1 for axis in axes])
         if count > LETTERS:
             raise MismatchError(
@@ -115,20 +115,20 @@ class Einsum(Op):
 
     def contracted(self, site: Site) -> tuple[str, ...]:
         """Returns the names of the axes that are summed over."""
-        kept = site.outs[0].names
-        return tuple(dict.fromkeys(a.name for a in site.ins.axes if a.name not in kept))
+        kept = site.outputs[0].names
+        return tuple(dict.fromkeys(a.name for a in site.inputs.axes if a.name not in kept))
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        args = tuple(Arg(i) for i in range(len(site.ins)))
-        dims = tuple(array.dims for array in site.ins)
-        return (Contract(args, dims, site.outs[0].dims),)
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        args = tuple(Arg(i) for i in range(len(site.inputs)))
+        dims = tuple(array.dims for array in site.inputs)
+        return (Contract(args, dims, site.outputs[0].dims),)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return self.result
 
     def glyph(self, site: Site) -> Glyph:
-        ins = ports(site.ins)
-        outs = {name: port for port, _, name in ports(site.outs)}
+        ins = ports(site.inputs)
+        outs = {name: port for port, _, name in ports(site.outputs)}
         through, joins, caps, alone = [], [], [], []
         for name in dict.fromkeys(name for _, _, name in ins):
             found = [port for port, _, other in ins if other == name]
@@ -143,36 +143,36 @@ class Einsum(Op):
         return Glyph(tuple(through), tuple(joins), (), tuple(caps), marks)
 
     def flops(self, site: Site) -> int:
-        left, count = site.ins[0], 0
-        for i, right in enumerate(site.ins[1:], start=1):  # torch goes from left to right
-            later = {n for array in (*site.ins[i + 1 :], site.outs[0]) for n in array.names}
+        left, count = site.inputs[0], 0
+        for i, right in enumerate(site.inputs[1:], start=1):  # torch goes from left to right
+            later = {n for array in (*site.inputs[i + 1 :], site.outputs[0]) for n in array.names}
             kept = Array(axis for axis in union((left, right)) if axis.name in later)
             count += _pair_flops(left, right, kept)
             left = kept
         return count
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         letters, space = "abcdefgh", r"\,"
         factors = r"\,".join(
-            f"{letters[i % 8]}_{{{subscript(a) or space}}}" for i, a in enumerate(site.ins)
+            f"{letters[i % 8]}_{{{subscript(a) or space}}}" for i, a in enumerate(site.inputs)
         )
-        summed = subscript(Array(site.every[name] for name in self.contracted(site)))
+        summed = subscript(Array(site.axes_by_name[name] for name in self.contracted(site)))
         sign = rf"\sum_{{{summed}}} " if summed else ""
-        return rf"z_{{{subscript(site.outs[0]) or space}}} = {sign}{factors}"
+        return rf"z_{{{subscript(site.outputs[0]) or space}}} = {sign}{factors}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         summed = listed(self.contracted(site))
         kind = f"einsum, contracts {summed}" if summed else "einsum"
-        return f"{kind}: {site.ins} to {site.outs}"
+        return f"{kind}: {site.inputs} to {site.outputs}"
 
     def expansion(self, site: Site) -> Term | None:
         """Returns the outer product and then the sum, as in figure 17."""
         summed = self.contracted(site)
-        if len(site.ins) < 2 or not summed:
+        if len(site.inputs) < 2 or not summed:
             return None
-        whole = union(site.ins)
-        product = Type((Array((*site.outs[0], *(a for a in whole if a.name in summed))),))
-        return Einsum(Signature(site.ins, product)) >> Einsum(Signature(product, site.outs))
+        whole = union(site.inputs)
+        product = Type((Array((*site.outputs[0], *(a for a in whole if a.name in summed))),))
+        return Einsum(Signature(site.inputs, product)) >> Einsum(Signature(product, site.outputs))
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
@@ -182,12 +182,12 @@ class Einsum(Op):
             for k, slot in enumerate(ins)
         )
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
-        every = tuple(range(len(site.ins)))
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
+        every = tuple(range(len(site.inputs)))
         return TilingRule("sum" if axis in self.contracted(site) else "", linear=every)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(
                 cls("y k h, x k h -> y x h", "scores"),
@@ -249,7 +249,7 @@ class Unit(Op):
     axes: ArrayField = term_field(ARRAY)
     outer: bool = term_field(FLAG, False)
     role: ClassVar[str] = "einsum"
-    form: ClassVar[str] = "a b"
+    pattern_form: ClassVar[str] = "a b"
 
     @property
     def signature(self) -> Signature:
@@ -258,8 +258,8 @@ class Unit(Op):
     def solve(self, binding: Binding) -> None:
         _alike(self.axes, binding)
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        (out,) = site.cod
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        (out,) = site.own_outputs
         one, two = (axis.dims for axis in out)
         same: list[TorchExpr] = [
             Infix("==", Position(a, out.dims), Position(b, out.dims))
@@ -271,31 +271,31 @@ class Unit(Op):
         unit = Cast(every, "real")
         if not self.outer:
             return (unit,)
-        return (Contract((Arg(0), unit), (site.ins[0].dims, out.dims), site.outs[0].dims),)
+        return (Contract((Arg(0), unit), (site.inputs[0].dims, out.dims), site.outputs[0].dims),)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return "unit"
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "cup")
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         a, b = (axis.identifier for axis in self.axes)
         if self.outer:
             return rf"z_{{{a}{b}}} = a \,\delta_{{{a}{b}}}"
         return rf"z_{{{a}{b}}} = \delta_{{{a}{b}}}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         a, b = self.axes.names
         return f"unit: {a} and {b} are one wire"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return steps.call(Inner(site.cod[0]), grads[0]) if self.outer else ()
+        return steps.call(Inner(site.own_outputs[0]), grads[0]) if self.outer else ()
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("a:3 b"), "", "torch.eye(3)"),
             Sample(cls("a b:2x2"), "", "torch.eye(4).view(2, 2, 2, 2)"),
@@ -323,7 +323,7 @@ class Inner(Op):
 
     axes: ArrayField = term_field(ARRAY)
     role: ClassVar[str] = "einsum"
-    form: ClassVar[str] = "a b"
+    pattern_form: ClassVar[str] = "a b"
 
     @property
     def signature(self) -> Signature:
@@ -332,31 +332,31 @@ class Inner(Op):
     def solve(self, binding: Binding) -> None:
         _alike(self.axes, binding)
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        ((one, two),) = site.dom
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        ((one, two),) = site.own_inputs
         same = dict(zip(two.dims, one.dims, strict=True))
-        dims = tuple(same.get(dim, dim) for dim in site.ins[0].dims)
-        return (Contract((Arg(0),), (dims,), site.outs[0].dims),)
+        dims = tuple(same.get(dim, dim) for dim in site.inputs[0].dims)
+        return (Contract((Arg(0),), (dims,), site.outputs[0].dims),)
 
     def glyph(self, site: Site) -> Glyph:
-        one, two = own_ports(site.ins, site.dom)
-        return replace(broadcast_glyph(site), caps=((one, two),), arrows=not site.outs[0])
+        one, two = own_ports(site.inputs, site.own_inputs)
+        return replace(broadcast_glyph(site), caps=((one, two),), arrows=not site.outputs[0])
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         a, b = (axis.identifier for axis in self.axes)
         return rf"z = \sum_{{{a}}} a_{{{a}{b}}}, \quad {b} = {a}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         a, b = self.axes.names
-        return f"inner product of {a} and {b}: {site.ins} to {site.outs}"
+        return f"inner product of {a} and {b}: {site.inputs} to {site.outputs}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return steps.call(Unit(site.dom[0], outer=True), grads[0])
+        return steps.call(Unit(site.own_inputs[0], outer=True), grads[0])
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("a b"), "a:3 b:3", "a.trace()"),
             Sample(cls("a b:2x2"), "a:2x2 b:2x2", "torch.einsum('abab->', a)"),
@@ -369,4 +369,4 @@ def _alike(axes: Array, binding: Binding) -> None:
     for known, other in ((one, two), (two, one)):
         axis = binding.get(known)
         if axis is not None and axis.size is not None:
-            binding.learn(other, axis.size)
+            binding.bind_size(other, axis.size)

@@ -78,8 +78,8 @@ class Add(Op):
     role: ClassVar[str] = "residual"
     signature: ClassVar[Signature] = Signature.parse("(), () -> ()")
 
-    def admit(self, site: Site) -> None:
-        one, other = site.ins
+    def check_arrays(self, site: Site) -> None:
+        one, other = site.inputs
         if one.names != other.names:
             raise MismatchError(
                 f"the arrays ({one}) and ({other}) differ",
@@ -90,11 +90,11 @@ class Add(Op):
     def origins(self) -> BroadcastSources:
         return ((0, 1),)
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Infix("+", Arg(0), Arg(1)),)
 
     def glyph(self, site: Site) -> Glyph:
-        n = len(site.outs[0])
+        n = len(site.outputs[0])
         wires = tuple(range(n))
         return Glyph(
             through=tuple((i, i) for i in wires),
@@ -102,11 +102,11 @@ class Add(Op):
             marks=(Mark("plus", "+", ins=wires[:1], outs=wires[:1]),),
         )
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return "z = a + b"
 
-    def words(self, site: Site) -> str:
-        return f"sum of two arrays ({site.outs[0]})"
+    def description(self, site: Site) -> str:
+        return f"sum of two arrays ({site.outputs[0]})"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
@@ -114,7 +114,7 @@ class Add(Op):
         return (grads[0], grads[0])
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (Sample(cls(), "m:5, m:5", "a + b"), Sample(cls(), "x:2x3, x:2x3", "a + b"))
 
 
@@ -146,32 +146,32 @@ class Dropout(Op):
     role: ClassVar[str] = "activate"
     signature: ClassVar[Signature] = Signature.parse("() -> ()")
 
-    def layer(self, site: Site) -> Call:
+    def layer_call(self, site: Site) -> Call:
         return Call("nn.Dropout", (Const(self.p),))
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Layer((Arg(0),)),)
 
     def glyph(self, site: Site) -> Glyph:
-        every = tuple(port for port, _, _ in ports(site.ins))
+        every = tuple(port for port, _, _ in ports(site.inputs))
         return broadcast_glyph(site, Mark("elementwise", "D", ins=every, outs=every))
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return rf"z = \frac{{b\,a}}{{1 - {self.p:g}}}, \quad P(b = 0) = {self.p:g}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         return f"dropout: each number left out with probability {self.p:g}, in training only"
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         if self.p:
             raise MismatchError(
-                f"{self.label} draws at random in training, so its gradient is no fixed term",
+                f"{self.display_name} draws at random in training, so its gradient is no fixed term",
                 cure="p = 0, as in evaluation",
             )
         return tuple(ins)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (Sample(cls(0.0), "m:5", "a"), Sample(cls(0.0, "drop"), "y:2 m:3", "a"))
 
 
@@ -183,7 +183,7 @@ _VALUES = {"e": math.e, "inf": math.inf, "pi": math.pi}
 class Meaning(NamedTuple):
     """The meaning of a name in a formula."""
 
-    what: str  # "position", "size" or "constant"
+    kind: str  # "position", "size" or "constant"
     axis: str
 
 
@@ -194,14 +194,14 @@ class FormulaOp(Op):
     """
 
     @property
-    def rule(self) -> Formula:
+    def defining_formula(self) -> Formula:
         """The formula of the operands ``$1``, … and the axes of the signature."""
         raise NotImplementedError
 
     @lazy_property
     def meanings(self) -> Mapping[str, Meaning]:
         """The meaning of each name in the formula; raises NCDError for one without a meaning."""
-        names = [leaf.text for leaf in leaves(self.rule) if isinstance(leaf, Name)]
+        names = [leaf.text for leaf in leaves(self.defining_formula) if isinstance(leaf, Name)]
         return {name: self._meaning(name) for name in dict.fromkeys(names)}
 
     def _meaning(self, name: str) -> Meaning:
@@ -241,23 +241,23 @@ class FormulaOp(Op):
             return outs
         if set(outs[0].names) != set(inputs[0].names):
             return outs
-        return Type((binding.resolve(Array(inputs[0], new.below)),))
+        return Type((binding.with_known_sizes(Array(inputs[0], new.below)),))
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         for meaning in self.meanings.values():
             axis = binding.get(meaning.axis)
-            if meaning.what == "position" and axis is not None:
+            if meaning.kind == "position" and axis is not None:
                 check_not_spatial(axis, "has no single position")
         axes = [*self.signature.dom.axes, *self.signature.cod.axes, *self.reads]
         if all(binding.size(axis.name) is not None for axis in axes):
             every = {axis.name: binding[axis.name] for axis in axes}
-            arrays = Type(map(binding.resolve, self.dom))
-            self._lowered(arrays, binding.resolve(self.signature.cod[0]), every)
+            arrays = Type(map(binding.with_known_sizes, self.dom))
+            self._lowered(arrays, binding.with_known_sizes(self.signature.cod[0]), every)
 
     def _lowered(self, ins: Type, out: Array, every: Mapping[str, Axis]) -> TorchExpr:
         names = {name: self._part(m, out, every) for name, m in self.meanings.items()}
         args = [_operand(i, array, out) for i, array in enumerate(ins)]
-        return broadcast_to(lower(self.rule, args, names), out.dims, out.below)
+        return broadcast_to(lower(self.defining_formula, args, names), out.dims, out.below)
 
     def _part(self, meaning: Meaning, out: Array, every: Mapping[str, Axis]) -> LoweredFormula:
         what, name = meaning
@@ -269,13 +269,13 @@ class FormulaOp(Op):
         (dim,) = axis.dims
         return LoweredFormula(Position(dim, out.dims), "whole", frozenset((dim.key,)))
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        return (self._lowered(site.ins, site.outs[0], site.every),)
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        return (self._lowered(site.inputs, site.outputs[0], site.axes_by_name),)
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        rule, gradient = self._plainly_named(self.rule), Operand(len(ins) + 1)
+        rule, gradient = self._plainly_named(self.defining_formula), Operand(len(ins) + 1)
         found: list[ArrayHandle | None] = []
         for number, slot in enumerate(ins, start=1):
             slope = derivative(rule, number) if slot.real and outs[0].real else ZERO
@@ -284,7 +284,7 @@ class FormulaOp(Op):
                 continue
             whole = grads[0]
             if slope != ONE:
-                whole = steps.map(times(slope, gradient), (*ins, whole), site.outs[0])
+                whole = steps.map(times(slope, gradient), (*ins, whole), site.outputs[0])
             found.append(steps.product((whole,), slot.axes))
         return tuple(found)
 
@@ -301,12 +301,12 @@ class FormulaOp(Op):
         name = Axis(axis).identifier
         return Name(name if what == "position" else f"n_{name}")
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         """Returns a tile of the formula for every tile: it looks at one place at a time."""
         return TilingRule()
 
-    def formula(self, site: Site) -> str:
-        return f"z = {latex(self.rule)}"
+    def latex(self, site: Site) -> str:
+        return f"z = {latex(self.defining_formula)}"
 
 
 def _called(name: str, axes: Iterable[Axis]) -> list[str]:
@@ -380,11 +380,11 @@ class Map(FormulaOp):
         self._check_reads()
 
     @property
-    def rule(self) -> Formula:
+    def defining_formula(self) -> Formula:
         return self.function
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         return f"Map {self.title}" if self.title else "Map"
 
     def _check_arrays(self) -> None:
@@ -401,7 +401,7 @@ class Map(FormulaOp):
     def _check_reads(self) -> None:
         """Sets the axes of which the formula only uses the size."""
         own = {axis.name for axis in self._known}
-        wanted = [m.axis for m in self.meanings.values() if m.what == "size" and m.axis not in own]
+        wanted = [m.axis for m in self.meanings.values() if m.kind == "size" and m.axis not in own]
         idle = [name for name in self.reads.names if name not in wanted]
         if idle:
             raise ParseError(
@@ -412,12 +412,12 @@ class Map(FormulaOp):
         reads = Array(given.get(name, Axis(name)) for name in dict.fromkeys(wanted))
         object.__setattr__(self, "reads", reads)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         name = re.sub(r"\W+", "_", self.title).strip("_").lower()
         return name if name.isidentifier() else ""
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = (tuple(port for port, _, _ in ports(t)) for t in (site.ins, site.outs))
+        ins, outs = (tuple(port for port, _, _ in ports(t)) for t in (site.inputs, site.outputs))
         if not ins and self._causal:
             return Glyph(marks=(Mark("mask", outs=outs),))
         return Glyph(
@@ -430,12 +430,12 @@ class Map(FormulaOp):
         names = tuple(Name(axis.identifier) for axis in self.pattern.cod[0])
         return self.function in (Application(">=", names), Application("<=", names[::-1]))
 
-    def words(self, site: Site) -> str:
-        arrays = f"of ({site.ins}) " if site.ins else ""
-        return f"{lettered(self.function)}, for every number {arrays}to ({site.outs})"
+    def description(self, site: Site) -> str:
+        arrays = f"of ({site.inputs}) " if site.inputs else ""
+        return f"{lettered(self.function)}, for every number {arrays}to ({site.outputs})"
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(
                 cls("h y x, x -> h y x", "where($2 > 0, -inf, $1)"),
@@ -493,23 +493,23 @@ class Elementwise(FormulaOp):
             )
 
     @property
-    def rule(self) -> Formula:
+    def defining_formula(self) -> Formula:
         return Application(self.function, (Operand(1),))
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         return f"Elementwise {self.function}"
 
     def glyph(self, site: Site) -> Glyph:
-        every = tuple(port for port, _, _ in ports(site.ins))
+        every = tuple(port for port, _, _ in ports(site.inputs))
         letter = LETTERS.get(self.function, self.function)
         return broadcast_glyph(site, Mark("elementwise", letter, ins=every, outs=every))
 
-    def words(self, site: Site) -> str:
-        return f"{self.function} on every number of ({site.ins[0]})"
+    def description(self, site: Site) -> str:
+        return f"{self.function} on every number of ({site.inputs[0]})"
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         functions = {"gelu": "F.gelu(a)", "abs": "a.abs()", "sin": "a.sin()", "relu": "F.relu(a)"}
         return tuple(Sample(cls(name), "m:5", text) for name, text in functions.items())
 
@@ -555,7 +555,7 @@ class Scale(FormulaOp):
             )
 
     @property
-    def rule(self) -> Formula:
+    def defining_formula(self) -> Formula:
         return _scaled(self.axis[0].name, self.power)
 
     def _meaning(self, name: str) -> Meaning:
@@ -571,15 +571,15 @@ class Scale(FormulaOp):
         return float(self.axis[0].numel ** float(_number(self.power)))
 
     def glyph(self, site: Site) -> Glyph:
-        ins = tuple(port for port, _, _ in ports(site.ins))
+        ins = tuple(port for port, _, _ in ports(site.inputs))
         return broadcast_glyph(
             site, Mark("arrow", f"*{self.axis[0].name}^{{{self.power}}}", ins=ins)
         )
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return rf"z = a \cdot {self.axis[0].identifier}^{{{self.power}}}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         words = f"scale by {self.axis} to the power {self.power}"
         (axis,) = site.reads
         return words if axis.size is None else f"{words}, {self._factor_text(axis.numel)}"
@@ -589,11 +589,11 @@ class Scale(FormulaOp):
         text = f"{without_formula(size) ** power:.4g}"
         return str(size.said(f"^{power}", text)) if is_symbolic(size) else text
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         return TilingRule(linear=(0,))
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("k:16"), "m:5", "a / 4"),
             Sample(cls("k:3", "2"), "m:5", "a * 9"),
@@ -622,10 +622,10 @@ class CausalMask(FormulaOp):
 
     axes: ArrayField = term_field(ARRAY)
     role: ClassVar[str] = "mask"
-    form: ClassVar[str] = "y x"
+    pattern_form: ClassVar[str] = "y x"
 
     @property
-    def rule(self) -> Formula:
+    def defining_formula(self) -> Formula:
         y, x = (Name(axis.name) for axis in self.axes)
         minus = Application("-", (Number("1e999"),))  # infinite, even if an axis is called "inf"
         return Application("where", (Application(">", (x, y)), minus, Operand(1)))
@@ -636,15 +636,15 @@ class CausalMask(FormulaOp):
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "mask", keep=self.axes.names)
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         y, x = (axis.identifier for axis in self.axes)
         return rf"z_{{{y}{x}}} = a_{{{y}{x}}} \text{{ if }} {x} \le {y}, \text{{ else }} -\infty"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         y, x = self.axes.names
         return f"causal mask: position {y} sees only {x} up to itself"
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         mask = "torch.ones(3, 4, dtype=torch.bool).triu(1)"
         return (Sample(cls("y x"), "y:3 x:4", f"a.masked_fill({mask}, -math.inf)"),)

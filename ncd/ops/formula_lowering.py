@@ -68,7 +68,7 @@ class LoweredFormula:
     value: int | float | bool | None = None
 
     @property
-    def decided(self) -> int | float | bool | None:  # where the translation depends on it
+    def pinned_value(self) -> int | float | bool | None:  # where the translation depends on it
         return pin(self.expr, self.value)
 
 
@@ -107,7 +107,7 @@ def broadcast_to(part: LoweredFormula, dims: ex.Group, below: Axis | None) -> ex
         number = _number(part)
         if below is not None:
             _check_below(number, below)
-        return zeros if number.decided == 0 else ex.Infix("+", zeros, number.expr)
+        return zeros if number.pinned_value == 0 else ex.Infix("+", zeros, number.expr)
     expr = (_real(part) if below is None else _number(part)).expr
     if below is not None and part.kind == "real":
         expr = ex.Cast(expr, "whole")
@@ -119,7 +119,7 @@ def broadcast_to(part: LoweredFormula, dims: ex.Group, below: Axis | None) -> ex
 
 
 def _check_below(part: LoweredFormula, below: Axis) -> None:
-    value = part.decided
+    value = part.pinned_value
     whole = part.kind == "whole" and value is not None and value >= 0
     if not whole or (below.size is not None and not (value or 0) < below.numel):
         raise SizeError(
@@ -166,7 +166,7 @@ def _number(part: LoweredFormula) -> LoweredFormula:
     if part.kind != "truth":
         return part
     if part.value is not None:
-        return constant(int(bool(part.decided)))
+        return constant(int(bool(part.pinned_value)))
     return replace(part, expr=ex.Cast(part.expr, "whole"), kind="whole")
 
 
@@ -182,7 +182,7 @@ def _truth(part: LoweredFormula) -> LoweredFormula:
     if part.kind == "truth":
         return part
     if part.value is not None:
-        return constant(bool(part.decided))
+        return constant(bool(part.pinned_value))
     return LoweredFormula(ex.Infix("!=", part.expr, ex.Const(0)), "truth", part.dims)
 
 
@@ -240,7 +240,7 @@ def _plain(sign: str, a: LoweredFormula, b: LoweredFormula, formula: Formula) ->
         raise _uncomputable(formula) from None
     if isinstance(value, complex):
         raise _uncomputable(formula)
-    if sign == "**" and b.decided == 0.5:
+    if sign == "**" and b.pinned_value == 0.5:
         return constant(value, ex.call("math.sqrt", a.expr))
     return constant(value, ex.Infix(sign, a.expr, b.expr))
 
@@ -260,7 +260,7 @@ def _power(a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
 
 def _compared(sign: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     if a.value is not None and b.value is not None:
-        return constant(bool(SIGNS[sign](a.decided, b.decided)))
+        return constant(bool(SIGNS[sign](a.pinned_value, b.pinned_value)))
     a, b = _number(a), _number(b)
     if a.value is None and b.value is None:
         a, b, _ = _alike(a, b)
@@ -291,7 +291,7 @@ def _negative(a: LoweredFormula) -> LoweredFormula:
 
 def _extreme(operation: str, a: LoweredFormula, b: LoweredFormula) -> LoweredFormula:
     if a.value is not None and b.value is not None:
-        first = SIGNS["<=" if operation == "min" else ">="](a.decided, b.decided)
+        first = SIGNS["<=" if operation == "min" else ">="](a.pinned_value, b.pinned_value)
         return a if first else b
     a, b, kind = _alike(a, b)
     dims = a.dims | b.dims

@@ -95,11 +95,11 @@ class Index(Op):
             object.__setattr__(self, "at", tuple(every.items()))
             read_fields(self)
         except NCDError as error:
-            raise error.at(where="Index") from None
+            raise error.with_context(where="Index") from None
         try:
             self._check_places() if self.at else self._check_lookup()
         except NCDError as error:
-            raise error.at(where=f"Index ({self.pattern})") from None
+            raise error.with_context(where=f"Index ({self.pattern})") from None
 
     def __repr__(self) -> str:
         if not self.at:
@@ -156,9 +156,9 @@ class Index(Op):
         outs = super()._spread(inputs, rests, binding)
         if not self.at:
             return outs
-        return Type((binding.resolve(_left(inputs[0], dict(self.at))),))
+        return Type((binding.with_known_sizes(_left(inputs[0], dict(self.at))),))
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         names = dict(self.at) if self.at else {_bound(self.dom[0]): 0}
         for name, place in names.items():
             axis = binding[name]
@@ -170,10 +170,10 @@ class Index(Op):
                     axis=name,
                 )
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         if not self.at:
             return (self._lookup(site),)
-        (array,), places = site.ins, dict(self.at)
+        (array,), places = site.inputs, dict(self.at)
         expr: TorchExpr = Arg(0)
         for name in array.names:  # from the front, since positions are counted from the end
             if name in places:
@@ -182,7 +182,7 @@ class Index(Op):
         return (expr,)
 
     def _lookup(self, site: Site) -> TorchExpr:
-        (places, table), (out,) = site.ins, site.outs
+        (places, table), (out,) = site.inputs, site.outputs
         along = [axis for axis in table if axis.name == _bound(self.dom[0])]
         shared = [a for a in table if a.name in places.names and a not in along]
         names = {axis.name for axis in shared}
@@ -198,7 +198,7 @@ class Index(Op):
             names = dict(self.at)
             ends = [
                 Mark("pentagon", str(names[name]), ins=(port,))
-                for port, _, name in ports(site.ins)
+                for port, _, name in ports(site.inputs)
                 if name in names
             ]
             return broadcast_glyph(site, *ends, keep=self.pattern.cod[0].names)
@@ -206,18 +206,20 @@ class Index(Op):
 
     def _looked_up(self, site: Site) -> Glyph:
         """Returns the glyph of a lookup: its axis ends in an index, others run on or meet."""
-        along, outs = _bound(self.dom[0]), {name: port for port, _, name in ports(site.outs)}
-        first = [port for port, k, _ in ports(site.ins) if k == 0]
-        last = {name: port for port, _, name in ports(site.ins)}
+        along, outs = _bound(self.dom[0]), {name: port for port, _, name in ports(site.outputs)}
+        first = [port for port, k, _ in ports(site.inputs) if k == 0]
+        last = {name: port for port, _, name in ports(site.inputs)}
         end = last.pop(along)
         index = Mark("lookup", f"i_{{{along}}}", ins=(end,), over=tuple(first))
         return Glyph(
             through=tuple((port, outs[name]) for name, port in last.items()),
-            joins=tuple((p, outs[n]) for p, _, n in ports(site.ins) if p != end and p != last[n]),
+            joins=tuple(
+                (p, outs[n]) for p, _, n in ports(site.inputs) if p != end and p != last[n]
+            ),
             marks=(index,),
         )
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         if self.at:
             taken = ", ".join(f"{Axis(n).identifier} = {p}" for n, p in self.at)
             return f"z = a_{{{taken}}}"
@@ -227,22 +229,22 @@ class Index(Op):
         out = r"\,".join(axis.identifier for axis in self.pattern.cod[0])
         return rf"z_{{{out}}} = b_{{{','.join(index)}}}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         if self.at:
             return "takes " + listed(f"place {place} along {name}" for name, place in self.at)
-        return f"looks up along {_bound(self.dom[0])}: ({site.ins[0]}) in ({site.ins[1]})"
+        return f"looks up along {_bound(self.dom[0])}: ({site.inputs[0]}) in ({site.inputs[1]})"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
         if not self.at:
             return (None, steps.scattered(ins[0], grads[0], ins[1].axes))
-        (array,) = site.ins
+        (array,) = site.inputs
         found = [f"{Axis(name).identifier} == {at % site.size(name)}" for name, at in self.at]
         return (steps.map(f"where({' and '.join(found)}, $1, 0)", grads, array),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("y#v, v m -> y m"), "y:3#v:5, v:5 m:2", "b[a]"),
             Sample(cls("y z#v, m v -> z m y"), "y:3 z:2#v:5, m:4 v:5", "b.T[a].permute(1, 2, 0)"),
@@ -299,7 +301,7 @@ class Scatter(Op):
 
     pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "index"
-    backward: ClassVar[Mapping[str, str]] = {"ScatterAdd": "G at each number's place."}
+    torch_backward_rules: ClassVar[Mapping[str, str]] = {"ScatterAdd": "G at each number's place."}
 
     def check_pattern(self) -> None:
         if len(self.dom) != 2 or len(self.pattern.cod) != 1 or self.dom[0].below is None:
@@ -316,13 +318,13 @@ class Scatter(Op):
                 cure=f'"{self.dom} -> {Array(map(Axis, (along, *right)))}"',
             )
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         below = self.dom[0].below
         assert below is not None
         check_not_spatial(binding[below.name], "has no single position")
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        (places, values), (out,) = site.ins, site.outs
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        (places, values), (out,) = site.inputs, site.outputs
         (along,) = (axis for axis in out if axis.name == self._along)
         shared = [axis for axis in out if axis.name in places.names and axis is not along]
         names = {axis.name for axis in shared}
@@ -340,30 +342,30 @@ class Scatter(Op):
         return below.name if below else ""
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = own_ports(site.ins, site.ins), own_ports(site.outs, site.outs)
+        ins, outs = own_ports(site.inputs, site.inputs), own_ports(site.outputs, site.outputs)
         return Glyph(marks=(Mark("box", f"scatter ${Axis(self._along).identifier}$", ins, outs),))
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         out = r"\,".join(
             "a" if axis.name == self._along else axis.identifier for axis in self.pattern.cod[0]
         )
         inner = r"\,".join(axis.identifier for axis in self.dom[1])
         return rf"z_{{{out}}} \mathrel{{+}}= b_{{{inner}}}"
 
-    def words(self, site: Site) -> str:
-        return f"adds ({site.ins[1]}) into the places ({site.ins[0]}) along {self._along}"
+    def description(self, site: Site) -> str:
+        return f"adds ({site.inputs[1]}) into the places ({site.inputs[0]}) along {self._along}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        names = dict.fromkeys((*site.dom[0].names, *site.cod[0].names))
-        out = Array(a for a in site.dom[1] if a.name in names and a.name != self._along)
-        (places, _), (table,) = site.dom, site.cod
+        names = dict.fromkeys((*site.own_inputs[0].names, *site.own_outputs[0].names))
+        out = Array(a for a in site.own_inputs[1] if a.name in names and a.name != self._along)
+        (places, _), (table,) = site.own_inputs, site.own_outputs
         lookup = Index(Signature(Type((places, table)), Type((out,))))
         return (None, *steps.call(lookup, ins[0], grads[0]))
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(
                 cls("y#v, y m -> v m"), "y:3#v:5, y:3 m:2", "torch.zeros(5, 2).index_add(0, a, b)"

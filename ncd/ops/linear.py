@@ -65,33 +65,35 @@ class Linear(Op):
     bias: bool = term_field(FLAG, False)
     init: InitialField = term_field(INITIAL, None)
     role: ClassVar[str] = "linear"
-    form: ClassVar[str] = "m* -> k*"
-    weighted: ClassVar[bool] = True
+    pattern_form: ClassVar[str] = "m* -> k*"
+    tiles_weight: ClassVar[bool] = True
 
     def check_pattern(self) -> None:
         super().check_pattern()
         if self.init is not None:
-            check_initial(self.init, _weight(self.dom[0], self.signature.cod[0]), self.label)
+            check_initial(self.init, _weight(self.dom[0], self.signature.cod[0]), self.display_name)
 
-    def layer(self, site: Site) -> Call:
+    def layer_call(self, site: Site) -> Call:
         named = {} if self.bias else {"bias": False}
-        return call("nn.Linear", Size(tuple(site.dom[0])), Size(tuple(site.cod[0])), **named)
+        return call(
+            "nn.Linear", Size(tuple(site.own_inputs[0])), Size(tuple(site.own_outputs[0])), **named
+        )
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
-        own, new = site.dom[0], site.cod[0]
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
+        own, new = site.own_inputs[0], site.own_outputs[0]
         start = uniform_init(own.numel)
         found = {
             "weight": InitialValue(_weight(own, new), start if self.init is None else self.init)
         }
         return {**found, "bias": InitialValue(new, start)} if self.bias else found
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        own, new = site.dom[0], site.cod[0]
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        own, new = site.own_inputs[0], site.own_outputs[0]
         return with_axes_last(
             site, lambda x, rest: split_axis(Layer((merge_axes(x, rest, own),)), rest, new)
         )
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return "" if self.name == "L" else self.name.lower()
 
     def glyph(self, site: Site) -> Glyph:
@@ -99,50 +101,50 @@ class Linear(Op):
         return single_mark_glyph(site, "letter", text, note)
 
     def flops(self, site: Site) -> int:
-        return 2 * site.rest.numel * site.dom[0].numel * site.cod[0].numel
+        return 2 * site.broadcast_axes.numel * site.own_inputs[0].numel * site.own_outputs[0].numel
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         bias = " + b" if self.bias else ""
-        axes, new = subscript(site.dom[0]), subscript(site.cod[0])
+        axes, new = subscript(site.own_inputs[0]), subscript(site.own_outputs[0])
         sign = rf"\sum_{{{axes}}} " if axes else ""
         return rf"z_{{{new}}} = {sign}W_{{{new},\,{axes}}}\, x_{{{axes}}}{bias}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         kind = "affine" if self.bias else "linear"
-        return f"learned {kind} map {self.name}, {site.dom} to {site.cod}"
+        return f"learned {kind} map {self.name}, {site.own_inputs} to {site.own_outputs}"
 
     def expansion(self, site: Site) -> Term | None:
         """Returns the map of one merged axis, with a ``Group`` before and a ``Split`` behind."""
-        (own,), (new,) = site.dom, site.cod
+        (own,), (new,) = site.own_inputs, site.own_outputs
         if not (own and new) or len(own) == len(new) == 1:
             return None
         before, after = _joined(own, site), _joined(new, site)
         pattern = Signature(Type((before,)), Type((after,)))
         term: Term = Linear(pattern, self.name, self.bias)
         if len(own) > 1:
-            term = Group(Signature(site.dom, Type((before,)))) >> term
-        return term >> Split(Signature(Type((after,)), site.cod)) if len(new) > 1 else term
+            term = Group(Signature(site.own_inputs, Type((before,)))) >> term
+        return term >> Split(Signature(Type((after,)), site.own_outputs)) if len(new) > 1 else term
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
-        (own,), (new,), (out,) = site.dom, site.cod, site.outs
-        inner = distinct_axes(own, (*new.names, *site.rest.names))
+        (own,), (new,), (out,) = site.own_inputs, site.own_outputs, site.outputs
+        inner = distinct_axes(own, (*new.names, *site.broadcast_axes.names))
         x = steps.renamed(ins[0], own, inner)
         z = steps.product((x, steps.param("weight", new, inner)), out)
         if self.bias:
             z = steps.map("$1 + $2", (z, steps.param("bias", new)), out)
         return (z,)
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
-        own, new = site.dom[0].names, site.cod[0].names
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
+        own, new = site.own_inputs[0].names, site.own_outputs[0].names
         if axis in own and axis in new:
             raise MismatchError(
-                f"{self.label} takes {axis} and gives {axis}, which are not the same tiles",
+                f"{self.display_name} takes {axis} and gives {axis}, which are not the same tiles",
                 cure=f"another name for one of them, such as {axis} -> {axis}_2",
             )
         return TilingRule("sum" if axis in own else "", linear=() if self.bias else (0,))
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("m -> k:3 h:2", "Q"), "m:5", "(w[0] @ a).view(3, 2)"),
             Sample(cls("k h -> m:4", "O", True), "k:3 h:2", "w[0] @ a.flatten() + w[1]"),
@@ -163,6 +165,6 @@ def _joined(array: Array, site: Site) -> Array:
     if len(array) == 1:
         return array
     name = "".join(axis.identifier for axis in array)
-    while name in site.every:
+    while name in site.axes_by_name:
         name += "_"
     return Array((Axis(name, array.numel),))

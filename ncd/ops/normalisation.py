@@ -89,7 +89,7 @@ def moments_tiling_rule(eps: float, centred: bool, affine: bool, bias: bool) -> 
     scaled = "$1 * weight" if affine else "$1"
     if not centred:
         return TilingRule(
-            states=(square,), parts=(DeferredSummand(scaled, f"1 / sqrt(q / n + {eps!r})"),)
+            statistics=(square,), parts=(DeferredSummand(scaled, f"1 / sqrt(q / n + {eps!r})"),)
         )
     root = f"sqrt(q / n - (t / n) ** 2 + {eps!r})"
     parts = [
@@ -98,7 +98,7 @@ def moments_tiling_rule(eps: float, centred: bool, affine: bool, bias: bool) -> 
     ]
     if affine and bias:
         parts.append(DeferredSummand("bias", "1"))
-    return TilingRule(states=(RunningStatistic("t", "sum", "$1"), square), parts=tuple(parts))
+    return TilingRule(statistics=(RunningStatistic("t", "sum", "$1"), square), parts=tuple(parts))
 
 
 # --- Group norm
@@ -131,13 +131,13 @@ class GroupNorm(Op):
     eps: float = term_field(SMALL, 1e-5)
     role: ClassVar[str] = "activate"
     in_place: ClassVar[bool] = True
-    form: ClassVar[str] = "c x+"
-    backward: ClassVar[Mapping[str, str]] = {
+    pattern_form: ClassVar[str] = "c x+"
+    torch_backward_rules: ClassVar[Mapping[str, str]] = {
         "NativeGroupNorm": "With x̂ the normalised numbers of a group and g = G · γ: "
         "∇x = (g − mean(g) − x̂ · mean(g · x̂)) / σ, ∇γ is the sum of G · x̂, and ∇β that of G.",
     }
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         channel = binding[self.axes[0].name]
         if channel.spatial:
             raise MismatchError(
@@ -154,46 +154,46 @@ class GroupNorm(Op):
                 nearest=nearest,
             )
 
-    def layer(self, site: Site) -> ex.Call:
+    def layer_call(self, site: Site) -> ex.Call:
         named = {} if self.eps == 1e-5 else {"eps": self.eps}
-        return ex.call("nn.GroupNorm", self.groups, ex.Size((site.dom[0][0],)), **named)
+        return ex.call("nn.GroupNorm", self.groups, ex.Size((site.own_inputs[0][0],)), **named)
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
-        channel = Array((site.dom[0][0],))
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
+        channel = Array((site.own_inputs[0][0],))
         return {"weight": constant_init(channel, 1), "bias": constant_init(channel, 0)}
 
-    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
-        given, (channel, *places) = ex.groups(site.ins[0]), site.dom[0]
-        order = (site.rest.dims, channel.dims, *ex.groups(Array(places)))
+    def torch_code(self, site: Site) -> tuple[ex.TorchExpr, ...]:
+        given, (channel, *places) = ex.groups(site.inputs[0]), site.own_inputs[0]
+        order = (site.broadcast_axes.dims, channel.dims, *ex.groups(Array(places)))
         layer = ex.Layer((ex.rearrange(ex.Arg(0), given, order, exact=True),))
         return (ex.rearrange(layer, order, given, exact=True),)
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "barred", keep=self.axes.names)
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return r"z = \gamma_c\,\frac{a - \mu_g}{\sqrt{\sigma_g^2 + \epsilon}} + \beta_c"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         groups = f"{self.groups} group{'s' * (self.groups > 1)}"
         places = " ".join(self.axes.names[1:])
         return f"group norm {self.name}: {groups} of {self.axes.names[0]}, each over all {places}"
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
-        channel, *places = site.dom[0]
+        channel, *places = site.own_inputs[0]
         sizes = (self.groups, channel.numel // self.groups)
         pair = (Axis("group", sizes[0]), Axis("member", sizes[1]))
-        groups, members = distinct_axes(Array(pair), tuple(site.every))
+        groups, members = distinct_axes(Array(pair), tuple(site.axes_by_name))
         parts = Signature(Type((Array((channel,)),)), Type((Array((groups, members)),)))
         (x,) = steps.call(Split(parts), ins[0])
         over = (members.name, *(axis.name for axis in places))
         x = write_standardised(steps, x, over, self.eps)
         (x,) = steps.call(Group(Signature(parts.cod, parts.dom)), x)
-        x = steps.product((x,), site.outs[0])
+        x = steps.product((x,), site.outputs[0])
         return (write_affine(steps, x, Array((channel,)), True),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("c x", "norm", 2), "c:4 x:5", "F.group_norm(a[None], 2, w[0], w[1])[0]"),
             Sample(cls("c x", "g", 1, 1e-3), "c:3 x:2x3", "F.group_norm(a[None], 1, *w, 1e-3)[0]"),
@@ -213,13 +213,13 @@ class _Norm(Op):
     axes: Array
     eps: float
 
-    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[ex.TorchExpr, ...]:
         return with_axes_last(site, lambda x, rest: ex.Layer((x,)))
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, self.mark, keep=self.axes.names)
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         plain = r"\frac{a - \mu}{\sqrt{\sigma^2 + \epsilon}}"
         return rf"z = \gamma\,{plain} + \beta" if getattr(self, "affine", True) else f"z = {plain}"
 
@@ -251,19 +251,21 @@ class BatchNorm(_Norm):
     eps: float = term_field(SMALL, 1e-5)
     affine: bool = term_field(FLAG, True)
     mark: ClassVar[str] = "circle"
-    form: ClassVar[str] = "b c"
+    pattern_form: ClassVar[str] = "b c"
 
     def check_numbers(self, site: Site) -> None:
         if any(axis.size is None for axis in site.axes):
             return
-        batch, channel = site.dom[0]
-        if site.ins[0].numel == channel.numel:
+        batch, channel = site.own_inputs[0]
+        if site.inputs[0].numel == channel.numel:
             raise SizeError(
                 f"it normalises over all but {channel.name}, and that is one number",
                 cure=f"{batch.name} = 2",
                 axis=batch.name,
                 nearest=2,
-            ).at(where=f"{self.label} ({self.signature})", bound=site.ins.axes, op=self)
+            ).with_context(
+                where=f"{self.display_name} ({self.signature})", bound=site.inputs.axes, op=self
+            )
 
     def _order(self, site: Site) -> tuple[ex.Group, ...]:
         """Returns the dimensions for torch: the merged batch, the merged channel, the others.
@@ -272,21 +274,21 @@ class BatchNorm(_Norm):
         batch has size 1: there torch confuses two memory layouts on the CPU, and the gradient is
         wrong where it arrives permuted.
         """
-        batch, channel = site.dom[0]
-        others = site.rest.dims
+        batch, channel = site.own_inputs[0]
+        others = site.broadcast_axes.dims
         ambiguous = batch.numel == 1 or any(dim.size == 1 for dim in others)
         if len(others) > 3 or (len(others) > 1 and ambiguous):
             return (batch.dims, channel.dims, others)
-        return (batch.dims, channel.dims, *ex.groups(site.rest))
+        return (batch.dims, channel.dims, *ex.groups(site.broadcast_axes))
 
-    def layer(self, site: Site) -> ex.Call:
+    def layer_call(self, site: Site) -> ex.Call:
         kind = max(1, len(self._order(site)) - 2)
         named = {} if self.eps == 1e-5 else {"eps": self.eps}
         more = {} if self.affine else {"affine": False}
-        return ex.call(f"nn.BatchNorm{kind}d", ex.Size((site.dom[0][1],)), **named, **more)
+        return ex.call(f"nn.BatchNorm{kind}d", ex.Size((site.own_inputs[0][1],)), **named, **more)
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
-        channel = Array((site.dom[0][1],))
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
+        channel = Array((site.own_inputs[0][1],))
         learned = {"weight": constant_init(channel, 1), "bias": constant_init(channel, 0)}
         return {
             **(learned if self.affine else {}),
@@ -295,25 +297,27 @@ class BatchNorm(_Norm):
             "num_batches_tracked": constant_init(Array(), 0, learned=False),
         }
 
-    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...]:
-        given, order = ex.groups(site.ins[0]), self._order(site)
+    def torch_code(self, site: Site) -> tuple[ex.TorchExpr, ...]:
+        given, order = ex.groups(site.inputs[0]), self._order(site)
         layer = ex.Layer((ex.rearrange(ex.Arg(0), given, order, exact=True),))
         return (ex.rearrange(layer, order, given, exact=True),)
 
-    def words(self, site: Site) -> str:
-        return f"batch norm {self.name}, each {site.dom[0][1].name} over all the rest"
+    def description(self, site: Site) -> str:
+        return f"batch norm {self.name}, each {site.own_inputs[0][1].name} over all the rest"
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
-        return super().streamed(replace(site, dom=site.ins, cod=site.outs), axis)
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
+        return super().tiling_rule(
+            replace(site, own_inputs=site.inputs, own_outputs=site.outputs), axis
+        )
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
-        channel = Array(site.dom[0][1:])
-        over = [axis.name for axis in site.ins[0] if axis.name not in channel.names]
+        channel = Array(site.own_inputs[0][1:])
+        over = [axis.name for axis in site.inputs[0] if axis.name not in channel.names]
         x = write_standardised(steps, ins[0], over, self.eps)
         return (write_affine(steps, x, channel, True, channel) if self.affine else x,)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         norm = "F.batch_norm({}, None, None, w[0], w[1], True)"
         return (
             Sample(cls("b c"), "b:4 c:3", norm.format("a"), alone=True),
@@ -366,34 +370,34 @@ class LayerNorm(_Norm):
     eps: float = term_field(SMALL, 1e-5)
     bias: bool = term_field(FLAG, True)
     affine: bool = term_field(FLAG, True)
-    form: ClassVar[str] = "m+"
+    pattern_form: ClassVar[str] = "m+"
 
-    def layer(self, site: Site) -> ex.Call:
+    def layer_call(self, site: Site) -> ex.Call:
         named = {} if self.eps == 1e-5 else {"eps": self.eps}
         more = {} if self.bias else {"bias": False}
         more = more if self.affine else {"elementwise_affine": False}
-        return ex.call("nn.LayerNorm", _shape(site.dom[0]), **named, **more)
+        return ex.call("nn.LayerNorm", _shape(site.own_inputs[0]), **named, **more)
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
-        weight = {"weight": constant_init(site.dom[0], 1)}
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
+        weight = {"weight": constant_init(site.own_inputs[0], 1)}
         if not self.affine:
             return {}
-        return {**weight, "bias": constant_init(site.dom[0], 0)} if self.bias else weight
+        return {**weight, "bias": constant_init(site.own_inputs[0], 0)} if self.bias else weight
 
-    def words(self, site: Site) -> str:
-        return f"layer norm {self.name} over {site.dom[0]}"
+    def description(self, site: Site) -> str:
+        return f"layer norm {self.name} over {site.own_inputs[0]}"
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         if axis not in self.axes.names:
-            return super().streamed(site, axis)
+            return super().tiling_rule(site, axis)
         return moments_tiling_rule(self.eps, True, self.affine, self.bias)
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         x = write_standardised(steps, ins[0], self.axes.names, self.eps)
-        return (write_affine(steps, x, site.dom[0], self.bias) if self.affine else x,)
+        return (write_affine(steps, x, site.own_inputs[0], self.bias) if self.affine else x,)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("m"), "m:5", "F.layer_norm(a, (5,), w[0], w[1])"),
             Sample(cls("y m", "ln", 1e-3), "y:2 m:5", "F.layer_norm(a, (2, 5), w[0], w[1], 1e-3)"),
@@ -425,31 +429,31 @@ class RMSNorm(_Norm):
     name: str = term_field(NAME, "norm")
     eps: float = term_field(SMALL, 1e-6)
     mark: ClassVar[str] = "rms"
-    form: ClassVar[str] = "m+"
+    pattern_form: ClassVar[str] = "m+"
 
-    def layer(self, site: Site) -> ex.Call:
-        return ex.call("nn.RMSNorm", _shape(site.dom[0]), eps=self.eps)
+    def layer_call(self, site: Site) -> ex.Call:
+        return ex.call("nn.RMSNorm", _shape(site.own_inputs[0]), eps=self.eps)
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
-        return {"weight": constant_init(site.dom[0], 1)}
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
+        return {"weight": constant_init(site.own_inputs[0], 1)}
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return r"z = \gamma\,\frac{a}{\sqrt{\overline{a^2} + \epsilon}}"
 
-    def words(self, site: Site) -> str:
-        return f"root-mean-square norm {self.name} over {site.dom[0]}"
+    def description(self, site: Site) -> str:
+        return f"root-mean-square norm {self.name} over {site.own_inputs[0]}"
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         if axis not in self.axes.names:
-            return super().streamed(site, axis)
+            return super().tiling_rule(site, axis)
         return moments_tiling_rule(self.eps, centred=False, affine=True, bias=False)
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         x = write_standardised(steps, ins[0], self.axes.names, self.eps, centred=False)
-        return (write_affine(steps, x, site.dom[0], False),)
+        return (write_affine(steps, x, site.own_inputs[0], False),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("m"), "m:5", "F.rms_norm(a, (5,), w[0], 1e-6)"),
             Sample(cls("y m", "rms", 1e-3), "y:2 m:5", "F.rms_norm(a, (2, 5), w[0], 1e-3)"),

@@ -32,7 +32,7 @@ class Arguments:
     """The arguments of a call, by position and by name, and the text that they were read from."""
 
     text: str
-    given: tuple[TorchExpr, ...]
+    positional: tuple[TorchExpr, ...]
     named: Mapping[str, TorchExpr]
 
     def __hash__(self) -> int:
@@ -172,10 +172,10 @@ class Opaque(Op):
     any_kind: ClassVar[bool] = True
 
     def check_pattern(self) -> None:
-        self.called  # noqa: B018
+        self.argument_exprs  # noqa: B018
 
     @lazy_property
-    def called(self) -> Arguments:
+    def argument_exprs(self) -> Arguments:
         """The arguments as expressions; raises ParseError."""
         count = len(self.pattern.dom)
         if not 1 <= count <= len(LETTERS):
@@ -183,7 +183,7 @@ class Opaque(Op):
         return read_arguments(self.arguments or ", ".join(LETTERS[:count]), count)
 
     @property
-    def calls(self) -> str:
+    def torch_function(self) -> str:
         return self.function
 
     @property
@@ -192,48 +192,55 @@ class Opaque(Op):
         return self.function.split(".")[1]
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         return f"Opaque {self.title}"
 
     def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        return Type(map(binding.resolve, self.pattern.cod))  # the kind of its numbers as well
+        return Type(
+            map(binding.with_known_sizes, self.pattern.cod)
+        )  # the kind of its numbers as well
 
-    def admit(self, site: Site) -> None:
-        for array, own in zip(site.ins, site.dom, strict=True):
+    def check_arrays(self, site: Site) -> None:
+        for array, own in zip(site.inputs, site.own_inputs, strict=True):
             if set(array.names) != set(own.names):
                 raise MismatchError(
                     f"it takes ({own}) just so, but the array is ({array})",
                     cure="a pattern with every axis of the array",
                 )
 
-    def torch(self, site: Site) -> tuple[ex.TorchExpr, ...] | ex.TorchExpr:
+    def torch_code(self, site: Site) -> tuple[ex.TorchExpr, ...] | ex.TorchExpr:
         args = [
             ex.reordered(ex.Arg(i), array, own)
-            for i, (array, own) in enumerate(zip(site.ins, site.dom, strict=True))
+            for i, (array, own) in enumerate(zip(site.inputs, site.own_inputs, strict=True))
         ]
-        given = tuple(_with(expr, args) for expr in self.called.given)
-        named = tuple((name, _with(expr, args)) for name, expr in self.called.named.items())
+        given = tuple(_with(expr, args) for expr in self.argument_exprs.positional)
+        named = tuple((name, _with(expr, args)) for name, expr in self.argument_exprs.named.items())
         call = ex.Call(f"torch.ops.{self.function}", given, named)
-        if len(site.outs) == 1:
-            return (_shaped(call, site.outs[0]),)
-        return tuple(_shaped(ex.Item(call, i), out) for i, out in enumerate(site.outs))
+        if len(site.outputs) == 1:
+            return (_shaped(call, site.outputs[0]),)
+        return tuple(_shaped(ex.Item(call, i), out) for i, out in enumerate(site.outputs))
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return self.title.removesuffix("_")
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+        ins, outs = (
+            own_ports(site.inputs, site.own_inputs),
+            own_ports(site.outputs, site.own_outputs),
+        )
         return Glyph(marks=(Mark("box", ellipsize(self.title.replace("_", " ")), ins, outs),))
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         name = self.title.replace("_", r"\_")
-        return rf"z = \mathrm{{{name}}}({', '.join(LETTERS[: len(site.ins)])})"
+        return rf"z = \mathrm{{{name}}}({', '.join(LETTERS[: len(site.inputs)])})"
 
-    def words(self, site: Site) -> str:
-        return f"torch's {self.title.replace('_', ' ')}: ({site.dom}) to ({site.cod})"
+    def description(self, site: Site) -> str:
+        return (
+            f"torch's {self.title.replace('_', ' ')}: ({site.own_inputs}) to ({site.own_outputs})"
+        )
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("y m -> y m", "aten.roll", "a, [1], [0]"), "y:3 m:2", "a.roll(1, 0)", True),
             Sample(cls("y m -> y", "aten.logsumexp", "a, [1]"), "y:3 m:2", "a.logsumexp(1)", True),

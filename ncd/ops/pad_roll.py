@@ -55,8 +55,8 @@ class Pad(Op):
     after: int = term_field(integer(), 1)
     value: float = term_field(NUMBER, 0.0)
     role: ClassVar[str] = "concat"
-    form: ClassVar[str] = "x -> y"
-    backward: ClassVar[Mapping[str, str]] = {
+    pattern_form: ClassVar[str] = "x -> y"
+    torch_backward_rules: ClassVar[Mapping[str, str]] = {
         "ConstantPadNd": "G without the places that were added.",
         "Pad": "G without the places that were added.",
     }
@@ -90,20 +90,20 @@ class Pad(Op):
                 )
             _learn(binding, old, new, -self.added)
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        sides = (self.before, self.after) * len(site.dom[0][0].shape)
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        sides = (self.before, self.after) * len(site.own_inputs[0][0].shape)
         named = {"value": self.value} if self.value else {}
         return with_axes_last(
             site, lambda x, rest: call("F.pad", x, number_or_tuple(sides), **named)
         )
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return "padded"
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "box", f"Pad ${self.before}$, ${self.after}$")
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         x, y = self.dom[0][0].identifier, self.signature.cod[0][0].identifier
         back = f" - {self.before}" if self.before else ""
         inside = rf"0 \le {y}{back} < n_{{{x}}}"
@@ -111,18 +111,18 @@ class Pad(Op):
             rf"z_{{{y}}} = a_{{{y}{back}}} \text{{ if }} {inside}, \text{{ else }} {self.value:g}"
         )
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         return (
             f"adds {self.before} places before and {self.after} behind {self.dom[0]}, "
-            f"all {self.value:g}: {site.dom} to {site.cod}"
+            f"all {self.value:g}: {site.own_inputs} to {site.own_outputs}"
         )
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
         """Cuts the places that were added away, along each dimension of a spatial group."""
-        (old,), (new,), (x,) = site.dom[0], site.cod[0], grads
-        taken = site.every
+        (old,), (new,), (x,) = site.own_inputs[0], site.own_outputs[0], grads
+        taken = site.axes_by_name
         longer = [_beside(taken, f"{new.name}_{i}", size) for i, size in enumerate(new.shape)]
         kept = [_beside(taken, f"{old.name}_{i}", size) for i, size in enumerate(old.shape)]
         flat = _beside(taken, f"{old.name}_all", old.numel)
@@ -144,7 +144,7 @@ class Pad(Op):
         return steps.call(cut, x)[pieces.index(short)]
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("x -> y", 1, 2), "x:5", "F.pad(a, (1, 2))"),
             Sample(cls("x -> y", 0, 1, -0.5), "x:2x3", "F.pad(a, (0, 1, 0, 1), value=-0.5)"),
@@ -156,7 +156,7 @@ def _learn(binding: Binding, name: Axis, known: Axis, more: int) -> None:
     """Binds the size of an axis that is longer than another, or shorter."""
     sizes = tuple(size + more for size in known.shape)
     size = sizes if known.spatial else sizes[0]
-    binding.meet(name, replace(name, size=size, sequence=known.sequence))
+    binding.unify(name, replace(name, size=size, sequence=known.sequence))
 
 
 def _of(before: Sequence[Axis], after: Sequence[Axis]) -> Signature:
@@ -202,26 +202,28 @@ class Roll(Op):
     role: ClassVar[str] = "index"
     in_place: ClassVar[bool] = True
     any_kind: ClassVar[bool] = True
-    backward: ClassVar[Mapping[str, str]] = {"Roll": "The same shift the other way, of G."}
+    torch_backward_rules: ClassVar[Mapping[str, str]] = {
+        "Roll": "The same shift the other way, of G."
+    }
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        dims = site.ins[0].position(self.axis[0].name)
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        dims = site.inputs[0].position(self.axis[0].name)
         if len(dims) == 1:
             return (call("torch.roll", Arg(0), shifts=self.shift, dims=dims[0]),)
         return (call("torch.roll", Arg(0), shifts=(self.shift,) * len(dims), dims=dims),)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return "rolled"
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "box", f"Roll ${self.shift}$")
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         x = self.axis[0].identifier
         step = f"- {self.shift}" if self.shift >= 0 else f"+ {-self.shift}"
         return rf"z_{{{x}}} = a_{{({x} {step}) \bmod n_{{{x}}}}}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         way = "on" if self.shift >= 0 else "back"
         places = "place" if abs(self.shift) == 1 else "places"
         return f"shifts {self.axis} {way} by {abs(self.shift)} {places}, and round its end"
@@ -229,10 +231,10 @@ class Roll(Op):
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return steps.call(Roll(site.dom[0], -self.shift), grads[0])
+        return steps.call(Roll(site.own_inputs[0], -self.shift), grads[0])
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("x", 2), "x:5", "a.roll(2, 0)"),
             Sample(cls("x", -1), "x:2x3", "a.roll((-1, -1), (0, 1))"),

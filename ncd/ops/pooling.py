@@ -67,7 +67,7 @@ class MaxPool(SlidingWindowOp):
     kernel: Sides = term_field(sides(1), 2)
     stride: Sides = term_field(sides(1), 2)
     padding: Sides = term_field(sides(), 0)
-    form: ClassVar[str] = "x -> y"
+    pattern_form: ClassVar[str] = "x -> y"
 
     def check_pattern(self) -> None:
         super().check_pattern()
@@ -83,8 +83,8 @@ class MaxPool(SlidingWindowOp):
                 nearest=min(half),
             )
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        n = self.flat(site)
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        n = self.spatial_rank(site)
         named = {"padding": self.padding} if self.padding else {}
 
         def pooled(x: TorchExpr) -> TorchExpr:
@@ -101,18 +101,18 @@ class MaxPool(SlidingWindowOp):
     def glyph(self, site: Site) -> Glyph:
         return self.trapezoid(site, "Max")
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return rf"z_x = \max_{{j}} a_{{s x + j{' - p' if self.padding else ''}}}"
 
-    def words(self, site: Site) -> str:
-        return f"max pooling, {self.setting}: {site.dom} to {site.cod}"
+    def description(self, site: Site) -> str:
+        return f"max pooling, {self.setting}: {site.own_inputs} to {site.own_outputs}"
 
     def expansion(self, site: Site) -> Term | None:
         """Returns a ``Window`` and a ``Reduce``; None with padding."""
         if self.padding:
             return None
-        (old,), (new,) = site.dom, site.cod
-        window = self.window(site, tuple(site.every))
+        (old,), (new,) = site.own_inputs, site.own_outputs
+        window = self.window(site, tuple(site.axes_by_name))
         slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
         return Window(slid, self.kernel, self.stride) >> Reduce(f"{window.spec} ->", "max")
 
@@ -121,8 +121,8 @@ class MaxPool(SlidingWindowOp):
 
         Of equal ones it is the first, as in torch, so that it gets the whole gradient.
         """
-        (old,), (new,), (x,) = site.dom, site.cod, ins
-        window = self.window(site, tuple(site.every))
+        (old,), (new,), (x,) = site.own_inputs, site.own_outputs, ins
+        window = self.window(site, tuple(site.axes_by_name))
         slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
         slide = Window(slid, self.kernel, self.stride, self.padding)
         (x,) = steps.call(slide, x)
@@ -134,10 +134,10 @@ class MaxPool(SlidingWindowOp):
         largest = steps.map("$1 == $2", (x, most), x.axes)
         so_far = _counted(steps, largest, window)
         x = steps.map("where($2 > 0 and $3 == 1, $1, 0)", (x, largest, so_far), x.axes)
-        return (steps.product(steps.call(Reduce(summed), x), site.outs[0]),)
+        return (steps.product(steps.call(Reduce(summed), x), site.outputs[0]),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("x -> u"), "x:4x6", "F.max_pool2d(a[None], 2)[0]"),
             Sample(cls("x -> u", 3, 2), "x:9", "F.max_pool1d(a[None], 3, 2)[0]"),

@@ -61,40 +61,40 @@ class Cumulative(Op):
     how: str = term_field(choice(*_CUMULATIVE_FUNCTIONS), "sum")
     role: ClassVar[str] = "einsum"
     in_place: ClassVar[bool] = True
-    backward: ClassVar[Mapping[str, str]] = {
+    torch_backward_rules: ClassVar[Mapping[str, str]] = {
         "Cumprod": "Each number is a factor of all products behind it: the sum over them of "
         "G · z / a.",
     }
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         return f"Cumulative {self.how}"
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         check_not_spatial(binding[self.axis[0].name], "has no single order")
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        (dim,) = site.ins[0].position(self.axis[0].name)
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        (dim,) = site.inputs[0].position(self.axis[0].name)
         return (call(_CUMULATIVE_FUNCTIONS[self.how], Arg(0), dim=dim),)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return "sums" if self.how == "sum" else "products"
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "box", _BOXES[self.how])
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         x = self.axis[0].identifier
         return rf"z_{{{x}}} = {_CUMULATIVE_SIGNS[self.how]}_{{{x}' \le {x}}} a_{{{x}'}}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         return f"{self.how} of all numbers up to each place of {self.axis}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
         """Sums from each place on: the sum of all, without the sum up to the place before."""
-        (x,), (gradient,), axis = ins, grads, site.dom[0][0]
+        (x,), (gradient,), axis = ins, grads, site.own_inputs[0][0]
         array, rest = x.axes, _without(x.axes, axis)
         if self.how == "product":
             before = product_before(steps, x, axis)
@@ -105,7 +105,7 @@ class Cumulative(Op):
         return (steps.map("$1 - $2 + $3", (whole, before, gradient), array),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("x"), "x:5", "a.cumsum(0)"),
             Sample(cls("y", "sum"), "y:3 m:2", "a.cumsum(0)"),
@@ -166,7 +166,7 @@ class Top(Op):
 
     pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "index"
-    form: ClassVar[str] = "e -> k"
+    pattern_form: ClassVar[str] = "e -> k"
 
     @property
     def signature(self) -> Signature:
@@ -176,7 +176,7 @@ class Top(Op):
     def check_pattern(self) -> None:
         """Permits the whole numbers that it gives."""
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         old, new = (binding[t[0][0].name] for t in (self.pattern.dom, self.pattern.cod))
         for axis in (old, new):
             check_not_spatial(axis, "has no single order")
@@ -189,31 +189,31 @@ class Top(Op):
                 nearest=old.numel,
             )
 
-    def torch(self, site: Site) -> TorchExpr:
-        (dim,) = site.ins[0].position(self.dom[0][0].name)
-        return call("torch.topk", Arg(0), Size(tuple(site.cod[0])), dim=dim)
+    def torch_code(self, site: Site) -> TorchExpr:
+        (dim,) = site.inputs[0].position(self.dom[0][0].name)
+        return call("torch.topk", Arg(0), Size(tuple(site.own_outputs[0])), dim=dim)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return "top"
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "box", f"Top ${self.pattern.cod[0][0].name}$")
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         e, k = self.dom[0][0].identifier, self.signature.cod[0][0].identifier
         return rf"z_{{{k}}}, i_{{{k}}} = \operatorname{{top}}_{{{e}}} a_{{{e}}}"
 
-    def words(self, site: Site) -> str:
-        new = site.cod[0][0]
+    def description(self, site: Site) -> str:
+        new = site.own_outputs[0][0]
         return f"the {new.size_text} largest along {self.dom[0]}, and their places"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return (steps.scattered(outs[1], grads[0], site.ins[0]),)
+        return (steps.scattered(outs[1], grads[0], site.inputs[0]),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("e -> k:2"), "e:5", "tuple(a.topk(2))"),
             Sample(cls("e -> k:3"), "e:3", "tuple(a.sort(descending=True))"),
@@ -252,7 +252,7 @@ class Reduce(Op):
     pattern: SignatureField = term_field(SIGNATURE)
     how: str = term_field(choice(*_REDUCTION_FUNCTIONS), "sum")
     role: ClassVar[str] = "einsum"
-    form: ClassVar[str] = "x+ -> y*"
+    pattern_form: ClassVar[str] = "x+ -> y*"
 
     def check_pattern(self) -> None:
         before, after = self.dom[0], self.signature.cod[0]
@@ -270,7 +270,7 @@ class Reduce(Op):
             )
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         return f"Reduce {self.how}"
 
     @property
@@ -282,10 +282,10 @@ class Reduce(Op):
     def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
         super()._spread(inputs, rests, binding)
         left = inputs[0].with_axes(axis for axis in inputs[0] if axis.name not in self.reduced)
-        return Type((binding.resolve(left),))  # the axes stay in their order
+        return Type((binding.with_known_sizes(left),))  # the axes stay in their order
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        (array,) = site.ins
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        (array,) = site.inputs
         dims = tuple(dim for name in self.reduced for dim in array.position(name))
         if self.how == "product":  # torch multiplies along one dimension at a time
             found: TorchExpr = Arg(0)
@@ -295,18 +295,18 @@ class Reduce(Op):
         one = dims[0] if len(dims) == 1 else dims
         return (call(_REDUCTION_FUNCTIONS[self.how], Arg(0), dim=one),)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return "total" if self.how == "sum" else self.how
 
     def glyph(self, site: Site) -> Glyph:
         ends = [
             Mark("word", _WORDS[self.how], ins=(port,))
-            for port, _, name in ports(site.ins)
+            for port, _, name in ports(site.inputs)
             if name in self.reduced
         ]
         return broadcast_glyph(site, *ends, keep=self.signature.cod[0].names)
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         axes = {axis.name: axis.identifier for axis in self.dom[0]}
         index = ",".join(axes[name] for name in self.reduced)
         if self.how == "mean":
@@ -314,13 +314,13 @@ class Reduce(Op):
             return rf"z = \frac{{1}}{{{sizes}}} \sum_{{{index}}} a_{{{index}}}"
         return rf"z = {_REDUCTION_SIGNS[self.how]}_{{{index}}} a_{{{index}}}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         return f"{self.how} along {' and '.join(self.reduced)}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        (array,), (x,), (out,), (gradient,) = site.ins, ins, outs, grads
+        (array,), (x,), (out,), (gradient,) = site.inputs, ins, outs, grads
         count = prod(site.size(name) for name in self.reduced)
         if self.how in ("sum", "mean"):
             formula = "$1" if self.how == "sum" else f"$1 / {count}"
@@ -348,7 +348,7 @@ class Reduce(Op):
             (made,) = steps.call(Split(Signature(*reversed(merged))), made)
         return steps.product((made,), array)
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         if axis not in self.reduced:
             return TilingRule(linear=(0,) if self.how in ("mean", "sum") else ())
         if self.how in ("mean", "sum"):
@@ -356,7 +356,7 @@ class Reduce(Op):
         return TilingRule("max" if self.how == "max" else "min" if self.how == "min" else "product")
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("x ->", "max"), "x:5", "a.max()"),
             Sample(cls("x ->"), "x:2x3", "a.sum()"),

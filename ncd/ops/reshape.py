@@ -46,12 +46,12 @@ class _AxisProductOp(Op):
         whole = binding.size(self.product)
         if whole is None:
             if not unknown:
-                binding.learn(self.product, known)
+                binding.bind_size(self.product, known)
             return
         if whole % known or (not unknown and whole != known):
             raise self._wrong(whole, known, unknown)
         if len(unknown) == 1:
-            binding.learn(unknown[0], whole // known)
+            binding.bind_size(unknown[0], whole // known)
 
     def _wrong(self, whole: int, known: int, unknown: list[str]) -> SizeError:
         names = "·".join(name for name in self.factors.names if name not in unknown)
@@ -87,7 +87,7 @@ class Group(_AxisProductOp):
     """
 
     pattern: SignatureField = term_field(SIGNATURE)
-    form: ClassVar[str] = "x+ -> d"
+    pattern_form: ClassVar[str] = "x+ -> d"
 
     @property
     def factors(self) -> Array:
@@ -97,8 +97,8 @@ class Group(_AxisProductOp):
     def product(self) -> str:
         return self.signature.cod[0][0].name
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        (array,), (own,), (out,) = site.ins, site.dom, site.outs
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        (array,), (own,), (out,) = site.inputs, site.own_inputs, site.outputs
         if len(own.dims) == 1:
             return (Arg(0),)
         after = [
@@ -114,20 +114,20 @@ class Group(_AxisProductOp):
         )
         return (joined if len(before) == len(out.dims) else Rearrange(joined, before, groups(out)),)
 
-    def formula(self, site: Site) -> str:
-        names = subscript(site.dom[0])
+    def latex(self, site: Site) -> str:
+        names = subscript(site.own_inputs[0])
         return rf"z_{{({names})}} = a_{{{names}}}"
 
-    def words(self, site: Site) -> str:
-        return f"groups {site.dom[0]} as {site.cod[0]}"
+    def description(self, site: Site) -> str:
+        return f"groups {site.own_inputs[0]} as {site.own_outputs[0]}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return steps.call(Split(Signature(site.cod, site.dom)), grads[0])
+        return steps.call(Split(Signature(site.own_outputs, site.own_inputs)), grads[0])
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("h k -> d"), "h:2 k:3", "a.flatten()"),
             Sample(cls("x c -> d"), "x:2x3 c:2", "a.flatten()"),
@@ -153,7 +153,7 @@ class Split(_AxisProductOp):
     """
 
     pattern: SignatureField = term_field(SIGNATURE)
-    form: ClassVar[str] = "d -> h+"
+    pattern_form: ClassVar[str] = "d -> h+"
 
     @property
     def factors(self) -> Array:
@@ -163,38 +163,38 @@ class Split(_AxisProductOp):
     def product(self) -> str:
         return self.dom[0][0].name
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         def split(x: TorchExpr, rest: Array) -> TorchExpr:
             if own.shape == new.shape:  # only the names change
                 return x
             joined = merge_axes(x, rest, own)
             return Rearrange(joined, (*groups(rest), new.dims), (*groups(rest), *groups(new)))
 
-        own, new = site.dom[0], site.cod[0]
+        own, new = site.own_inputs[0], site.own_outputs[0]
         return with_axes_last(site, split)
 
-    def formula(self, site: Site) -> str:
-        names = subscript(site.cod[0])
+    def latex(self, site: Site) -> str:
+        names = subscript(site.own_outputs[0])
         return rf"z_{{{names}}} = a_{{({names})}}"
 
-    def words(self, site: Site) -> str:
-        return f"splits {site.dom[0]} into {site.cod[0]}"
+    def description(self, site: Site) -> str:
+        return f"splits {site.own_inputs[0]} into {site.own_outputs[0]}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        (old,), every = site.dom[0], site.every
+        (old,), every = site.own_inputs[0], site.axes_by_name
         if not old.spatial:
-            return steps.call(Group(Signature(site.cod, site.dom)), grads[0])
+            return steps.call(Group(Signature(site.own_outputs, site.own_inputs)), grads[0])
         name = f"{old.identifier}_flat"
         while name in every:
             name += "_"
         flat = Type((Array((Axis(name, old.numel),)),))  # a group of dimensions is made by Split
-        (x,) = steps.call(Group(Signature(site.cod, flat)), grads[0])
-        return steps.call(Split(Signature(flat, site.dom)), x)
+        (x,) = steps.call(Group(Signature(site.own_outputs, flat)), grads[0])
+        return steps.call(Split(Signature(flat, site.own_inputs)), x)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("d -> h:2 k"), "d:6", "a.view(2, 3)"),
             Sample(cls("x -> h:3 k"), "x:2x3", "a.view(3, 2)"),
@@ -222,7 +222,7 @@ class Rename(Op):
     pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "reshape"
     any_kind: ClassVar[bool] = True
-    form: ClassVar[str] = "y+ -> x+"
+    pattern_form: ClassVar[str] = "y+ -> x+"
 
     def check_pattern(self) -> None:
         super().check_pattern()
@@ -243,9 +243,9 @@ class Rename(Op):
         pairs = zip(self.dom[0], self.signature.cod[0], strict=True)
         for old, new in ((binding[a.name], binding[b.name]) for a, b in pairs):
             if old.size is not None:
-                binding.meet(new, replace(new, size=old.size, sequence=old.sequence))
+                binding.unify(new, replace(new, size=old.size, sequence=old.sequence))
             elif new.size is not None:
-                binding.meet(old, replace(old, size=new.size, sequence=new.sequence))
+                binding.unify(old, replace(old, size=new.size, sequence=new.sequence))
 
     def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
         """Returns the array with the new names, in the order of the old ones."""
@@ -258,27 +258,27 @@ class Rename(Op):
                 f"axis {doubled[0]} would appear twice in the result ({out})",
                 cure=f"another name for the new axis {doubled[0]}",
             )
-        return Type((binding.resolve(out),))
+        return Type((binding.with_known_sizes(out),))
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Arg(0),)
 
     def glyph(self, site: Site) -> Glyph:
-        return Glyph(through=tuple((i, i) for i in range(len(site.ins[0]))))
+        return Glyph(through=tuple((i, i) for i in range(len(site.inputs[0]))))
 
-    def formula(self, site: Site) -> str:
-        return rf"z_{{{subscript(site.cod[0])}}} = a_{{{subscript(site.dom[0])}}}"
+    def latex(self, site: Site) -> str:
+        return rf"z_{{{subscript(site.own_outputs[0])}}} = a_{{{subscript(site.own_inputs[0])}}}"
 
-    def words(self, site: Site) -> str:
-        return f"calls {site.dom[0]} by the name {site.cod[0]}"
+    def description(self, site: Site) -> str:
+        return f"calls {site.own_inputs[0]} by the name {site.own_outputs[0]}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
-        return steps.call(Rename(Signature(site.cod, site.dom)), grads[0])
+        return steps.call(Rename(Signature(site.own_outputs, site.own_inputs)), grads[0])
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("y -> x"), "y:3", "a"),
             Sample(cls("y m -> x k"), "y:2 m:3", "a"),

@@ -95,7 +95,7 @@ class SlidingWindowOp(Op):
     dilation: Sides = 1
 
     @property
-    def places(self) -> tuple[Axis, Axis]:
+    def position_axes(self) -> tuple[Axis, Axis]:
         """The axes of positions before and after."""
         return self.dom[0][-1], self.signature.cod[0][-1]
 
@@ -108,31 +108,31 @@ class SlidingWindowOp(Op):
         """Returns the number of positions from the first to the last of a window."""
         return side(self.dilation, i) * (side(self.kernel, i) - 1) + 1
 
-    def least(self, i: int) -> int:
+    def min_input_size(self, i: int) -> int:
         """Returns the smallest size that gives at least one position."""
         return max(1, self.span(i) - 2 * side(self.pad, i))
 
-    def result(self, size: int, i: int) -> int:
+    def output_size(self, size: int, i: int) -> int:
         """Returns the output size of an input size, along one dimension."""
         return (size + 2 * side(self.pad, i) - self.span(i)) // side(self.stride, i) + 1
 
-    def source(self, size: int, i: int) -> int | None:
+    def input_size(self, size: int, i: int) -> int | None:
         """Returns the input size of an output size; None if it is not unique."""
         if side(self.stride, i) != 1:
             return None
         return size - 1 + self.span(i) - 2 * side(self.pad, i)
 
     def solve(self, binding: Binding) -> None:
-        first, second = self.places
+        first, second = self.position_axes
         old, new = binding[first.name], binding[second.name]
         for axis in (old, new):
             self._check_sides(axis)
         if old.size is not None:
-            sizes = tuple(self.result(size, i) for i, size in enumerate(old.shape))
+            sizes = tuple(self.output_size(size, i) for i, size in enumerate(old.shape))
             self._check_sizes(old, new, sizes)
             _learned(binding, new, old, sizes)
         elif new.size is not None:
-            before = [self.source(size, i) for i, size in enumerate(new.shape)]
+            before = [self.input_size(size, i) for i, size in enumerate(new.shape)]
             known = tuple(size for size in before if size is not None)
             if len(known) == len(before):
                 self._check_sources(new, known)
@@ -153,7 +153,7 @@ class SlidingWindowOp(Op):
     def _check_sizes(self, old: Axis, new: Axis, sizes: tuple[int, ...]) -> None:
         if min(sizes) < 1:
             n = len(sizes)
-            spans, least = ([f(i) for i in range(n)] for f in (self.span, self.least))
+            spans, least = ([f(i) for i in range(n)] for f in (self.span, self.min_input_size))
             window = spans[0] if len(set(spans)) == 1 else "×".join(map(str, spans))
             raise SizeError(
                 f"axis {old.name} has size {old.size_text}, too small for a window of {window}",
@@ -172,7 +172,7 @@ class SlidingWindowOp(Op):
 
     def _check_sources(self, new: Axis, sizes: tuple[int, ...]) -> None:
         if min(sizes) < 1:
-            nearest = [self.result(self.least(i), i) for i in range(len(sizes))]
+            nearest = [self.output_size(self.min_input_size(i), i) for i in range(len(sizes))]
             raise SizeError(
                 f"axis {new.name} has size {new.size_text}, fewer than come out of any window",
                 cure=f"{new.name} = {'×'.join(map(str, nearest))}",
@@ -180,18 +180,18 @@ class SlidingWindowOp(Op):
                 nearest=max(nearest),
             )
 
-    def check(self, binding: Binding) -> None:
+    def check_axes(self, binding: Binding) -> None:
         """Raises MismatchError for positions of more than three dimensions."""
-        place = binding[self.places[0].name]
+        place = binding[self.position_axes[0].name]
         if place.size is not None and len(place.shape) > 3:
             raise MismatchError(
                 f"a window slides over 1 to 3 dimensions, but {place.name} has {len(place.shape)}",
                 cure="places such as x:16x16",
             )
 
-    def flat(self, site: Site) -> int:
+    def spatial_rank(self, site: Site) -> int:
         """Returns the number of torch dimensions of the positions."""
-        return len(site.dom[0][-1].shape)
+        return len(site.own_inputs[0][-1].shape)
 
     def windowed(
         self, site: Site, call: Callable[[TorchExpr], TorchExpr], leads: int
@@ -201,12 +201,19 @@ class SlidingWindowOp(Op):
         The dimensions that the op is broadcast over lead; they are merged if there are more than
         ``leads``. A window without channels has at least one leading dimension.
         """
-        (array,), (out,), (own,), (new,) = site.ins, site.outs, site.dom, site.cod
-        rest = site.rest.dims
-        lead: tuple[Group, ...] = (rest,) if len(rest) > leads else groups(site.rest)
+        (array,), (out,), (own,), (new,) = (
+            site.inputs,
+            site.outputs,
+            site.own_inputs,
+            site.own_outputs,
+        )
+        rest = site.broadcast_axes.dims
+        lead: tuple[Group, ...] = (rest,) if len(rest) > leads else groups(site.broadcast_axes)
         if not rest and len(own) == 1:  # torch needs a channel
             lead = ((),)
-        if len(lead) < leads and self.flat(site) == 3:  # without a batch torch refuses some strides
+        if (
+            len(lead) < leads and self.spatial_rank(site) == 3
+        ):  # without a batch torch refuses some strides
             lead = ((), *lead)
         before, after = (*lead, *_layered(own)), (*lead, *_layered(new))
         x = rearrange(Arg(0), groups(array), before)
@@ -220,7 +227,7 @@ class SlidingWindowOp(Op):
 
     def window(self, site: Site, taken: tuple[str, ...], name: str = "w") -> Array:
         """Returns an axis for the positions in a window, with a name that is not taken."""
-        sizes = per_dimension(self.kernel, self.flat(site))
+        sizes = per_dimension(self.kernel, self.spatial_rank(site))
         return unused_axis(taken, name, sizes if len(sizes) > 1 else sizes[0])
 
     def trapezoid(self, site: Site, end: str = "", note: str = "", turned: str = "") -> Glyph:
@@ -228,12 +235,12 @@ class SlidingWindowOp(Op):
 
         ``end`` is the text at the end of the window axis; empty if that axis is an output.
         """
-        n = self.flat(site) if site.dom[0][-1].size is not None else 1
+        n = self.spatial_rank(site) if site.own_inputs[0][-1].size is not None else 1
         one = isinstance(self.kernel, int)
         kernel = f"{self.kernel}^{n}" if n > 1 and one else format_sides(self.kernel)
-        old, new = self.places[::-1] if turned and not end else self.places
-        ins = _first(old, site.ins, own_ports(site.ins, site.dom))
-        outs = _first(new, site.outs, own_ports(site.outs, site.cod))
+        old, new = self.position_axes[::-1] if turned and not end else self.position_axes
+        ins = _first(old, site.inputs, own_ports(site.inputs, site.own_inputs))
+        outs = _first(new, site.outputs, own_ports(site.outputs, site.own_outputs))
         stride = "" if self.stride == 1 else format_sides(self.stride)
         text = f"{kernel}|{stride}{turned}|{end}"
         return broadcast_glyph(site, Mark("trapezoid", text, ins, outs, note))
@@ -253,7 +260,7 @@ def _layered(own: Array) -> tuple[Group, ...]:
 
 def _learned(binding: Binding, new: Axis, old: Axis, sizes: tuple[int, ...]) -> None:
     size = sizes if old.spatial else sizes[0]
-    binding.meet(new, replace(new, size=size, sequence=old.sequence))
+    binding.unify(new, replace(new, size=size, sequence=old.sequence))
 
 
 # --- Sliding windows as a separate axis
@@ -289,23 +296,25 @@ class Window(SlidingWindowOp):
     padding: Sides = term_field(sides(), 0)
     dilation: Sides = term_field(sides(1), 1)
     role: ClassVar[str] = "window"
-    form: ClassVar[str] = "x -> y w"
+    pattern_form: ClassVar[str] = "x -> y w"
     any_kind: ClassVar[bool] = True
 
     @property
-    def places(self) -> tuple[Axis, Axis]:
+    def position_axes(self) -> tuple[Axis, Axis]:
         return self.dom[0][0], self.signature.cod[0][0]
 
     def solve(self, binding: Binding) -> None:
         super().solve(binding)
-        place = next((a for p in self.places if (a := binding[p.name]).size is not None), None)
+        place = next(
+            (a for p in self.position_axes if (a := binding[p.name]).size is not None), None
+        )
         if place is not None:
             window = per_dimension(self.kernel, len(place.shape))
             size = window if place.spatial else window[0]
-            binding.learn(self.signature.cod[0][1].name, size)
+            binding.bind_size(self.signature.cod[0][1].name, size)
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        n = self.flat(site)
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        n = self.spatial_rank(site)
 
         def slid(x: TorchExpr, rest: Array) -> TorchExpr:
             if self.padding:
@@ -321,7 +330,7 @@ class Window(SlidingWindowOp):
 
     def _thinned(self, x: TorchExpr, site: Site) -> TorchExpr:
         """Selects every ``dilation``-th position of each window."""
-        dims = site.cod[0][1].dims
+        dims = site.own_outputs[0][1].dims
         for i, dim in enumerate(dims):
             index = Infix("*", Position(dim, (dim,)), Const(side(self.dilation, i)))
             x = Method(x, "index_select", (Const(i - len(dims)), index))
@@ -330,7 +339,7 @@ class Window(SlidingWindowOp):
     def glyph(self, site: Site) -> Glyph:
         return self.trapezoid(site)
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         x, y, w = self.dom[0].names[0], *self.signature.cod[0].names
         names = [name.replace("_", "").replace("/", "") for name in (x, y, w)]
         d = "" if self.dilation == 1 else _factor(self.dilation, r"\delta")
@@ -338,19 +347,23 @@ class Window(SlidingWindowOp):
         p = "" if self.padding == 0 else f" - {_factor(self.padding, 'p').strip()}"
         return rf"z_{{{names[1]},\,{names[2]}}} = a_{{{s}{names[1]} + {d}{names[2]}{p}}}"
 
-    def words(self, site: Site) -> str:
-        return f"sliding windows, {self.setting}: {site.dom} to {site.cod}"
+    def description(self, site: Site) -> str:
+        return f"sliding windows, {self.setting}: {site.own_inputs} to {site.own_outputs}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
         fold = Fold(
-            Signature(site.cod, site.dom), self.kernel, self.stride, self.padding, self.dilation
+            Signature(site.own_outputs, site.own_inputs),
+            self.kernel,
+            self.stride,
+            self.padding,
+            self.dilation,
         )
         return steps.call(fold, grads[0])
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("x -> y w", 3), "x:5", "a.unfold(0, 3, 1)"),
             Sample(
@@ -403,26 +416,31 @@ class Fold(SlidingWindowOp):
     padding: Sides = term_field(sides(), 0)
     dilation: Sides = term_field(sides(1), 1)
     role: ClassVar[str] = "window"
-    form: ClassVar[str] = "y w -> x"
+    pattern_form: ClassVar[str] = "y w -> x"
 
     @property
-    def places(self) -> tuple[Axis, Axis]:
+    def position_axes(self) -> tuple[Axis, Axis]:
         return self.signature.cod[0][0], self.dom[0][0]
 
-    def flat(self, site: Site) -> int:
-        return len(site.cod[0][0].shape)
+    def spatial_rank(self, site: Site) -> int:
+        return len(site.own_outputs[0][0].shape)
 
-    def source(self, size: int, i: int) -> int:
+    def input_size(self, size: int, i: int) -> int:
         """Returns the smallest size with so many windows."""
         return (size - 1) * side(self.stride, i) + self.span(i) - 2 * side(self.padding, i)
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         """Returns a transposed convolution whose weights are an identity matrix."""
-        (array,), (out,), (own,), (new,) = site.ins, site.outs, site.dom, site.cod
-        n, rest = self.flat(site), site.rest.dims
+        (array,), (out,), (own,), (new,) = (
+            site.inputs,
+            site.outputs,
+            site.own_inputs,
+            site.own_outputs,
+        )
+        n, rest = self.spatial_rank(site), site.broadcast_axes.dims
         x = rearrange(Arg(0), groups(array), (rest, own[1].dims, *groups(Array(own[:1]))))
         more = tuple(
-            size - self.source(count, i)
+            size - self.input_size(count, i)
             for i, (size, count) in enumerate(zip(new[0].shape, own[0].shape, strict=True))
         )
         named = {
@@ -438,28 +456,32 @@ class Fold(SlidingWindowOp):
 
     def flops(self, site: Site) -> int:
         """Returns those of the transposed convolution, whose weights torch multiplies too."""
-        places, window = site.dom[0]
-        return 2 * site.rest.numel * places.numel * window.numel**2
+        places, window = site.own_inputs[0]
+        return 2 * site.broadcast_axes.numel * places.numel * window.numel**2
 
     def glyph(self, site: Site) -> Glyph:
         return self.trapezoid(site, turned="T")
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return r"z_{s y + \delta w - p} \mathrel{+}= a_{y,\,w} \quad\text{for all } y, w"
 
-    def words(self, site: Site) -> str:
-        return f"adds windows up, {self.setting}: {site.dom} to {site.cod}"
+    def description(self, site: Site) -> str:
+        return f"adds windows up, {self.setting}: {site.own_inputs} to {site.own_outputs}"
 
     def pullback(
         self, site: Site, steps: TermBuilder, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[ArrayHandle | None, ...]:
         window = Window(
-            Signature(site.cod, site.dom), self.kernel, self.stride, self.padding, self.dilation
+            Signature(site.own_outputs, site.own_inputs),
+            self.kernel,
+            self.stride,
+            self.padding,
+            self.dilation,
         )
         return steps.call(window, grads[0])
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         apart = "F.pad(a[:, 0], (0, 2)) + F.pad(a[:, 1], (1, 1)) + F.pad(a[:, 2], (2, 0))"
         flat = "a.permute(2, 3, 0, 1).reshape({}, -1)"
         return (

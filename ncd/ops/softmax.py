@@ -45,8 +45,8 @@ class Softmax(Op):
     role: ClassVar[str] = "softmax"
     in_place: ClassVar[bool] = True
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
-        (array,), (own,) = site.ins, site.dom[0]
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
+        (array,), (own,) = site.inputs, site.own_inputs[0]
         whole = tuple(  # a spatial group is merged
             group
             for axis in array
@@ -56,17 +56,17 @@ class Softmax(Op):
         weights = method(rearrange(Arg(0), groups(array), whole), "softmax", dim)
         return (rearrange(weights, whole, groups(array)),)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return self.result
 
     def glyph(self, site: Site) -> Glyph:
         return single_mark_glyph(site, "triangle", keep=self.axis.names)
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         x = self.axis[0].identifier
         return rf"z_{{{x}}} = e^{{a_{{{x}}}}} \Big/ \sum_{{{x}'}} e^{{a_{{{x}'}}}}"
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         return f"softmax along {self.axis}: the weights sum to 1 over {self.axis}"
 
     def pullback(
@@ -77,12 +77,12 @@ class Softmax(Op):
         mean = steps.product((weights, gradient), rest)
         return (steps.map("$1 * ($2 - $3)", (weights, gradient, mean), weights.axes),)
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         if axis not in self.axis.names:
-            return super().streamed(site, axis)
+            return super().tiling_rule(site, axis)
         shrink = "exp(m_old - m)"  # what was added up so far, seen from the new maximum
         return TilingRule(
-            states=(
+            statistics=(
                 RunningStatistic("m", "max", "$1"),
                 RunningStatistic("s", "sum", "exp($1 - m)", shrink),
             ),
@@ -90,7 +90,7 @@ class Softmax(Op):
         )
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("x"), "x:4", "a.softmax(0)"),
             Sample(cls("x"), "x:2x3", "a.flatten().softmax(0).view(2, 3)"),

@@ -118,50 +118,52 @@ class Param(Op):
     name: str = term_field(NAME, "weight")
     init: InitialField = term_field(INITIAL, None)
     role: ClassVar[str] = "linear"
-    weighted: ClassVar[bool] = True
+    tiles_weight: ClassVar[bool] = True
 
     def check_pattern(self) -> None:
         if self.array.below:
             raise MismatchError(
                 f"the array ({self.array}) holds {self.array.kind}, which cannot be learned",
-                where=self.label,
+                where=self.display_name,
                 cure=f'Param("{Array(self.array)}", "{self.name}")',
             )
-        check_initial(self.init, self.array, self.label)
+        check_initial(self.init, self.array, self.display_name)
 
     @property
     def signature(self) -> Signature:
         return Signature(Type(), Type((self.array,)))
 
-    def streamed(self, site: Site, axis: str) -> TilingRule:
+    def tiling_rule(self, site: Site, axis: str) -> TilingRule:
         """Returns a tile for every tile: it only lies in memory."""
         return TilingRule()
 
-    def initial(self, site: Site) -> Mapping[str, InitialValue]:
-        return {self.name: InitialValue(site.cod[0], SMALL if self.init is None else self.init)}
+    def initial_values(self, site: Site) -> Mapping[str, InitialValue]:
+        return {
+            self.name: InitialValue(site.own_outputs[0], SMALL if self.init is None else self.init)
+        }
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Weight(),)
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return self.name
 
     def glyph(self, site: Site) -> Glyph:
-        outs = own_ports(site.outs, site.cod)
+        outs = own_ports(site.outputs, site.own_outputs)
         text, note = (self.name, "") if len(self.name) <= LONG else ("W", self.name)
         return Glyph(marks=(Mark("array", text, outs=outs, note=note),))
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return rf"z = \mathrm{{{self.name}}}".replace("_", r"\_")
 
-    def words(self, site: Site) -> str:
-        return f"learned array {self.name} of axes ({site.cod})"
+    def description(self, site: Site) -> str:
+        return f"learned array {self.name} of axes ({site.own_outputs})"
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
-        return (steps.param("", kept=site.cod[0]),)
+        return (steps.param("", kept=site.own_outputs[0]),)
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("v:3 m:4", "wte"), "", "w[0]"),
             Sample(cls("m:4", "gain", "1 + m / n_m"), "", "w[0]"),

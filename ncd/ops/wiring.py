@@ -29,20 +29,20 @@ class Copy(Wiring):
     """
 
     array: ArrayField = term_field(ARRAY)
-    order: ClassVar[tuple[int, ...]] = (0, 0)
+    sources: ClassVar[tuple[int, ...]] = (0, 0)
 
     @lazy_property
     def signature(self) -> Signature:
         return Signature(Type((self.array,)), Type((self.array, self.array)))
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return r"x \mapsto (x, x)"
 
-    def words(self, site: Site) -> str:
-        return f"copy of ({site.ins[0]})"
+    def description(self, site: Site) -> str:
+        return f"copy of ({site.inputs[0]})"
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (Sample(cls("y m"), "y:2 m:3", "(a, a)"), Sample(cls("()"), "()", "(a, a)"))
 
 
@@ -66,20 +66,20 @@ class Swap(Wiring):
     first: ArrayField = term_field(ARRAY)
     second: ArrayField = term_field(ARRAY)
     role: ClassVar[str] = "neutral"
-    order: ClassVar[tuple[int, ...]] = (1, 0)
+    sources: ClassVar[tuple[int, ...]] = (1, 0)
 
     @property
     def signature(self) -> Signature:
         return Signature(Type((self.first, self.second)), Type((self.second, self.first)))
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return r"(x, y) \mapsto (y, x)"
 
-    def words(self, site: Site) -> str:
-        return f"swap of ({site.ins[0]}) and ({site.ins[1]})"
+    def description(self, site: Site) -> str:
+        return f"swap of ({site.inputs[0]}) and ({site.inputs[1]})"
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("a", "c"), "a:2, c:3", "(b, a)"),
             Sample(cls("m", "m"), "m:2, m:2", "(b, a)"),
@@ -106,28 +106,28 @@ class Named(Wiring):
     array: ArrayField = term_field(ARRAY)
     text: str = term_field(TEXT)
     role: ClassVar[str] = "neutral"
-    order: ClassVar[tuple[int, ...]] = (0,)
+    sources: ClassVar[tuple[int, ...]] = (0,)
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         return f"Named {self.text}"
 
-    def out(self, site: Site) -> str:
+    def result_name(self, site: Site) -> str:
         return self.text.lower() if self.text.isidentifier() else ""
 
     def glyph(self, site: Site) -> Glyph:
-        wires = tuple(range(len(site.ins[0])))
+        wires = tuple(range(len(site.inputs[0])))
         return Glyph(
             through=tuple((p, p) for p in wires),
             marks=(Mark("name", self.text, ins=wires, outs=wires),),
         )
 
-    def formula(self, site: Site) -> str:
+    def latex(self, site: Site) -> str:
         return self.text
 
-    def words(self, site: Site) -> str:
-        return f"array {self.text} of axes ({site.ins[0]})"
+    def description(self, site: Site) -> str:
+        return f"array {self.text} of axes ({site.inputs[0]})"
 
     @classmethod
-    def samples(cls) -> tuple[Sample, ...]:
+    def examples(cls) -> tuple[Sample, ...]:
         return (Sample(cls("y k", "Q"), "y:2 k:3", "a"),)

@@ -53,7 +53,7 @@ class LoadNote(Op):
     def glyph(self, site: Site) -> Glyph:
         return Glyph(marks=(Mark("load", self.text, (), tuple(range(len(self.array)))),))
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         return f"({self.array}) loaded from memory, {plain_text(self.text)}"
 
 
@@ -73,11 +73,11 @@ class BackwardBox(Op):
         return self.pattern
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = (range(sum(map(len, arrays))) for arrays in (site.ins, site.outs))
+        ins, outs = (range(sum(map(len, arrays))) for arrays in (site.inputs, site.outputs))
         return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))
 
-    def words(self, site: Site) -> str:
-        return f"{plain_text(self.title)}: ({site.ins}) to ({site.outs})"
+    def description(self, site: Site) -> str:
+        return f"{plain_text(self.title)}: ({site.inputs}) to ({site.outputs})"
 
 
 def backward_diagram(term: Term, taps: Mapping[str, Sequence[Tap]]) -> Term:
@@ -196,7 +196,7 @@ class _BackwardGroup(NamedTuple):
 def _parts(circuit: Circuit, homes: Homes) -> list[_BackwardGroup]:
     """Returns the steps of each outermost block, and of each op outside, after all they need."""
     titles = titled(circuit)
-    labels = {cell.id: cell.op.label for cell in circuit.cells} | titles
+    labels = {cell.id: cell.op.display_name for cell in circuit.cells} | titles
     members: dict[str, list[str]] = {}
     for unit in _units(circuit):
         cells = unit.bodies[0].cells if isinstance(unit, Loop) else (unit,)

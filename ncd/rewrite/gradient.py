@@ -90,7 +90,9 @@ class TermRecorder:
         self.reads: tuple[Axis, ...] = ()  # axes whose sizes formulas may use
 
     def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
-        made = tuple(ArrayHandle(array) for array in term.lift(Type(slot.axes for slot in slots)))
+        made = tuple(
+            ArrayHandle(array) for array in term.infer_outputs(Type(slot.axes for slot in slots))
+        )
         self.steps.append(AppliedTerm(term, slots, made))
         return made
 
@@ -211,7 +213,7 @@ class ForwardTape(TermRecorder):
     def call(self, term: Term, *slots: ArrayHandle) -> tuple[ArrayHandle, ...]:
         if not isinstance(term, Op):
             return super().call(term, *slots)
-        site = term.site(Type(slot.axes for slot in slots))
+        site = term.apply_to(Type(slot.axes for slot in slots))
         reads, self.reads = self.reads, tuple(site.reads)
         found = term.written_out(site, self, slots)
         self.reads = reads
@@ -549,7 +551,7 @@ def _parameters(forward: ForwardTape, wrt: str | Sequence[str]) -> list[ArrayHan
 
 def _learns(forward: ForwardTape, path: str) -> bool:
     op = forward.parameters.ops[path]
-    return any(one.learned for one in op.initial(op.site(op.dom)).values())
+    return any(one.learned for one in op.initial_values(op.apply_to(op.dom)).values())
 
 
 def _stored(forward: ForwardTape) -> list[AppliedTerm]:

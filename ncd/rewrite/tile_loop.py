@@ -205,8 +205,8 @@ def called(x: Tile | DeferredTile, array: Array) -> Tile | DeferredTile:
 
 def as_state(of: ScheduledOp, x: Tensor) -> Tile:
     """Returns a number that an op keeps, without the axes that it joins."""
-    own = {axis.name for axis in of.cell.site.dom.axes}
-    keys = tuple(dim.key for dim in of.cell.site.ins[0].dims)
+    own = {axis.name for axis in of.cell.site.own_inputs.axes}
+    keys = tuple(dim.key for dim in of.cell.site.inputs[0].dims)
     gone = tuple(place for place, key in enumerate(keys) if key[0] in own)
     return Tile(tuple(key for key in keys if key[0] not in own), x.squeeze(gone))
 
@@ -216,14 +216,14 @@ def run_on_tiles(
 ) -> list[Tile]:
     """Runs an op on tiles of its inputs and of its weights, ``own``."""
     cell = op.cell
-    keys = [tuple(dim.key for dim in array.dims) for array in cell.site.outs]
-    if cell.op.weighted:
+    keys = [tuple(dim.key for dim in array.dims) for array in cell.site.outputs]
+    if cell.op.tiles_weight:
         tile = product([*_as_in_weight(op, ins), own[op.weights[0].name]], keys[0])
         if "bias" in own and not op.totals:
             tile = Tile(tile.keys, tile.data + aligned(own["bias"], tile.keys))
         return [tile]
     tensors = [tile.data for tile in ins]
-    expr = cell.torch  # one for each output, or one for all of them
+    expr = cell.torch_code  # one for each output, or one for all of them
     exprs = [resized(each, cut) for each in (expr if isinstance(expr, tuple) else (expr,))]
     layer = cell.layer.function if cell.layer is not None else ""
     called = run.module.get_submodule(cell.path) if run.module is not None and layer else None
@@ -240,8 +240,8 @@ def _as_in_weight(op: ScheduledOp, ins: Sequence[Tile]) -> Sequence[Tile]:
     if not ins:
         return ins
     (tile,), site = ins, op.cell.site
-    own = op.weights[0].array[len(site.cod[0]) :]
-    names = {a.name: b.name for a, b in zip(site.dom[0], own, strict=True)}
+    own = op.weights[0].array[len(site.own_outputs[0]) :]
+    names = {a.name: b.name for a, b in zip(site.own_inputs[0], own, strict=True)}
     return [Tile(tuple((names.get(n, n), side) for n, side in tile.keys), tile.data)]
 
 
@@ -429,7 +429,7 @@ class _FusedLoopRunner:
     # --- one op ---------------------------------------------------------------------------------
 
     def _do(self, op: ScheduledOp, group: Group) -> None:
-        pairs = zip(op.cell.inputs, op.cell.site.ins, strict=True)
+        pairs = zip(op.cell.inputs, op.cell.site.inputs, strict=True)
         ins = [called(self._take(value.id, group), array) for value, array in pairs]
         weights = {weight.name: self._take(weight.id, group) for weight in op.weights}
         own = {name: tile for name, tile in weights.items() if isinstance(tile, Tile)}
@@ -462,11 +462,11 @@ class _FusedLoopRunner:
                 continue
             before = group.totals.get(result.id)
             if before is None:
-                start = STARTS[op.rule.merge]
+                start = STARTS[op.rule.tile_reduction]
                 before = [Tile(p.keys, torch.full_like(p.data, start)) for p in parts]
             scales = group.scales[waits.cell.id] if waits else [1.0] * len(parts)
             pairs = zip(before, parts, scales, strict=True)
-            join = JOINS[op.rule.merge]
+            join = JOINS[op.rule.tile_reduction]
             group.totals[result.id] = [
                 Tile(p.keys, join(self._scaled(old, scale, waits), p.data))
                 for old, p, scale in pairs
@@ -481,11 +481,11 @@ class _FusedLoopRunner:
         self, op: ScheduledOp, tile: Tile, own: Mapping[str, Tile], group: Group
     ) -> DeferredTile:
         """Updates what an op keeps, and returns the parts of its result on a tile."""
-        axes = {axis.name for axis in op.cell.site.dom.axes}
+        axes = {axis.name for axis in op.cell.site.own_inputs.axes}
         dims = [place for place, key in enumerate(tile.keys) if key[0] in axes]
         names: dict[str, Any] = {name: aligned(x, tile.keys) for name, x in own.items()}
         states, kept = group.states.get(op.cell.id, {}), {}
-        for state in op.rule.states:
+        for state in op.rule.statistics:
             old = states.get(state.name)
             found = reduced(value(state.of, tile.data, names), state.how, dims)
             if old is None:
@@ -506,10 +506,10 @@ class _FusedLoopRunner:
     def _finished(self, id: str, parts: list[Tile], group: Group) -> Tile:
         """Returns a total: the sum of its parts, each times its coefficient."""
         op = next(o for o in self.plan.schedule.ops if any(v.id == id for v in o.cell.outputs))
-        data = self._weighed(op, parts, group) if op.waits else parts[0].data
+        data = self._weighed(op, parts, group) if op.deferred_inputs else parts[0].data
         if op.rule.mean:
-            data = data / (op.cell.site.ins[0].numel // op.cell.site.outs[0].numel)
-        bias = next((w for w in op.weights if op.cell.op.weighted and w.name == "bias"), None)
+            data = data / (op.cell.site.inputs[0].numel // op.cell.site.outputs[0].numel)
+        bias = next((w for w in op.weights if op.cell.op.tiles_weight and w.name == "bias"), None)
         if bias is not None:
             tile = self._take(bias.id, group)
             assert isinstance(tile, Tile)
@@ -519,7 +519,7 @@ class _FusedLoopRunner:
     def _weighed(self, op: ScheduledOp, parts: list[Tile], group: Group) -> Tensor:
         """Returns the sum of the parts of a total, each times its coefficient."""
         of = self._source(op)
-        names: dict[str, Any] = {"n": prod(axis.numel for axis in of.cell.site.dom.axes)}
+        names: dict[str, Any] = {"n": prod(axis.numel for axis in of.cell.site.own_inputs.axes)}
         for name, x in group.states[of.cell.id].items():
             names[name] = aligned(as_state(of, x), parts[0].keys)
         pairs = list(zip(of.rule.parts, parts, strict=True))
@@ -532,6 +532,10 @@ class _FusedLoopRunner:
         """Returns the op whose result waits for the last tile, and which this one takes."""
         makers = {v.id: o for o in self.plan.schedule.ops for v in o.cell.outputs}
         while True:
-            op = next(makers[v.id] for v in op.cell.inputs if v.id in makers and makers[v.id].gives)
+            op = next(
+                makers[v.id]
+                for v in op.cell.inputs
+                if v.id in makers and makers[v.id].deferred_outputs
+            )
             if op.rule.parts:
                 return op

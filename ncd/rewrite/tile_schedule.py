@@ -159,21 +159,21 @@ class ScheduledOp:
         stage: When it runs.
         rule: How it works on tiles of the streamed axis.
         weights: Its learned arrays.
-        waits: How many parts its input has that wait for the last tile; 0 for none.
-        gives: How many parts its result has that wait.
+        deferred_inputs: How many parts its input has that wait for the last tile; 0 for none.
+        deferred_outputs: How many parts its result has that wait.
     """
 
     cell: Cell
     stage: Stage
     rule: TilingRule
     weights: tuple[Weight, ...]
-    waits: int = 0
-    gives: int = 0
+    deferred_inputs: int = 0
+    deferred_outputs: int = 0
 
     @property
     def totals(self) -> bool:
         """Whether it joins the tiles, so that its result has no streamed axis."""
-        return self.stage is Stage.TILE and bool(self.rule.merge)
+        return self.stage is Stage.TILE and bool(self.rule.tile_reduction)
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ def core(circuit: Circuit, grouped: str, streamed: str) -> tuple[Cell, ...]:
     both = {grouped, streamed}
     touched: dict[str, set[str]] = {}  # by each op, the arrays that have both axes
     for cell in circuit.cells:
-        pairs = [*zip(cell.inputs, cell.site.ins, strict=True)]
-        pairs += zip(cell.outputs, cell.site.outs, strict=True)
+        pairs = [*zip(cell.inputs, cell.site.inputs, strict=True)]
+        pairs += zip(cell.outputs, cell.site.outputs, strict=True)
         here = {value.id for value, array in pairs if both <= set(array.names)}
         if here:
             touched[cell.id] = here
@@ -247,7 +247,7 @@ def _check_axes(cells: Iterable[Cell], cut: Iterable[str]) -> None:
 
     An axis of two dimensions is not cut either.
     """
-    arrays = [array for cell in cells for array in (*cell.site.ins, *cell.site.outs)]
+    arrays = [array for cell in cells for array in (*cell.site.inputs, *cell.site.outputs)]
     known: dict[str, Axis] = {}
     for axis in (axis for array in arrays for axis in array):
         other = known.setdefault(axis.name, axis)
@@ -297,22 +297,22 @@ class _Walk:
             self._check_groups(cell)
             rule, waits = TilingRule(), max((self.waits[v.id] for v in cell.inputs), default=0)
             if stage is Stage.TILE:
-                rule = cell.op.streamed(cell.site, self.streamed)
+                rule = cell.op.tiling_rule(cell.site, self.streamed)
                 self._check_waits(cell, rule)
-            gives = len(rule.parts) or (0 if rule.merge else waits)
-            after = Stage.AFTER if rule.merge else stage
+            gives = len(rule.parts) or (0 if rule.tile_reduction else waits)
+            after = Stage.AFTER if rule.tile_reduction else stage
             for value in cell.outputs:
-                self._keep(value, after, 0 if rule.merge else gives)
+                self._keep(value, after, 0 if rule.tile_reduction else gives)
             yield ScheduledOp(cell, stage, rule, weights, waits, gives)
 
     def _stage(self, cell: Cell, weights: Sequence[Weight]) -> Stage:
         stages = [self.stages[value.id] for value in cell.inputs]
-        arrays = (*cell.site.outs, *(w.array for w in weights if not cell.inputs))
+        arrays = (*cell.site.outputs, *(w.array for w in weights if not cell.inputs))
         if self.streamed and any(self.streamed in array.names for array in arrays):
             stages.append(Stage.TILE)
         if Stage.TILE in stages and Stage.AFTER in stages:
             raise MismatchError(
-                f"{cell.op.label} needs all tiles of {self.streamed} before it starts again with "
+                f"{cell.op.display_name} needs all tiles of {self.streamed} before it starts again with "
                 "the first: that is a second pass",
                 cure="two loops, one behind the other",
             )
@@ -320,26 +320,26 @@ class _Walk:
 
     def _check_names(self, cell: Cell) -> None:
         cut = {*self.grouped, self.streamed}
-        for value, array in zip(cell.inputs, cell.site.ins, strict=True):
+        for value, array in zip(cell.inputs, cell.site.inputs, strict=True):
             before = self.arrays[value.id].names
             for old, new in zip(before, array.names, strict=True):
                 if old != new and {old, new} & cut:
                     raise MismatchError(
-                        f"the axis {old} is called {new} from {cell.op.label} on, and its tiles "
+                        f"the axis {old} is called {new} from {cell.op.display_name} on, and its tiles "
                         "would have to be cut in two ways",
                         cure="the part of the term in which it has one name",
                     )
 
     def _check_groups(self, cell: Cell) -> None:
         for name in self.grouped:
-            axes = {a.name for a in (*cell.site.ins.axes, *cell.site.outs.axes)}
+            axes = {a.name for a in (*cell.site.inputs.axes, *cell.site.outputs.axes)}
             if name not in axes:
                 continue
-            rule = cell.op.streamed(cell.site, name)
-            if rule.merge or rule.parts:
-                verb = "adds up" if rule.merge == "sum" else "joins"
+            rule = cell.op.tiling_rule(cell.site, name)
+            if rule.tile_reduction or rule.parts:
+                verb = "adds up" if rule.tile_reduction == "sum" else "joins"
                 raise MismatchError(
-                    f"{cell.op.label} {verb} all of {name}, so groups of {name} are not apart",
+                    f"{cell.op.display_name} {verb} all of {name}, so groups of {name} are not apart",
                     cure=f"{name} as the streamed axis",
                 )
 
@@ -347,16 +347,18 @@ class _Walk:
         waiting = [i for i, value in enumerate(cell.inputs) if self.waits[value.id]]
         if waiting and (len(waiting) > 1 or waiting[0] not in rule.linear or rule.parts):
             raise MismatchError(
-                f"{cell.op.label} is not linear in what an op before it only knows after the last "
+                f"{cell.op.display_name} is not linear in what an op before it only knows after the last "
                 f"tile of {self.streamed}",
                 cure="another streamed axis, or two loops",
             )
-        if waiting and rule.merge not in ("", "sum"):
-            raise MismatchError(f"{cell.op.label} cannot join tiles that are still to be scaled")
+        if waiting and rule.tile_reduction not in ("", "sum"):
+            raise MismatchError(
+                f"{cell.op.display_name} cannot join tiles that are still to be scaled"
+            )
 
 
 def _weights(cell: Cell) -> Iterable[Weight]:
-    for name, initial in cell.initial.items():
+    for name, initial in cell.initial_values.items():
         if initial.learned:
             id = f"{cell.path}.{name}" if cell.layer is not None else cell.path
             yield Weight(id, name, initial.array)
@@ -377,7 +379,7 @@ def _check_outputs(
                 "parts of it",
                 cure=f"{missing[0]} as the streamed axis",
             )
-        if op.gives and not op.rule.merge:
+        if op.deferred_outputs and not op.rule.tile_reduction:
             raise MismatchError(
                 f"the result ({value.array}) is only known after the last tile of {streamed}, when "
                 "its first tiles have left the fast memory",
@@ -435,12 +437,12 @@ class MemoryStage:
 
     Args:
         node: The id of the op.
-        held: The ids of the arrays; what an op keeps from tile to tile has the op's id.
+        resident_ids: The ids of the arrays; what an op keeps from tile to tile has the op's id.
         amount: Their numbers.
     """
 
     node: str
-    held: tuple[str, ...]
+    resident_ids: tuple[str, ...]
     amount: TrafficPolynomial
 
 
@@ -488,7 +490,7 @@ def columns(
 def _replaced(op: ScheduledOp, at: int, every: Mapping[str, ResidentArray]) -> frozenset[str]:
     """Returns the input that an op writes its result over, if it does."""
     ins, outs = op.cell.inputs, op.cell.outputs
-    if len(outs) != 1 or op.rule.merge or op.cell.op.weighted:
+    if len(outs) != 1 or op.rule.tile_reduction or op.cell.op.tiles_weight:
         return frozenset()
     out = every[outs[0].id]
     for value in ins:
@@ -513,7 +515,7 @@ def _held(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, ResidentAr
         for value in op.cell.inputs:
             uses.setdefault(value.id, []).append(at)
         for value in op.cell.outputs:
-            arrays[value.id] = (value.array, op.gives or 1)
+            arrays[value.id] = (value.array, op.deferred_outputs or 1)
             makers[value.id] = at
             uses.setdefault(value.id, []).append(at)
     found = {}
@@ -540,7 +542,7 @@ def _spanned(
     """
     first, last = min(held.first, tiles[0]), max(held.last, tiles[-1])
     if maker is not None and ops[maker].totals:  # it grows from the first tile to the last
-        return replace(held, first=tiles[0], last=last, parts=ops[maker].waits or 1)
+        return replace(held, first=tiles[0], last=last, parts=ops[maker].deferred_inputs or 1)
     used = any(held.first <= at <= held.last for at in tiles)
     if not used or (maker in tiles if maker is not None else streamed in held.array.names):
         return held
@@ -555,7 +557,7 @@ def _states(
     bits: Bits,
 ) -> dict[str, ResidentArray]:
     """Returns the numbers that an op keeps from tile to tile, until what waits for them is done."""
-    own = {axis.name for axis in op.cell.site.dom.axes}
+    own = {axis.name for axis in op.cell.site.own_inputs.axes}
     (value, *_) = op.cell.outputs
     rest = Array(axis for axis in value.array if axis.name not in own)
     last = max([tiles[-1], *uses[value.id]]) if tiles else 0
@@ -563,7 +565,7 @@ def _states(
         f"{op.cell.id}.{state.name}": ResidentArray(
             f"{op.cell.id}.{state.name}", rest, tiles[0], last, 1, bits(value.id)
         )
-        for state in op.rule.states
+        for state in op.rule.statistics
     }
 
 
@@ -624,7 +626,10 @@ class Stream:
     def sizes(self) -> dict[str, int]:
         """The size of every axis of the loop."""
         arrays = [
-            a for op in self.schedule.ops for t in (op.cell.site.ins, op.cell.site.outs) for a in t
+            a
+            for op in self.schedule.ops
+            for t in (op.cell.site.inputs, op.cell.site.outputs)
+            for a in t
         ]
         arrays += [weight.array for op in self.schedule.ops for weight in op.weights]
         return {axis.name: axis.numel for array in arrays for axis in array}
@@ -636,8 +641,8 @@ class Stream:
         value = self.circuit.values.get(id)
         if value is not None and value.array.below is not None:
             return WHOLE
-        maker = self.circuit.makers.get(id)
-        return BITS[self.formats.made_by(maker.path if maker else "")]
+        maker = self.circuit.producers.get(id)
+        return BITS[self.formats.activation_format(maker.path if maker else "")]
 
     @property
     def moves(self) -> tuple[Transfer, ...]:
@@ -716,12 +721,12 @@ class Stream:
         costs = {op.node: op.flops for op in cost_of(self.circuit).ops}
         found = []
         for op in self.schedule.ops:
-            if passes(op.cell.torch):
+            if passes(op.cell.torch_code):
                 continue
             arrays = [(v.id, v.array) for v in (*op.cell.inputs, *op.cell.outputs)]
             arrays += [(weight.id, weight.array) for weight in op.weights]
             moved = sum(-(-array.numel * self.bits(id) // 8) for id, array in arrays)
-            found.append((op.cell.op.label, costs[op.cell.id], moved))
+            found.append((op.cell.op.display_name, costs[op.cell.id], moved))
         return found
 
     @property
@@ -734,7 +739,7 @@ class Stream:
         """The operations of its ops, with those that every group repeats."""
         costs = {op.node: op.flops for op in cost_of(self.circuit).ops}
         return sum(
-            costs[op.cell.id] * self._repeated(op.cell.site.ins.axes) for op in self.schedule.ops
+            costs[op.cell.id] * self._repeated(op.cell.site.inputs.axes) for op in self.schedule.ops
         )
 
     def _repeated(self, axes: tuple[object, ...]) -> int:
@@ -809,7 +814,7 @@ def too_large(plan: Stream, budget: int, tiles: Mapping[str, int] | None) -> Lim
 
     ``tiles`` are those that fit, if there are any.
     """
-    where = plan.circuit.cell(plan.widest.node).op.label
+    where = plan.circuit.cell(plan.widest.node).op.display_name
     fact = (
         f"the loop needs {plan.fast_bytes:,} bytes of fast memory at {where} "
         f"({plan.fast} numbers), and there are {budget:,}"

@@ -199,7 +199,7 @@ class _Watched:
     def _array(self, circuit: Circuit, key: int, cell: Cell | None, x: Tensor) -> SavedArray:
         id, bytes = self.values.get(key, ""), x.untyped_storage().nbytes()
         if x.is_floating_point():
-            name = self.formats.made_by(cell.path if cell else "")
+            name = self.formats.activation_format(cell.path if cell else "")
             bytes = in_bytes(bytes // x.element_size(), name)
         value = circuit.values.get(id)
         if value is not None:
@@ -334,26 +334,26 @@ class Layer(NamedTuple):
     """A layer, or an op between stacks: the bytes of its arrays, and its FLOPs.
 
     ``stack`` is the name of its repetition, and empty for ops outside; ``at`` is its place there.
-    ``passed`` are the bytes that it takes from the layer before, and ``held`` those of them that it
-    saves; ``others`` are those that it takes from elsewhere, such as skip connections, and
-    ``needed`` those of them that it saves. ``inside`` are those that it saves of its own arrays,
-    without ``left``, those that the next layer takes: what is taken counts for the taker.
+    ``input_bytes`` are the bytes that it takes from the layer before, and ``saved_input_bytes`` those of them that it
+    saves; ``skip_input_bytes`` are those that it takes from elsewhere, such as skip connections, and
+    ``saved_skip_bytes`` those of them that it saves. ``saved_own_bytes`` are those that it saves of its own arrays,
+    without ``output_bytes``, those that the next layer takes: what is taken counts for the taker.
     """
 
     stack: str
     at: int
-    passed: int
-    held: int
-    others: int
-    needed: int
-    inside: int
-    left: int
+    input_bytes: int
+    saved_input_bytes: int
+    skip_input_bytes: int
+    saved_skip_bytes: int
+    saved_own_bytes: int
+    output_bytes: int
     flops: int
 
     @property
     def saved(self) -> int:
         """The bytes that it saves unless it is calculated again."""
-        return self.held + self.needed + self.inside
+        return self.saved_input_bytes + self.saved_skip_bytes + self.saved_own_bytes
 
 
 def layers(term: Term, formats: Formats) -> list[Layer]:
@@ -456,16 +456,16 @@ def _from(chain: Sequence[Layer], at: int, later: list[list[Choice]]) -> Iterato
     first = chain[at]
     for peak, flops, kept, groups in later[0]:
         yield Choice(first.saved + peak, flops, first.saved + kept, groups)
-    enter, once, again = first.passed, -first.held, 0
+    enter, once, again = first.input_bytes, -first.saved_input_bytes, 0
     for end in range(at + 1, len(chain) + 1):
         layer = chain[end - 1]
         if not first.stack or layer.stack != first.stack:
             return
-        enter += layer.others
-        once += layer.held + layer.inside
+        enter += layer.skip_input_bytes
+        once += layer.saved_input_bytes + layer.saved_own_bytes
         again += layer.flops
         for peak, flops, kept, groups in later[end - at - 1]:
-            most = enter + max(once + layer.left, peak)
+            most = enter + max(once + layer.output_bytes, peak)
             yield Choice(most, again + flops, enter + kept, ((at, end), groups))
 
 

@@ -54,7 +54,7 @@ class Attention:
     is fast.
     """
 
-    moves: tuple[Move, Move, Move]
+    input_permutations: tuple[Move, Move, Move]
     back: Move
     scale: float
     causal: bool
@@ -62,7 +62,7 @@ class Attention:
     shaped: Move
 
     def __call__(self, args: Sequence[Tensor], own: Any, like: TensorOptions) -> Tensor:
-        parts = [move(x) for move, x in zip(self.moves, args, strict=False)]
+        parts = [move(x) for move, x in zip(self.input_permutations, args, strict=False)]
         leads = [x.shape[:-3] for x in parts]
         lead: tuple[int, ...] = leads[0]
         if leads[1] != lead or leads[2] != lead:
@@ -238,7 +238,7 @@ class _AttentionMatch:
         part = self.parts[at]
         if not isinstance(part, UnboundInstruction) or part.cell is None or not part.alone:
             return None
-        return part.said[0]
+        return part.expressions[0]
 
     def _next(self) -> tuple[ex.TorchExpr, ex.Arg] | None:
         """Returns the expression of the only taker of the last value, and which input it takes."""
@@ -371,7 +371,7 @@ def _index(expr: ex.TorchExpr) -> int:
 
 def _code(masked: _Masked) -> Any:
     assert masked.part.cell is not None
-    return compile_expr(masked.expr, [len(array.shape) for array in masked.part.cell.site.ins])
+    return compile_expr(masked.expr, [len(array.shape) for array in masked.part.cell.site.inputs])
 
 
 # --- what a step may say -------------------------------------------------------------------------

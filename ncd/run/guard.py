@@ -44,36 +44,40 @@ def check_calls(circuit: Circuit) -> None:
     Raises ValuesEnd for a box that is only drawn.
     """
     for cell in circuit.cells:
-        if cell.op.calls.startswith(f"{CLOSED}."):
-            fact = f"values end here: {cell.op.calls.split('.')[1]} of torch is drawn, and not run"
-            raise ValuesEnd(fact, cure="ncd.from_torch on your own machine, which runs it").at(
+        if cell.op.torch_function.startswith(f"{CLOSED}."):
+            fact = f"values end here: {cell.op.torch_function.split('.')[1]} of torch is drawn, and not run"
+            raise ValuesEnd(
+                fact, cure="ncd.from_torch on your own machine, which runs it"
+            ).with_context(op=cell.op)
+        if cell.op.torch_function.startswith(f"{ELSEWHERE}."):
+            fact = "values end here: it comes from another file, and only its shapes are known"
+            raise ValuesEnd(fact, cure="its class in the text").with_context(op=cell.op)
+        if cell.op.torch_function.startswith(f"{FOLDED}."):
+            fact = "values end here: it is folded, as the whole model is large"
+            raise ValuesEnd(fact, cure="a last line with the name of its class").with_context(
                 op=cell.op
             )
-        if cell.op.calls.startswith(f"{ELSEWHERE}."):
-            fact = "values end here: it comes from another file, and only its shapes are known"
-            raise ValuesEnd(fact, cure="its class in the text").at(op=cell.op)
-        if cell.op.calls.startswith(f"{FOLDED}."):
-            fact = "values end here: it is folded, as the whole model is large"
-            raise ValuesEnd(fact, cure="a last line with the name of its class").at(op=cell.op)
-        fault = _fault(cell) if cell.op.calls else ""
+        fault = _fault(cell) if cell.op.torch_function else ""
         if fault:
             fact, cure = f"torch refuses it: {fault}", "a pattern of the shapes that it gives"
-            where = cell.op.label
-            raise MismatchError(fact, where=where, cure=cure).at(bound=cell.site.axes, op=cell.op)
+            where = cell.op.display_name
+            raise MismatchError(fact, where=where, cure=cure).with_context(
+                bound=cell.site.axes, op=cell.op
+            )
 
 
 @lru_cache(256)
 def _fault(cell: Cell) -> str:
     """Returns torch's message for a call on tensors without data; empty if it is right."""
-    given = [_empty(array) for array in cell.site.ins]
+    given = [_empty(array) for array in cell.site.inputs]
     try:
-        _check_functional(cell.op.calls)
+        _check_functional(cell.op.torch_function)
         made = part(cell).run(given, None, TensorOptions(META, torch.float32))
     except Exception as error:
         return (str(error).strip().splitlines() or [type(error).__name__])[0]
     found = made if isinstance(made, tuple) else (made,)
     shapes = [tuple(x.shape) for x in found]
-    wanted = [array.shape for array in cell.site.outs]
+    wanted = [array.shape for array in cell.site.outputs]
     return "" if shapes == wanted else f"it gives {shapes}, not {wanted}"
 
 
@@ -153,7 +157,7 @@ def check_run(
 def check_room(circuit: Circuit, device: str, formats: Formats = FLOAT32) -> None:
     """Raises LimitError if a device has less memory left than a run needs."""
     free = free_bytes(device)
-    if free is None or (formats.plain and _bound(circuit, device) <= free):
+    if free is None or (formats.is_float32 and _bound(circuit, device) <= free):
         return
     large = len(circuit.cells) > SEARCHED
     need = _least(circuit) if large else peak(circuit, formats=formats, device=device)
@@ -177,7 +181,7 @@ def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = Fals
 
 
 def _steps(circuit: Circuit) -> int:
-    return sum(cell.times for cell in circuit.cells)
+    return sum(cell.run_count for cell in circuit.cells)
 
 
 def _check(
@@ -185,7 +189,7 @@ def _check(
 ) -> None:
     if cost.flops > limits.flops:
         raise _over(circuit, cost, cost.flops, "floating-point operations", limits.flops)
-    if formats.plain and _bound(circuit, device) <= limits.bytes:
+    if formats.is_float32 and _bound(circuit, device) <= limits.bytes:
         return
     large = len(circuit.cells) > SEARCHED  # their peak takes seconds to find
     if large and (least := _least(circuit)) > limits.bytes:
@@ -215,7 +219,7 @@ def _over(
     error = LimitError(
         f"the run needs {bound}{need:,} {unit}, "
         f"and the limit {'NCD_MAX_BYTES' if memory else 'NCD_MAX_FLOPS'} is {limit:,}",
-        where=cell.op.label if cell else "Input",
+        where=cell.op.display_name if cell else "Input",
         bound=cell.site.axes if cell else circuit.term.dom.axes,
         cure="smaller sizes",
     )
@@ -272,19 +276,19 @@ def peak_bound(circuit: Circuit, batch: int = 1) -> int:
 @lru_cache(maxsize=256)
 def _peak_bound(term: Term, batch: int) -> int:
     circuit = elaborate(term)
-    made = sum(cell.times * cell.shared("left", _left) for cell in circuit.cells)
+    made = sum(cell.run_count * cell.memoised("left", _left) for cell in circuit.cells)
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
     scratch = "scratch", torch.get_num_threads(), batch
     scratches = partial(most_kernel_bytes, batch=batch)
-    most = (cell.shared(scratch, scratches) for cell in circuit.cells)
+    most = (cell.memoised(scratch, scratches) for cell in circuit.cells)
     beside = max(most, default=SCALARS)
     return batch * (made + 4 * ends) + 3 * _weights(circuit) + beside
 
 
 def _left(cell: Cell) -> int:
     site, said = cell.site, [node for expr in expressions(cell) for node in expr.walk()]
-    own = () if cell.layer is not None else (i.array for i in cell.initial.values())
-    arrays = (*site.ins, *site.outs, *own)  # a layer reads its weights where they are
+    own = () if cell.layer is not None else (i.array for i in cell.initial_values.values())
+    arrays = (*site.inputs, *site.outputs, *own)  # a layer reads its weights where they are
     largest = max(array.numel for array in arrays) if arrays else 1
     for node in said:
         if isinstance(node, Contract) and multiplied(node) is None:
@@ -321,7 +325,7 @@ def _nearest(circuit: Circuit, limits: Limits, watched: bool) -> str:
     """Returns the largest size of one axis, the longest possible, with which the run fits."""
     axes = {axis.name: axis for axis in circuit.term.dom.axes}
     for cell in circuit.cells:
-        axes |= cell.site.every
+        axes |= cell.site.axes_by_name
     plain = [axis for axis in axes.values() if isinstance(axis.size, int)]
     for axis in sorted(plain, key=lambda axis: -axis.numel)[:TRIED]:
         size = nearest_fit(partial(_fits, circuit.term, axis.name, limits, watched), axis.numel)

@@ -33,12 +33,12 @@ class AttentionCells:
     def weights(self) -> Array:
         """The weights, with the product's names for their axes."""
         ids = [value.id for value in self.product.inputs]
-        return self.product.site.ins[ids.index(self.softmax.outputs[0].id)]
+        return self.product.site.inputs[ids.index(self.softmax.outputs[0].id)]
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of the heads: those that weights, values and product share."""
-        sides = (*self.product.site.ins, *self.product.site.outs)
+        sides = (*self.product.site.inputs, *self.product.site.outputs)
         return tuple(a for a in self.weights if all(a.name in side.names for side in sides))
 
     @property
@@ -49,7 +49,7 @@ class AttentionCells:
 
     def maps(self, found: Tensor) -> Tensor:
         """Returns the softmax as (…, heads, queries, keys); the product sums over the keys."""
-        (out,), inner = self.product.site.outs, {axis.name for axis in self.axes}
+        (out,), inner = self.product.site.outputs, {axis.name for axis in self.axes}
         parts = [0 if a.name in inner else 1 if a.name in out.names else 2 for a in self.weights]
         dims = [(part, n) for part, a in zip(parts, self.weights, strict=True) for n in a.shape]
         lead = found.dim() - len(dims)
@@ -63,7 +63,7 @@ class AttentionCells:
 
         ``made`` may have batch axes in front.
         """
-        (out,), axes = self.product.site.outs, self.axes
+        (out,), axes = self.product.site.outputs, self.axes
         on = torch.ones(len(self.heads), dtype=torch.bool, device=made.device)
         on[list(off)] = False
         order = sorted(range(len(axes)), key=lambda i: out.names.index(axes[i].name))
@@ -82,7 +82,7 @@ def find_attention(circuit: Circuit) -> Iterator[AttentionCells]:
     [3]
     """
     for cell in circuit.cells:
-        taker = circuit.takers.get(cell.outputs[0].id) if cell.op.role == "softmax" else None
+        taker = circuit.consumers.get(cell.outputs[0].id) if cell.op.role == "softmax" else None
         if taker is not None and len(taker.inputs) == 2:
             yield AttentionCells(cell, taker)
 

@@ -46,7 +46,7 @@ def check_shapes(dom: tuple[Array, ...], inputs: tuple[Tensor, ...]) -> None:
     try:
         leads = [_lead(array, x) for array, x in zip(dom, inputs, strict=True)]
     except MismatchError as error:
-        raise error.at(bound=bound) from None
+        raise error.with_context(bound=bound) from None
     if not torch.compiler.is_compiling() and not _broadcast(leads):
         raise MismatchError(
             "the batch axes in front of the arrays differ: "
@@ -198,7 +198,7 @@ def round_weights(module: nn.Module, formats: Formats) -> None:
     for tensor in (*module.parameters(), *module.buffers()):
         if tensor.is_floating_point() and tensor.numel():
             several = tensor.dim() > 1
-            name = formats.weights if several else formats.vector
+            name = formats.weights if several else formats.vector_format
             tensor.copy_(rounded(tensor, name, tuple(range(1, tensor.dim()))))
 
 
@@ -214,7 +214,7 @@ def rounding_watch(formats: Formats, watch: Watch | None) -> Watch:
     def step(
         cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...] | None:
-        if given or not cell.initial:  # a weight has its own format
+        if given or not cell.initial_values:  # a weight has its own format
             made = tuple(_array(x, cell, formats) for x in made)
         seen = watch(cell, given, made) if watch is not None else None
         return seen or made
@@ -226,7 +226,7 @@ def _array(x: Tensor, cell: Cell, formats: Formats) -> Tensor:
     if not x.is_floating_point():
         return x
     x = rounded(x, formats.activations)
-    name = formats.made_by(cell.path)
+    name = formats.activation_format(cell.path)
     return x if name == formats.activations else rounded(x, name)
 
 
@@ -283,10 +283,10 @@ class CircuitModule(nn.Module):
 
     def _attach(self, cell: Cell, seed: int | None, shared: bool) -> bool:
         """Gives a cell its layer or parameter; returns whether it has one."""
-        call, initial = cell.layer, cell.initial
+        call, initial = cell.layer, cell.initial_values
         if call is None and not initial:
             return False
-        home = submodule(self, cell.scope)
+        home = submodule(self, cell.module_path)
         if call is not None:
             layer = new_layer(call, cell.path, seed)
             home.add_module(cell.name, layer)
@@ -301,7 +301,9 @@ class CircuitModule(nn.Module):
             else:
                 home.register_buffer(cell.name, empty)
             tensors = dict.fromkeys(initial, getattr(home, cell.name))
-        assert tensors.keys() == initial.keys(), f"{cell.op.label}: {[*tensors]}, {[*initial]}"
+        assert tensors.keys() == initial.keys(), (
+            f"{cell.op.display_name}: {[*tensors]}, {[*initial]}"
+        )
         if seed is not None:
             for name, tensor in tensors.items():
                 purpose = f"{cell.path}.{name}" if call is not None else cell.path
@@ -336,7 +338,7 @@ class CircuitModule(nn.Module):
         ``keep`` then has, and returns nothing.
         """
         inputs = self._checked(inputs)
-        if not self.formats.plain:
+        if not self.formats.is_float32:
             inputs, watch = (
                 rounded_inputs(inputs, self.formats),
                 rounding_watch(self.formats, watch),
@@ -398,7 +400,7 @@ def _transformed() -> bool:
 
 def with_rounding(module: CircuitModule, formats: Formats) -> CircuitModule:
     """Rounds a module's weights, and lets it round every array of its runs; returns it."""
-    if not formats.plain:
+    if not formats.is_float32:
         round_weights(module, formats)
         module.formats = formats
     return module

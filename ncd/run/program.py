@@ -29,14 +29,14 @@ class Instruction:
     ``path`` are the modules on the way to its layer; ``weight`` is the name of its own parameter.
     """
 
-    run: Code
+    kernel: Code
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    done: tuple[int, ...]
+    freed_slots: tuple[int, ...]
     cell: Cell | None = None
     path: tuple[str, ...] = ()
     weight: str = ""
-    alone: bool = True  # whether it gives a tensor, not several
+    single_output: bool = True  # whether it gives a tensor, not several
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ScanInstruction:
     outs: tuple[tuple[int, ...], ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    done: tuple[int, ...]
+    freed_slots: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RecomputeInstruction:
     body: Program
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    done: tuple[int, ...]
+    freed_slots: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class Program:
 
 
 class RunContext(NamedTuple):
-    """Settings shared by all steps of a run; ``keep`` and ``watch`` as in the module."""
+    """Settings shared by all steps of a run; ``recorded`` and ``watch`` as in the module."""
 
     module: nn.Module
     like: TensorOptions
-    keep: dict[str, Tensor] | None = None
+    recorded: dict[str, Tensor] | None = None
     watch: Watch | None = None
 
 
@@ -89,10 +89,10 @@ class UnboundInstruction(NamedTuple):
     run: Code
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    new: bool
+    creates_tensor: bool
     cell: Cell | None = None
     alone: bool = True
-    said: tuple[TorchExpr, ...] = ()
+    expressions: tuple[TorchExpr, ...] = ()
 
 
 # --- planning ------------------------------------------------------------------------------------
@@ -110,30 +110,30 @@ def units(circuit: Circuit) -> Iterator[Cell | Loop]:
 
 def expressions(cell: Cell) -> tuple[TorchExpr, ...]:
     """Returns the expressions of a cell's op."""
-    said = cell.torch
+    said = cell.torch_code
     return said if isinstance(said, tuple) else (said,)
 
 
 def part(cell: Cell) -> UnboundInstruction:
     """Returns a cell as a step without slots."""
     ins, outs = (tuple([value.id for value in end]) for end in (cell.inputs, cell.outputs))
-    return cell.shared("part", _coded)._replace(inputs=ins, outputs=outs, cell=cell)
+    return cell.memoised("part", _coded)._replace(inputs=ins, outputs=outs, cell=cell)
 
 
 def _coded(cell: Cell) -> UnboundInstruction:
     """Returns an op on its site as a step, of no values yet."""
-    ranks = tuple(len(array.shape) for array in cell.site.ins)
-    said, layer, every = cell.torch, cell.layer, expressions(cell)
+    ranks = tuple(len(array.shape) for array in cell.site.inputs)
+    said, layer, every = cell.torch_code, cell.layer, expressions(cell)
     alone = isinstance(said, TorchExpr) or len(every) == 1
     name = layer.function if layer else ""
     run = compile_expr(every[0], ranks, name) if alone else compile_exprs(every, ranks, name)
     return UnboundInstruction(
-        over_batches(run, ranks) if cell.op.calls else run,
+        over_batches(run, ranks) if cell.op.torch_function else run,
         inputs=(),
         outputs=(),
-        new=any(isinstance(node, NEW) for expr in every for node in expr.walk()),
+        creates_tensor=any(isinstance(node, NEW) for expr in every for node in expr.walk()),
         alone=alone and len(cell.outputs) == 1,
-        said=every,
+        expressions=every,
     )
 
 
@@ -169,7 +169,7 @@ def _program(parts: Parts, inputs: Ids, outputs: Ids, change: Change | None) -> 
         needed.update(ins)
         places = tuple(slots[id] for id in ins), tuple(slots[id] for id in outs), done
         steps.append(_step(item, places, change))
-    new = any(item.new for item in parts if isinstance(item, UnboundInstruction))
+    new = any(item.creates_tensor for item in parts if isinstance(item, UnboundInstruction))
     return Program(
         tuple(slots),
         tuple(slots[id] for id in inputs),
@@ -203,9 +203,9 @@ def _step(
     path: tuple[str, ...] = ()
     weight = ""
     if cell is not None and cell.layer is not None:
-        path = (*cell.scope, cell.name)
-    elif cell is not None and cell.initial:
-        path, weight = cell.scope, cell.name
+        path = (*cell.module_path, cell.name)
+    elif cell is not None and cell.initial_values:
+        path, weight = cell.module_path, cell.name
     return Instruction(item.run, *places, cell, path, weight, item.alone)
 
 
@@ -231,7 +231,7 @@ def execute(program: Program, inputs: Iterable[Tensor], run: RunContext) -> tupl
     values: list[Any] = [None] * len(program.ids)
     for slot, x in zip(program.inputs, inputs, strict=True):
         values[slot] = x
-    keep, watch = run.keep, run.watch
+    keep, watch = run.recorded, run.watch
     for step in program.steps:
         given = [values[slot] for slot in step.inputs]
         if isinstance(step, ScanInstruction):
@@ -239,15 +239,15 @@ def execute(program: Program, inputs: Iterable[Tensor], run: RunContext) -> tupl
         elif isinstance(step, RecomputeInstruction):
             made = recomputed(step, given, run)
         else:
-            found = step.run(given, _own(step, run.module), run.like)
-            made = (found,) if step.alone else found
+            found = step.kernel(given, _own(step, run.module), run.like)
+            made = (found,) if step.single_output else found
             if watch is not None and step.cell is not None:
                 made = watch(step.cell, tuple(given), tuple(made)) or made
         for slot, x in zip(step.outputs, made, strict=True):
             values[slot] = x
         del given, made
         if keep is None:
-            for slot in step.done:
+            for slot in step.freed_slots:
                 values[slot] = None
     if keep is not None:
         keep.update(zip(program.ids, values, strict=True))
@@ -258,7 +258,7 @@ def recomputed(
     step: RecomputeInstruction, given: Sequence[Tensor], run: RunContext
 ) -> tuple[Tensor, ...]:
     """Runs a segment; of its arrays only those that it takes are saved for the backward pass."""
-    if run.keep is not None or not torch.is_grad_enabled():
+    if run.recorded is not None or not torch.is_grad_enabled():
         return execute(step.body, given, run)
     made: tuple[Tensor, ...] = checkpoint(
         lambda *xs: execute(step.body, xs, run),

@@ -305,19 +305,23 @@ def _convolution_backward(args: Sequence[Any], made: Any) -> int:
 def most_kernel_bytes(cell: Cell, batch: int = 1) -> int:
     """Returns an upper bound of the bytes that any kernel of an op holds, from sizes alone."""
     site, threads = cell.site, torch.get_num_threads()
-    arrays = [*site.ins, *site.outs, *(initial.array for initial in cell.initial.values())]
+    arrays = [
+        *site.inputs,
+        *site.outputs,
+        *(initial.array for initial in cell.initial_values.values()),
+    ]
     copies = 3 * WHOLE * batch * max((array.numel for array in arrays), default=1)
     longest = max((axis.numel for array in arrays for axis in array), default=1)
     tile = SPLITS[0][1] * (2 * KEYS + 2 + longest)
-    weights = sum(initial.array.numel for initial in cell.initial.values())
+    weights = sum(initial.array.numel for initial in cell.initial_values.values())
     found = SCALARS + copies + threads * BYTES * (tile + 2 * weights)
     if cell.layer is None or "Conv" not in cell.layer.function:
         return found
-    ends = (site.dom[0], site.cod[0])
+    ends = (site.own_inputs[0], site.own_outputs[0])
     channels = [prod(axis.numel for axis in array[:-1]) for array in ends]
     places = [array[-1].numel for array in ends]
-    pictures = batch * site.ins[0].numel // (channels[0] * places[0])
-    window = cell.initial["weight"].array[-1].numel
+    pictures = batch * site.inputs[0].numel // (channels[0] * places[0])
+    window = cell.initial_values["weight"].array[-1].numel
     narrow = places[0 if "Transpose" in cell.layer.function else 1]
     return found + most_convolution_bytes(pictures, channels, places, narrow, window)
 

@@ -61,11 +61,11 @@ def terms(cell: Cell) -> dict[str, str]:
     if isinstance(op, Add | Scale | Elementwise):
         return {"kind": "same"}
     if op.role == "softmax":
-        return {"kind": f"softmax {site.cod[0][0].name}"}
+        return {"kind": f"softmax {site.own_outputs[0][0].name}"}
     if not isinstance(op, Linear | Conv):
         return {}
     learned = (f"{cell.path}.{name}" for name in ("weight", "bias")[: 1 + op.bias])
-    old, new = site.dom[0].names, site.cod[0].names
+    old, new = site.own_inputs[0].names, site.own_outputs[0].names
     if isinstance(op, Linear):
         found = {"kind": "linear", "from": " ".join(old), "to": " ".join(new)}
         return {**found, "weights": " ".join(learned)}
@@ -176,12 +176,12 @@ class Example:
     def _said(self, circuit: Circuit) -> list[str]:
         """Returns where the numbers come from, with the example and without it."""
         learns = any(cell.name for cell in circuit.cells)
-        trained = self.learned.said if self.learned else ""
+        trained = self.learned.summary if self.learned else ""
         return [origin(self.feed, trained, learns, SEED), origin(InputSpec(), "", learns, SEED)]
 
     def _words(self, entry: Entry, circuit: Circuit) -> dict[str, tuple[str, ...]]:
         """Returns the words along axes by name, also for copies of the axis in attention."""
-        words = {name: self.feed.shown(name) for name in self.feed.words}
+        words = {name: self.feed.axis_words(name) for name in self.feed.words}
         if not self.feed.numbers:
             return words
         ((own, line),) = words.items()
@@ -189,7 +189,7 @@ class Example:
         for cell in circuit.cells:
             if cell.op.role == "softmax":
                 array = cell.outputs[0].array
-                rows, columns, _ = attention_axes(array, cell.site.cod[0][0])
+                rows, columns, _ = attention_axes(array, cell.site.own_outputs[0][0])
                 alike = [array[i] for i in (rows, columns) if i is not None]
                 words |= {axis.name: line for axis in alike if axis.size == size}
         symbols = SEQUENCES[entry.name].symbols(self.largest["v"])
@@ -295,9 +295,9 @@ def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:
         )
     where = " · ".join(filter(None, [side.get(unit.id, ""), ".".join(unit.scope)]))
     path = f' <span class="muted">{markup.text(where)}</span>' if where else ""
-    words = unit.words
+    words = unit.description
     again = INSIDE if unit.id in inside else ""
-    title = f"{markup.role(unit.op.role, None)}{markup.text(unit.op.label)}{path}"
+    title = f"{markup.role(unit.op.role, None)}{markup.text(unit.op.display_name)}{path}"
     return f"<h3>{title}</h3><p>{markup.text(words[:1].upper() + words[1:])}.{again}</p>"
 
 
@@ -318,7 +318,7 @@ def run_sizes(graph: ModelGraph, settings: Mapping[str, int], kept: StoredInputs
     """
     trace = graph.trace
     facts = {"holds": [fact for fact in trace.holds if fact not in graph.known]}
-    with trace.asking():
+    with trace.without_facts():
         total = cost_of(graph.circuit)
         said = {
             "inputs": [*_input_arrays(graph, kept), *_weight_arrays(graph, kept), *_sizes(graph)],
@@ -402,7 +402,7 @@ def _window(cell: Cell) -> dict[str, Any]:
     op = cell.op
     assert isinstance(op, Conv)
     settings = (op.kernel, op.stride, op.pad, op.dilation)
-    along = range(op.flat(cell.site))
+    along = range(op.spatial_rank(cell.site))
     window = [[_number(side(each, i)) for each in settings] for i in along]
     return {"window": window, "groups": _number(op.groups)}
 
@@ -438,7 +438,7 @@ def entry_model(entry: Entry) -> EntryModel:
     circuit, example = elaborate(entry.build()), Example.of(entry)
     graph = open_graph(of_entry(entry, entry.settings({})))
     try:
-        model = graph.whole()
+        model = graph.build_model()
     except NCDError as error:
         return EntryModel(why=f"{error}".rstrip("."))
     trained = dict(_trained(entry, graph, example))
@@ -501,8 +501,8 @@ def _weight_names(circuit: Circuit) -> set[str]:
 def _axes(value: Value) -> Iterator[Any]:
     """Yields the name of each axis, with its label and number of dimensions if they are unusual."""
     for axis in value.array:
-        plain = axis.called == axis.name and not axis.spatial
-        yield axis.name if plain else [axis.name, axis.called, len(axis.shape)]
+        plain = axis.display_name == axis.name and not axis.spatial
+        yield axis.name if plain else [axis.name, axis.display_name, len(axis.shape)]
 
 
 def _maps(circuit: Circuit) -> Iterator[dict[str, Any]]:
@@ -511,12 +511,12 @@ def _maps(circuit: Circuit) -> Iterator[dict[str, Any]]:
         if cell.op.role != "softmax":
             continue
         array = cell.outputs[0].array
-        rows, columns, heads = attention_axes(array, cell.site.cod[0][0])
+        rows, columns, heads = attention_axes(array, cell.site.own_outputs[0][0])
         starts = [sum(len(axis.shape) for axis in array[:i]) for i in range(len(array) + 1)]
         dims = [list(range(a, b)) for a, b in pairwise(starts)]
         yield {
             "value": cell.outputs[0].id,
-            "title": cell.path.rstrip(".") or cell.op.label,
+            "title": cell.path.rstrip(".") or cell.op.display_name,
             "rows": [] if rows is None else dims[rows],
             "columns": dims[columns],
             "heads": [dim for i in heads for dim in dims[i]],

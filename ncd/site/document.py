@@ -232,7 +232,7 @@ def _live_axes(live: SizeDependentTexts, drawings: Iterable[Drawing]) -> str:
 
 def _sizes(live: SizeDependentTexts) -> str:
     """Returns a slider and a field for each size, and the value of one that does not follow."""
-    open_ = live.trace.sizes if live.follows else {}
+    open_ = live.trace.sizes if live.is_traceable else {}
     settings = live.system.settings
     return "".join(
         _slider(size, settings[size.name]) if size.name in open_ else _fixed(size, settings)

@@ -247,7 +247,7 @@ def _asked(found: Question) -> str:
     answers = " · ".join(map(_answer, found.answers))
     return (
         f"<p>{markup.text(found.text)} <span class='muted'>{answers}</span></p><details>"
-        f"<summary>The answer</summary><p><b>{_answer(found.answers[found.right])}</b> "
+        f"<summary>The answer</summary><p><b>{_answer(found.answers[found.answer_index])}</b> "
         f"{markup.text(found.why)}</p></details>"
     )
 
@@ -295,7 +295,7 @@ class Card(TypedDict):
 def card(entry: Entry, term: Term, drawing: Drawing) -> Card:
     """Returns the card of a system without its picture."""
     circuit = elaborate(term)
-    labels = (cell.op.label for cell in circuit.cells)
+    labels = (cell.op.display_name for cell in circuit.cells)
     found = [one.sign for one in legend_entries(drawing) if one.ids("node")]
     modules = (name for sign in found for name in MODULE.findall(sign.code))
     return Card(

@@ -69,7 +69,7 @@ def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
 
 def _handed(unit: Cell | Loop) -> dict[str, str]:
     """Returns a map from output to input for an op that only passes arrays on."""
-    said = None if isinstance(unit, Loop) else unit.op.torch(unit.site)
+    said = None if isinstance(unit, Loop) else unit.op.torch_code(unit.site)
     args = [part for part in said if isinstance(part, Arg)] if isinstance(said, tuple) else []
     if not args or len(args) != len(unit.outputs):
         return {}

@@ -106,8 +106,8 @@ def wire_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
     named = [(value, value.array) for value in circuit.values.values()]
     named += zip(circuit.outputs, circuit.term.cod, strict=True)
     for cell in circuit.cells:
-        named += zip(cell.inputs, cell.site.ins, strict=True)
-        named += zip(cell.outputs, cell.site.outs, strict=True)
+        named += zip(cell.inputs, cell.site.inputs, strict=True)
+        named += zip(cell.outputs, cell.site.outputs, strict=True)
     for value, array in named:
         for axis in array:
             if axis.size is not None and has_letter(axis.size_text):
@@ -234,11 +234,11 @@ class SizeDependentTexts:
     def __init__(self, system: ParametricTerm, plain: Circuit) -> None:
         self.system, self.plain = system, plain
         found = traced_circuit(system.build, system.settings, system.traceable)
-        self.follows = found is not None and alike(found[1], plain)
-        self.trace, self.circuit = found if found and self.follows else (Trace(), plain)
+        self.is_traceable = found is not None and alike(found[1], plain)
+        self.trace, self.circuit = found if found and self.is_traceable else (Trace(), plain)
         self.base: LiveFacts = dict(self.trace.holds)
         self.parts: dict[str, list[tuple[int, str]] | None] = {}
-        self.also: dict[str, LiveFacts] = {}
+        self.part_conditions: dict[str, LiveFacts] = {}
         self.drawings: Sequence[Drawing] = ()  # of the page, whose descriptions follow as well
         self.trace.exact = True
 
@@ -256,7 +256,7 @@ class SizeDependentTexts:
         facts: Mapping[Fact, None] = NOTHING,
     ) -> str:
         """Adds a part, as HTML at the current sizes and at the traced ones; returns the first."""
-        if not self.follows or not plain:  # such as a source that is too long for a page
+        if not self.is_traceable or not plain:  # such as a source that is too long for a page
             return plain
         self.trace.holds = {}
         try:
@@ -269,7 +269,7 @@ class SizeDependentTexts:
         changes = changed_texts(plain, html) if same else None
         also = {fact: None for fact in found if fact not in self.base}
         if changes is None or changes or also:
-            self.parts[name], self.also[name] = changes, also
+            self.parts[name], self.part_conditions[name] = changes, also
         return plain
 
     def data(self) -> dict[str, Any]:
@@ -288,18 +288,21 @@ class SizeDependentTexts:
             "sizes": [_said(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
             "renamed": dict(self.system.renamed),
-            "wires": dict(wire_sizes(self.circuit)) if self.follows else {},
-            "loops": dict(loop_sizes(self.circuit)) if self.follows else {},
-            "drawn": drawn if self.follows else {},
-            "words": (words := dict(self._words()) if self.follows else {}),
+            "wires": dict(wire_sizes(self.circuit)) if self.is_traceable else {},
+            "loops": dict(loop_sizes(self.circuit)) if self.is_traceable else {},
+            "drawn": drawn if self.is_traceable else {},
+            "words": (words := dict(self._words()) if self.is_traceable else {}),
             "described": dict(self._described(words)),
             **_arrays(self.circuit, self.plain),
             "computed": sorted(computed_axes(self.plain, self.system.settings)),
         }
-        facts = {"holds": list(self.base), **{n: list(own) for n, own in self.also.items()}}
+        facts = {
+            "holds": list(self.base),
+            **{n: list(own) for n, own in self.part_conditions.items()},
+        }
         table = FormulaTable().written(self.trace, facts)
-        conditions, also = _numbered({name: table.pop(name) for name in self.also})
-        open_ = set(self.trace.sizes) if self.follows else set()
+        conditions, also = _numbered({name: table.pop(name) for name in self.part_conditions})
+        open_ = set(self.trace.sizes) if self.is_traceable else set()
         fixed = {n: v for n, v in self.system.settings.items() if n not in open_}
         holds = {"conditions": conditions, "part_holds": also}
         more = {"fixed": fixed, "parts": self.parts, **holds, "also": []}
@@ -315,9 +318,9 @@ class SizeDependentTexts:
         """Yields the words of each op that contain a number."""
         for cell in self.circuit.cells:
             self.trace.holds = {}
-            words = cell.words
+            words = cell.description
             if any(fact not in self.base for fact in self.trace.holds):  # true at these sizes only
-                yield cell.id, cell.op.label
+                yield cell.id, cell.op.display_name
             elif has_letter(words):
                 yield cell.id, words.replace(FILL, "")
 
@@ -329,7 +332,7 @@ class SizeDependentTexts:
         for drawing in self.drawings:
             shown = {glyph.node for glyph in drawing.glyphs if not glyph.cells}
             cells = [cell for cell in self.plain.cells if cell.id in shown]
-            pairs = [(cell.words, words.get(cell.id, cell.words)) for cell in cells]
+            pairs = [(cell.description, words.get(cell.id, cell.description)) for cell in cells]
             text = reworded(drawing.description, pairs)
             for old, new in changed:
                 text = text.replace(old, new)
@@ -338,7 +341,7 @@ class SizeDependentTexts:
 
     def _refused(self) -> Iterator[Table]:
         """Yields the errors at the ends of each size, as texts with formulas and conditions."""
-        for size in self.system.sizes if self.follows else ():
+        for size in self.system.sizes if self.is_traceable else ():
             for value in {size.min, size.max}:
                 settings = {**self.system.settings, size.name: value}
                 if size.name in self.trace.sizes and not self._holds(settings):
@@ -348,7 +351,9 @@ class SizeDependentTexts:
         before = self.trace.sizes
         self.trace.sizes = {name: settings[name] for name in before}
         try:
-            return all(TESTS[sign](self.trace.now(sum)) is true for sum, sign, true in self.base)
+            return all(
+                TESTS[sign](self.trace.current_value(sum)) is true for sum, sign, true in self.base
+            )
         except ZeroDivisionError:
             return False
         finally:
@@ -398,10 +403,10 @@ def _arrays(circuit: Circuit, plain: Circuit) -> dict[str, Any]:
         axes = map(_axis, without_sizes(value.array))
         at = [places.setdefault(axis, len(places)) for axis in axes]
         known = all(axis.size is not None for axis in value.array)
-        if id in given or id not in circuit.makers or not known or _passes(plain.makers[id]):
+        if id in given or id not in circuit.producers or not known or _passes(plain.producers[id]):
             continue
-        maker, taken = circuit.makers[id], taken_axes(plain, id)
-        found[id] = {"of": maker.op.label, "node": maker.id, "axes": at, "taken": taken}
+        maker, taken = circuit.producers[id], taken_axes(plain, id)
+        found[id] = {"of": maker.op.display_name, "node": maker.id, "axes": at, "taken": taken}
     return {"arrays": found, "axes": list(places)}
 
 
@@ -412,5 +417,5 @@ def _axis(axis: Axis) -> AxisFacts:
 
 def _passes(cell: Cell) -> bool:
     """Returns whether an op only passes its inputs on."""
-    code = cell.torch if isinstance(cell.torch, tuple) else (cell.torch,)
+    code = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
     return all(isinstance(own, Arg) for own in code)

@@ -50,7 +50,7 @@ def axis(axis: Axis) -> str:
     >>> axis(Axis("x", (8, 8), label="x/2"))
     '<i class="axis space" data-axis="x"><span class="bar">x</span>/2</i>'
     """
-    raised, _, above = axis.called.partition("^")
+    raised, _, above = axis.display_name.partition("^")
     base, _, below = raised.partition("_")
     name = text(base)
     if axis.spatial:

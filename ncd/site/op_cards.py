@@ -49,7 +49,7 @@ def title(fence: Fence) -> str:
     if fence.title.strip() or fence.repeats:
         return plain_text(fence.title.strip()) or f"Repeated {fence.repeats} times"
     body = fence.term.body if isinstance(fence.term, Block) else None
-    return body.label if isinstance(body, Op) else fence.role.capitalize()
+    return body.display_name if isinstance(body, Op) else fence.role.capitalize()
 
 
 def listed(facts: Mapping[str, str]) -> str:
@@ -106,8 +106,8 @@ class Content:
     def op(self, cell: Cell) -> Pieces:
         """Returns the pieces of an op's card."""
         return {
-            "words": lambda: f"<p>{markup.text(cell.op.words(cell.site))}</p>",
-            "formula": lambda: mathml(cell.op.formula(cell.site), block=True),
+            "words": lambda: f"<p>{markup.text(cell.op.description(cell.site))}</p>",
+            "formula": lambda: mathml(cell.op.latex(cell.site), block=True),
             "facts": lambda: listed(of_cell(cell, self.cost)),
             "code": lambda: self.lines({cell.id}),
         }
@@ -138,7 +138,7 @@ class Cards:
     ) -> Cards:
         drawn = frozenset(glyph.node for drawing in drawings for glyph in drawing.glyphs)
         plain = Content.of(live.plain, drawn)
-        if live.follows:
+        if live.is_traceable:
             own, facts = live.shared(lambda circuit: Content.of(circuit, drawn))
             own.facts = facts
         else:
@@ -161,7 +161,7 @@ class Cards:
         for cell in self.plain.circuit.cells:
             if cell.id in self.plain.drawn:
                 inside = self._pieces(cell.id, self.plain.op(cell), self.own.op(cells[cell.id]))
-                card = _card(cell.id, cell.op.label, cell.op.role, "".join(inside.values()))
+                card = _card(cell.id, cell.op.display_name, cell.op.role, "".join(inside.values()))
                 yield cell.id, card
 
     def _block(self, fence: Fence, plain: Pieces, own: Pieces) -> str:

@@ -39,7 +39,7 @@ def row(sign: LegendEntry, dark: bool | None, attributes: Mapping[str, str], mor
     code = f"<code>{markup.text(sign.code)}</code>" if sign.code else ""
     return (
         f'<li class="entry"{given}><span class="look">{picture(sign, dark)}</span>'
-        f"<div><b>{markup.text(sign.title)}</b><p>{markup.text(sign.words)}</p>"
+        f"<div><b>{markup.text(sign.title)}</b><p>{markup.text(sign.explanation)}</p>"
         f"{code}{more}</div></li>"
     )
 
@@ -133,7 +133,7 @@ def _row(cell: Cell, counts: tuple[str, ...]) -> str:
     ins, outs = ([value.array for value in end] for end in (cell.inputs, cell.outputs))
     return (
         f'<tr data-node="{cell.id}" data-array="{ids}" data-select="{cell.id}" tabindex="0">'
-        f"<td>{markup.role(cell.op.role, None)}{markup.text(cell.op.label)}</td>"
+        f"<td>{markup.role(cell.op.role, None)}{markup.text(cell.op.display_name)}</td>"
         f"<td>{markup.arrays(ins)} → {markup.arrays(outs)}</td>"
         f"<td>{markup.shapes(ins)} → {markup.shapes(outs)}</td>"
         f"{''.join(map(_number, counts))}</tr>"

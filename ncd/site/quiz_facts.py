@@ -25,7 +25,7 @@ def plain(array: Array) -> Array:
 
 
 def _tells_no_size(axis: Axis) -> bool:
-    return any(map(str.isalpha, axis.called))
+    return any(map(str.isalpha, axis.display_name))
 
 
 def axis_facts(axis: Axis) -> AxisFacts:
@@ -35,14 +35,14 @@ def axis_facts(axis: Axis) -> AxisFacts:
     ('2c', '2c', '<i class="axis" data-axis="2c">2c</i>', '16', 'n2c')
     """
     size = "" if axis.size is None else axis.size_text
-    return axis.name, axis.called, markup.axis(axis), size, axis.identifier
+    return axis.name, axis.display_name, markup.axis(axis), size, axis.identifier
 
 
 def taken_axes(circuit: Circuit, id: str) -> tuple[str, ...]:
     """Returns what the axes that go into the op of an array are called."""
-    maker = circuit.makers.get(id)
+    maker = circuit.producers.get(id)
     axes = (axis for value in maker.inputs for axis in plain(value.array)) if maker else ()
-    return tuple(dict.fromkeys(axis.called for axis in axes))
+    return tuple(dict.fromkeys(axis.display_name for axis in axes))
 
 
 def computed_axes(circuit: Circuit, given: Mapping[str, object]) -> frozenset[str]:
@@ -52,19 +52,19 @@ def computed_axes(circuit: Circuit, given: Mapping[str, object]) -> frozenset[st
     """
     names = {axis.name for value in circuit.inputs for axis in value.array} | set(given)
     axes = (axis for cell in circuit.cells for axis in _solved(cell))
-    return frozenset(a.called for a in plain(Array(axes)) if a.name not in names)
+    return frozenset(a.display_name for a in plain(Array(axes)) if a.name not in names)
 
 
 def _solved(cell: Cell) -> list[Axis]:
     """Returns the axes that an op makes and whose size it computes from known ones."""
     binding, site = Binding(), cell.site
-    if any(axis.size is None for axis in site.dom.axes):
+    if any(axis.size is None for axis in site.own_inputs.axes):
         return []
-    for axis in site.dom.axes:
-        binding.meet(axis, axis)
-    for axis in site.cod.axes:
+    for axis in site.own_inputs.axes:
+        binding.unify(axis, axis)
+    for axis in site.own_outputs.axes:
         binding.setdefault(axis.name, replace(axis, size=None))
     cell.op.solve(binding)
-    before = {axis.name for axis in site.ins.axes}
-    new = (axis for axis in site.cod.axes if axis.name not in before)
+    before = {axis.name for axis in site.inputs.axes}
+    new = (axis for axis in site.own_outputs.axes if axis.name not in before)
     return [axis for axis in new if binding.size(axis.name) is not None]

@@ -73,7 +73,8 @@ def excerpt(
     indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]
     cut = min(indents, default=0) if only else 0
     rows = [
-        _listing_row(line, code[cut:], circuit.by_id, dark) for line, code in pairs[: most or None]
+        _listing_row(line, code[cut:], circuit.cells_by_id, dark)
+        for line, code in pairs[: most or None]
     ]
     if most and len(pairs) > most:
         rows.append(f'<div class="line muted">… {len(pairs) - most:,} lines more</div>')

@@ -182,7 +182,7 @@ def _term(data: Any, depth: int) -> Term:
     try:
         return kind(*parts, **built)
     except NCDError as error:
-        raise error.at(where=kind.__name__) from None
+        raise error.with_context(where=kind.__name__) from None
 
 
 def _kind(name: str) -> type[Term]:

@@ -38,7 +38,7 @@ def assert_exact(term: Term) -> None:
     with FlopCounterMode(display=False) as counted:
         ncd.trace(module, *inputs)  # op by op: torch does not count its own attention on the CPU
     assert stated.parameters == sum(p.numel() for p in module.parameters())
-    if all(a.numel > 1 for cell in module.circuit.cells for a in cell.site.every.values()):
+    if all(a.numel > 1 for cell in module.circuit.cells for a in cell.site.axes_by_name.values()):
         assert stated.flops == counted.get_total_flops()
     else:  # torch drops an axis of size 1, and counts no product that sums over nothing
         assert stated.flops >= counted.get_total_flops()

@@ -111,8 +111,8 @@ def test_local_names_scans_and_sizes_that_follow_need_no_solving(sketch: Term) -
         sizes = {**SIZES, "t": seq(t)}
         found = circuit_of(sketch, sizes, unsolved)
         assert found == Axes(**sizes)._solved(sketch)
-        assert [cell.words for cell in found.cells] == [
-            cell.words for cell in Axes(**sizes)._solved(sketch).cells
+        assert [cell.description for cell in found.cells] == [
+            cell.description for cell in Axes(**sizes)._solved(sketch).cells
         ]
 
 
@@ -183,7 +183,7 @@ def test_bodies_of_a_repetition_are_resized_each() -> None:
     sketch = Repeat((Linear("m -> k", "a") >> Linear("k -> m", "b"),) * 2)
     Axes(m=2, k=3)(sketch)
     cells = elaborate(Axes(m=4, k=5)(sketch)).cells
-    assert [cell.site.cod.spec for cell in cells] == ["k:5", "m:4", "k:5", "m:4"]
+    assert [cell.site.own_outputs.spec for cell in cells] == ["k:5", "m:4", "k:5", "m:4"]
 
 
 def test_an_op_that_is_used_again_and_again_forgets_where_it_stood() -> None:

@@ -37,7 +37,7 @@ def test_a_map_learns_the_size_that_a_later_split_needs() -> None:
 def test_sizes_are_followed_without_axes_around_the_term_as_well() -> None:
     sketch = Linear("m:3 -> d") >> Split("d -> h:2 k:3")
     assert elaborate(sketch).term.cod.spec == "h:2 k:3"
-    assert elaborate(sketch).cells[0].site.cod.spec == "d:6"
+    assert elaborate(sketch).cells[0].site.own_outputs.spec == "d:6"
 
 
 def test_the_inputs_learn_from_the_far_end() -> None:
@@ -106,7 +106,7 @@ def test_sizes_are_followed_through_blocks_repetitions_and_scans() -> None:
     body = Block(Linear("d -> d", "W"), name="inner")
     scan = Scan(Id("n, n") >> Einsum("n, n -> n") >> Copy("n"), "t")
     term = Axes(m=5, h=2, k=3)(Linear("m -> d") >> Repeat((body,) * 2) >> Split("d -> h k"))
-    assert elaborate(term).cells[1].site.dom.spec == "d:6"
+    assert elaborate(term).cells[1].site.own_inputs.spec == "d:6"
     assert Axes(n=4, t=7)(scan).dom.spec == "n:4, t:7 n:4"
 
 
@@ -116,7 +116,7 @@ def test_arrays_that_pass_beside_each_other_keep_axes_of_one_name_apart() -> Non
     assert (two >> Wire("q, z -> z, q")).cod.spec == "z:3 q:2x3, q:2"
     assert (two >> Id("q, z")).cod.spec == "q:2, z:3 q:2x3"
     later = Linear("m:2 -> q") @ Id("z:3 q:5") >> Wire("q, z -> q, z") >> Split("q -> h:2 k:3")
-    assert elaborate(later).cells[0].site.cod.spec == "q:6"
+    assert elaborate(later).cells[0].site.own_outputs.spec == "q:6"
     assert elaborate(later).term.cod.spec == "h:2 k:3, z:3 q:5"
 
 

@@ -107,13 +107,13 @@ def test_a_layer_name_that_hides_the_module_itself_is_refused() -> None:
 def test_a_local_block_reads_its_arrays_by_place() -> None:
     block = Block(Einsum("y k, x k -> y x"), "Scores", local=True)
     inputs = Type.parse("b:2 q:3 d:4, b:2 s:5 d:4")
-    assert block.lift(inputs).spec == "b:2 q:3 s:5"
+    assert block.infer_outputs(inputs).spec == "b:2 q:3 s:5"
 
 
 def test_a_local_block_refuses_a_name_that_would_mean_two_axes() -> None:
     block = Block(Add() >> Linear("m -> n:3"), "Sum", local=True)
     with pytest.raises(MismatchError) as caught:
-        block.lift(Type.parse("a:4, b:4"))
+        block.infer_outputs(Type.parse("a:4, b:4"))
     assert str(caught.value).startswith("Block 'Sum': its axis m stands for a and for b.")
 
 
@@ -175,21 +175,21 @@ STEP = Id("n, n") >> Add() >> Copy("n")
 def test_a_scan_has_its_axis_on_inputs_and_outputs_only() -> None:
     scan = Scan(STEP, "t")
     assert (str(scan.dom), str(scan.cod)) == ("n, t n", "n, t n")
-    assert scan.lift(Type.parse("b:2 n:3, b:2 t:4 n:3")).spec == "b:2 n:3, b:2 t:4 n:3"
+    assert scan.infer_outputs(Type.parse("b:2 n:3, b:2 t:4 n:3")).spec == "b:2 n:3, b:2 t:4 n:3"
 
 
 def test_a_scan_refuses_what_cannot_run() -> None:
     with pytest.raises(MismatchError, match="a body \\(state, x\\) -> \\(state, y\\)"):
         Scan(Linear("n -> n"), "t")
     with pytest.raises(MismatchError, match="so far: n 3"):
-        Scan(STEP, "t").lift(Type.parse("n:3, n:3"))
+        Scan(STEP, "t").infer_outputs(Type.parse("n:3, n:3"))
     with pytest.raises(MismatchError, match="its body takes the states"):
         Scan(Linear("n -> m") @ Id("n"), "t")
 
 
 def test_cells_of_a_scan_run_once_a_position() -> None:
     (add, copy) = elaborate(Axes(n=3, t=5)(Scan(STEP, "t"))).cells
-    assert (add.times, copy.times) == (5, 5)
+    assert (add.run_count, copy.run_count) == (5, 5)
 
 
 def test_a_size_passes_into_a_scan_and_out_of_it() -> None:

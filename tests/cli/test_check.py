@@ -116,7 +116,7 @@ def test_an_equation_that_does_not_hold_fails() -> None:
 
 def test_an_op_is_checked_at_its_samples(capsys: Capture) -> None:
     text = output(capsys, "check", "Softmax", "Add", "--fast")
-    count = len(ncd.Softmax.samples()) + len(ncd.Add.samples())
+    count = len(ncd.Softmax.examples()) + len(ncd.Add.examples())
     views = count * len((*check.STATIC, *check.SAMPLED))
     assert text == (
         f"0 systems, 2 ops, {count} settings, {views} views, 0 tests: 0 settings refused by the "
@@ -127,7 +127,7 @@ def test_an_op_is_checked_at_its_samples(capsys: Capture) -> None:
 class Silent(Elementwise):
     """An op that does not say what it does."""
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         return ""
 
 

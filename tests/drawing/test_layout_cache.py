@@ -97,7 +97,7 @@ def test_sizes_alone_need_no_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     ncd.draw(entry.build())
     monkeypatch.setattr("ncd.drawing.pipeline.lay", None)
     drawing = ncd.draw(entry.build(y=33))
-    assert drawing.wires[0].words == "sequence axis y, size 33, of array (y m)"
+    assert drawing.wires[0].description == "sequence axis y, size 33, of array (y m)"
     with pytest.raises(TypeError):
         ncd.draw(entry.build(causal=1))
     with pytest.raises(TypeError):

@@ -155,7 +155,7 @@ def test_a_note_points_at_its_part_and_lies_on_nothing(part: str) -> None:
     drawing = ncd.draw(ATTENTION, notes={part: "This is what is to be said of it."})
     (note,) = (extra for extra in drawing.extras if extra.kind == "note")
     glyphs = {glyph.node: Box.around(glyph.ink) for glyph in drawing.glyphs}
-    at = glyphs.get(note.of) or next(f.box for f in drawing.fences if f.id == note.of)
+    at = glyphs.get(note.target_id) or next(f.box for f in drawing.fences if f.id == note.target_id)
     assert outline(note).meets(at.grown(10))
     assert lint(drawing) == []
 
@@ -170,7 +170,7 @@ def test_a_note_has_the_colour_of_its_part() -> None:
 def test_a_note_on_an_axis_highlights_its_whole_path() -> None:
     drawing = ncd.draw(ATTENTION, notes={"axis h": "It is never mixed."})
     lit, note = drawing.extras
-    assert (lit.kind, lit.behind, note.of) == ("path", True, "n7")
+    assert (lit.kind, lit.behind, note.target_id) == ("path", True, "n7")
     paths = [item for item in lit.items if isinstance(item, Outline)]
     boxes = [Box.of(p for c in path.path for p in c) for path in paths]
     assert len(boxes) == 3  # from L^Q to a dot, from L^K to the other dot, from L^V to L^O
@@ -185,7 +185,7 @@ def test_a_note_on_an_axis_goes_with_the_dots_that_it_points_at() -> None:
     block = next(f.id for f in ncd.elaborate(ATTENTION).fences if f.title.startswith("Scaled"))
     notes = {"axis h": "It is never mixed.", "O": "It mixes them."}
     drawing = ncd.draw(ATTENTION, notes=notes, folded=[block])
-    assert [extra.of for extra in drawing.extras if extra.kind == "note"] == ["n8"]
+    assert [extra.target_id for extra in drawing.extras if extra.kind == "note"] == ["n8"]
     plain = Id("x:3 h:2") >> Linear("x -> y:4", "W")
     assert of_kind(plain, "note", notes={"axis h": "It passes."})
 
@@ -231,7 +231,7 @@ def test_a_note_on_an_array_that_is_folded_away_is_left_out() -> None:
 def test_a_note_on_what_is_folded_away_points_at_the_box_around_it(part: str) -> None:
     drawing = ncd.draw(ATTENTION, folded={"Multi-Head Attention"}, notes={part: "Inside."})
     (box,) = drawing.glyphs
-    assert [note.of for note in drawing.extras] == [box.node]
+    assert [note.target_id for note in drawing.extras] == [box.node]
 
 
 def test_a_note_on_a_place_in_memory_is_left_out_where_nothing_is_saved() -> None:
@@ -239,7 +239,7 @@ def test_a_note_on_a_place_in_memory_is_left_out_where_nothing_is_saved() -> Non
     for skips, count in ((0, 1), (1, 0)):
         drawing = ncd.draw(unet.build(skips=skips), notes={"C_λ": "It is saved."})
         notes = [extra for extra in drawing.extras if extra.kind == "note"]
-        assert [note.of.startswith("save") for note in notes] == [True] * count
+        assert [note.target_id.startswith("save") for note in notes] == [True] * count
 
 
 def test_an_array_that_is_cut_along_two_axes_is_needed_whole() -> None:

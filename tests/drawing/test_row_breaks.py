@@ -33,7 +33,7 @@ def rows(drawing: Drawing) -> list[float]:
 def arrows(drawing: Drawing, words: str) -> list[str]:
     """The arrays and axes that an arrow at the end of a row is of."""
     found = [e for e in drawing.extras if e.kind == "arrow" and words in e.words]
-    return [f"{e.of} {e.words.split()[0]}" for e in found]
+    return [f"{e.target_id} {e.words.split()[0]}" for e in found]
 
 
 @pytest.mark.parametrize("width", [200, 300, 500])
@@ -52,8 +52,8 @@ def test_rows_stand_below_each_other_about_as_long():
     by_row: dict[int, list[float]] = {}
     tops = [0.0, *rows(drawing)]
     for glyph in drawing.glyphs:
-        row = max(n for n, top in enumerate(tops) if glyph.hit.y1 > top - 60 or n == 0)
-        by_row.setdefault(row, []).append(glyph.hit.x1)
+        row = max(n for n, top in enumerate(tops) if glyph.hit_box.y1 > top - 60 or n == 0)
+        by_row.setdefault(row, []).append(glyph.hit_box.x1)
     lengths = [max(ends) for ends in by_row.values()]
     assert min(lengths) > 0.5 * max(lengths)
 
@@ -67,7 +67,7 @@ def test_without_a_width_all_is_one_row_and_open():
 
 def test_names_stand_where_a_row_begins():
     drawing = ncd.draw(SIZES(Id("t m0") >> chain(12)), width=300)
-    begun = {(e.of, e.words.split()[0]): e.box for e in drawing.extras if "above" in e.words}
+    begun = {(e.target_id, e.words.split()[0]): e.box for e in drawing.extras if "above" in e.words}
     for (array, axis), box in begun.items():
         near = [t for t in drawing.labels if (t.array, t.axis) == (array, axis)]
         assert any(0 <= text.at.x - box.x1 < 40 and abs(text.at.y - box.y1) < 14 for text in near)

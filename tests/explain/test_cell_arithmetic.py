@@ -32,7 +32,7 @@ from ncd.run.module import CircuitModule, Trace
 from ncd.systems.catalogue_entry import Entry
 
 CLOSE = 1e-6
-SAMPLES = [sample for op in CATALOGUE for sample in op.samples()]
+SAMPLES = [sample for op in CATALOGUE for sample in op.examples()]
 TOLD = {  # the ops whose arithmetic is told, and as what
     "Add": FormulaArithmetic,
     "BatchNorm": NormArithmetic,
@@ -74,8 +74,8 @@ def some(x: Tensor, most: int = 12) -> list[tuple[int, ...]]:
 
 def agrees(found: NumberOrigin) -> bool:
     """Whether what a number is told to be made of gives the number."""
-    assert found.how is not None
-    value = found.how.value
+    assert found.arithmetic is not None
+    value = found.arithmetic.value
     if math.isnan(value):
         return math.isnan(found.value)
     return found.value == value or abs(value - found.value) < CLOSE * max(1, abs(value))
@@ -93,20 +93,20 @@ def test_every_op_says_what_torch_does(sample: Sample) -> None:
             found = number_origin(module, run.values, output.id, index)
             assert found.value == x[index].item() or math.isnan(found.value)
             if kind in HANDED_ON or str(sample.op.signature) == "i j -> j i":
-                assert found.cell is None and cell in found.through
+                assert found.cell is None and cell in found.passed_cells
                 assert float(run.values[found.id][found.index]) == found.value
             elif kind in TOLD:
-                assert found.cell is cell and isinstance(found.how, TOLD[kind])
+                assert found.cell is cell and isinstance(found.arithmetic, TOLD[kind])
                 assert agrees(found)
             else:
-                assert found.how is None or agrees(found)
+                assert found.arithmetic is None or agrees(found)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Squashed(Elementwise):
     """An op that calls a function of torch that nothing else here calls."""
 
-    def torch(self, site: Site) -> tuple[TorchExpr, ...]:
+    def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (call("F.softsign", Method(Arg(0), "clamp_min", (Const(-0.5),))),)
 
 
@@ -114,7 +114,7 @@ def test_a_function_that_is_not_known_is_told_where_an_op_has_no_axes_of_its_own
     module, run = traced(Then(Id(Type.parse("y:3 x:4")), Squashed("abs")))
     (given,), (out,) = module.circuit.inputs, module.circuit.outputs
     for index in some(run.values[out.id]):
-        found = number_origin(module, run.values, out.id, index).how
+        found = number_origin(module, run.values, out.id, index).arithmetic
         assert isinstance(found, FormulaArithmetic) and found.numbers == (
             run.values[given.id][index].item(),
         )
@@ -125,7 +125,7 @@ def test_the_terms_of_a_convolution_are_where_its_window_is() -> None:
     op = Conv("c x -> d:2 x/s", "conv", kernel=3, stride=2)
     module, run = traced(Then(Id(Type.parse("c:2 x:5x4")), op))
     (given,), (out,) = module.circuit.inputs, module.circuit.outputs
-    found = number_origin(module, run.values, out.id, (1, 0, 1)).how
+    found = number_origin(module, run.values, out.id, (1, 0, 1)).arithmetic
     assert isinstance(found, Products) and found.window == 2
     assert [list(span.positions) for span in found.spans] == [[0, 1], [-1, 0, 1], [1, 2, 3]]
     x = run.values[given.id]
@@ -141,7 +141,7 @@ def test_the_terms_of_a_transposed_convolution_are_inside_its_input() -> None:
     (out,) = module.circuit.outputs
     reached = []
     for at in range(run.values[out.id].shape[-1]):
-        found = number_origin(module, run.values, out.id, (0, at)).how
+        found = number_origin(module, run.values, out.id, (0, at)).arithmetic
         assert isinstance(found, Products)
         reached.append(list(found.spans[-1].positions))
     assert reached == [[0], [0, 1], [0, 1, 2], [1, 2, 3], [2, 3], [3]]
@@ -154,7 +154,11 @@ def test_batch_norm_after_training_uses_what_it_kept() -> None:
     with torch.no_grad():
         run = ncd.trace(module, torch.randn(4, 3, generator=torch.Generator()).double())
     found = number_origin(module, run.values, module.circuit.outputs[0].id, (1, 2))
-    assert isinstance(found.how, NormArithmetic) and found.how.kept and found.how.mean == 2.0
+    assert (
+        isinstance(found.arithmetic, NormArithmetic)
+        and found.arithmetic.kept
+        and found.arithmetic.mean == 2.0
+    )
     assert agrees(found)
 
 
@@ -163,9 +167,9 @@ def test_nothing_is_told_of_more_numbers_than_can_be_looked_at(
 ) -> None:
     module, run = traced(Then(Id(Type.parse("i:9, i:9")), Einsum("i, i ->")))
     (out,) = module.circuit.outputs
-    assert isinstance(number_origin(module, run.values, out.id, ()).how, Products)
+    assert isinstance(number_origin(module, run.values, out.id, ()).arithmetic, Products)
     monkeypatch.setattr("ncd.explain.cell_arithmetic.MOST", 8)
-    assert number_origin(module, run.values, out.id, ()).how is None
+    assert number_origin(module, run.values, out.id, ()).arithmetic is None
 
 
 @pytest.mark.few(20)
@@ -177,7 +181,7 @@ def test_every_array_of_every_system(entry: Entry) -> None:
         for index in some(x, 2):
             found = number_origin(module, run.values, id, index)
             assert run.values[found.id][found.index].item() == pytest.approx(found.value)
-            if found.how is not None:
+            if found.arithmetic is not None:
                 assert agrees(found), (id, index, found.cell)
 
 
@@ -241,4 +245,4 @@ def test_same_is_told_of_places_not_of_numbers() -> None:
     module, run = traced(Then(Id(Type.parse("h:2 k:3")), Group("h k -> d")))
     run.values[module.circuit.inputs[0].id].fill_(1.0)
     found = number_origin(module, run.values, module.circuit.outputs[0].id, (4,))
-    assert found.index == (1, 1) and not isinstance(found.how, CopyArithmetic)
+    assert found.index == (1, 1) and not isinstance(found.arithmetic, CopyArithmetic)

@@ -67,12 +67,12 @@ def test_a_conversion_to_a_plain_number_is_a_fact_and_one_to_a_real_number_only_
     assert float(a) == 5.0 and not trace.holds
     assert bool(a) and [sign for _, sign, _ in trace.holds] == ["="]
     assert "abcdefg"[a] == "f"
-    facts = [(trace.now(total), sign, true) for total, sign, true in trace.holds]
+    facts = [(trace.current_value(total), sign, true) for total, sign, true in trace.holds]
     assert facts == [(5, "=", False), (0, "=", True)]
     trace.holds.clear()
     trace.exact = True
     assert float(a) == 5.0 and [(sign, true) for _, sign, true in trace.holds] == [("=", True)]
-    with trace.asking():
+    with trace.without_facts():
         assert a < 9
     assert len(trace.holds) == 1 and a > 4 and len(trace.holds) == 2
 
@@ -109,4 +109,6 @@ def test_the_facts_that_a_run_depended_on_are_true_of_its_sizes(x: int, y: int) 
     assert seen == (x <= y, x < y, x == y, x * y <= 9, x >= 3.5, x <= 2.5)
     tests = {"<": operator.lt, "<=": operator.le, "=": operator.eq}
     assert trace.holds
-    assert all(tests[sign](trace.now(total), 0) == true for total, sign, true in trace.holds)
+    assert all(
+        tests[sign](trace.current_value(total), 0) == true for total, sign, true in trace.holds
+    )

@@ -72,9 +72,9 @@ def test_the_same_results_as_without_to_the_bit(cluster: Cluster) -> None:
 def test_the_same_run_forward(cluster: Cluster) -> None:
     def ran(pool: Pool) -> ForwardResult:
         given = {"name": "layer-norm", "knobs": {}, "seed": 1, "device": "cpu"}
-        ticket = pool.ask("forward", given)
-        while not ticket.over:
-            ticket.look(60)
+        ticket = pool.submit("forward", given)
+        while not ticket.ended:
+            ticket.poll(60)
         return read(ticket.result)
 
     assert ran(Pool(cluster)).arrays == ran(Pool(Local())).arrays
@@ -87,7 +87,7 @@ def test_a_worker_killed_in_the_middle_is_a_retry(cluster: Cluster) -> None:
     process = ray.get(killed.hand.process.remote())
     os.kill(process, signal.SIGKILL)
     while not run.again:
-        assert run.look(60)
+        assert run.poll(60)
     begun(run).stop()
     count = len(ended(run).progress)
     alone = ended(TrainingRun(NAME, SMALL, steps=count, pool=Pool(Local())))

@@ -56,13 +56,13 @@ def pair(slots: int = 1) -> tuple[Pool, Backend]:
 
 
 def ask(pool: Pool, seed: int, kind: str = "train") -> Ticket:
-    return pool.ask(kind, {"seed": seed})
+    return pool.submit(kind, {"seed": seed})
 
 
 def until(ticket: Ticket, asked: str) -> None:
     """Waits until something is so."""
     while not getattr(ticket, asked):
-        assert ticket.look(WAIT), asked
+        assert ticket.poll(WAIT), asked
 
 
 def step(n: int) -> Message:
@@ -77,13 +77,13 @@ def test_jobs_wait_in_their_order_and_move_up() -> None:
     pool, backend = pair()
     tickets = [ask(pool, seed) for seed in range(4)]
     first = backend.next()
-    assert [ticket.place for ticket in tickets] == [0, 1, 2, 3]
+    assert [ticket.queue_position for ticket in tickets] == [0, 1, 2, 3]
     tickets[1].leave()
-    assert [ticket.place for ticket in tickets] == [0, 0, 1, 2]
+    assert [ticket.queue_position for ticket in tickets] == [0, 0, 1, 2]
     first.words.put(whole(b"x"))
     first.words.put(None)
     assert '"seed": 2' in backend.next().text
-    assert tickets[0].result == b"x" and tickets[3].place == 1
+    assert tickets[0].result == b"x" and tickets[3].queue_position == 1
 
 
 def test_the_same_question_is_one_job_and_its_result_is_kept() -> None:
@@ -138,7 +138,7 @@ def test_stopped_in_the_queue_it_never_begins() -> None:
     ask(pool, 0)
     waiting = ask(pool, 1)
     waiting.stop()
-    assert (waiting.failure, waiting.place) == (STOPPED, 0)
+    assert (waiting.failure, waiting.queue_position) == (STOPPED, 0)
     backend.next().words.put(None)
     assert '"seed": 0' in backend.next().text  # again, its worker is lost
 
@@ -151,8 +151,8 @@ def test_a_lost_worker_is_a_retry_before_all_others_and_only_once() -> None:
     until(one, "reports")
     first.words.put(None)
     second = backend.next()
-    assert second.text == first.text and other.place == 1
-    assert one.again and not one.reports and not one.over
+    assert second.text == first.text and other.queue_position == 1
+    assert one.again and not one.reports and not one.ended
     second.words.put(step(1))
     second.words.put(None)
     until(one, "over")
@@ -189,7 +189,7 @@ def test_only_one_that_may_fill_the_memory_runs_at_a_time() -> None:
     heavy = [ask(pool, seed, "forward") for seed in (0, 1)]
     light = ask(pool, 2)
     assert '"forward"' in backend.next().text and '"train"' in backend.next().text
-    assert [ticket.place for ticket in (*heavy, light)] == [0, 1, 0]
+    assert [ticket.queue_position for ticket in (*heavy, light)] == [0, 1, 0]
 
 
 def test_a_visitor_who_shows_no_sign_holds_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,9 +197,9 @@ def test_a_visitor_who_shows_no_sign_holds_no_worker(monkeypatch: pytest.MonkeyP
     one, two = ask(pool, 0), ask(pool, 1)
     first = backend.next()
     monkeypatch.setattr(pools, "GONE", 60.0)
-    one.seen -= 61.0
+    one.last_polled -= 61.0
     assert backend.next().text != first.text and one.failure == LEFT
-    assert not two.over
+    assert not two.ended
 
 
 def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

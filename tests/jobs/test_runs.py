@@ -45,8 +45,8 @@ def ended(run: TrainingRun | Ticket, seconds: float = 300) -> TrainingRun | Tick
     """Waits for the end of a job, and asks for it meanwhile as a page does."""
 
     def over() -> bool:
-        run.look(0.5)
-        return run.over
+        run.poll(0.5)
+        return run.ended
 
     until(over, seconds)
     return run
@@ -54,8 +54,8 @@ def ended(run: TrainingRun | Ticket, seconds: float = 300) -> TrainingRun | Tick
 
 def begun(run: TrainingRun) -> TrainingRun:
     while not run.progress:
-        assert not run.over, run.failure
-        run.look(0.5)
+        assert not run.ended, run.failure
+        run.poll(0.5)
     return run
 
 
@@ -96,7 +96,7 @@ def test_runs_in_a_queue_have_the_numbers_of_each_alone(pool: Pool) -> None:
 
 def test_of_twenty_in_the_queue_each_ends_or_is_cancelled(pool: Pool) -> None:
     runs = [TrainingRun(NAME, SMALL, seed, steps=5, pool=pool) for seed in range(20)]
-    assert [run.place for run in runs[-3:]] == [
+    assert [run.queue_position for run in runs[-3:]] == [
         max(0, n - pool.backend.slots) for n in (18, 19, 20)
     ]
     for run in runs[3::4]:
@@ -104,11 +104,11 @@ def test_of_twenty_in_the_queue_each_ends_or_is_cancelled(pool: Pool) -> None:
     for run in runs[4::4]:
         run.leave()
     for run in runs:
-        while not run.over:
+        while not run.ended:
             for each in runs:  # all of them wait
-                each.look(0.05)
+                each.poll(0.05)
     for seed, run in enumerate(runs):
-        assert run.over and bool(run.weights) == (run.failure not in QUIET)
+        assert run.ended and bool(run.weights) == (run.failure not in QUIET)
         if run.weights:
             alone = [now.loss for now in TaskTraining(NAME, SMALL, seed, steps=5)]
             assert losses(run.progress) == alone
@@ -129,7 +129,7 @@ def test_a_run_whose_visitor_leaves_ends_at_once(pool: Pool, backend: Local) -> 
     run = begun(TrainingRun(NAME, SMALL, steps=LONG, pool=pool))
     left(backend, 1)
     run.leave()
-    assert run.over
+    assert run.ended
     left(backend, 0)
 
 
@@ -137,7 +137,7 @@ def test_a_worker_killed_in_the_middle_is_a_retry(pool: Pool, backend: Local) ->
     run = TrainingRun(NAME, SMALL, steps=2000, pool=pool)
     lose(backend, run)
     while not run.again:
-        assert run.look(60)
+        assert run.poll(60)
     run.stop()
     count = len(ended(run).progress)
     assert run.weights and not run.failure
@@ -148,7 +148,7 @@ def test_killed_twice_it_says_so_and_the_next_goes_well(pool: Pool, backend: Loc
     run = TrainingRun(NAME, SMALL, steps=LONG, pool=pool)
     lose(backend, run)
     while not run.again:
-        assert run.look(60)
+        assert run.poll(60)
     lose(backend, run)
     assert ended(run).failure == LOST
     assert backend.helper
@@ -166,8 +166,8 @@ def test_a_run_works_inside_a_page() -> None:
         from ncd.jobs.training_runs import TrainingRun as Run
 
         run = Run("image-recogniser", {"x": 8, "n": 8}, steps=3)
-        while not run.over:
-            run.look(60)
+        while not run.ended:
+            run.poll(60)
         st.text(f"{[now.step for now in run.progress]}{run.failure}")
 
     app = AppTest.from_function(script, default_timeout=120).run()

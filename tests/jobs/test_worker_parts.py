@@ -71,9 +71,9 @@ def test_quick_steps_share_a_message(clock: list[float]) -> None:
 def test_a_late_result_is_the_last(clock: list[float]) -> None:
     line = Heard()
     clock[0] += LONGEST
-    assert not line.late
+    assert not line.timed_out
     clock[0] += 1
-    assert line.late
+    assert line.timed_out
     line.give(b"r", whole=False)
     assert line.sent == [{"result": b"r", "whole": False, "last": True}]
     assert not line.wanted()
@@ -497,7 +497,7 @@ def test_the_pool_takes_what_is_at_its_limits_and_no_more(
     most = SimpleNamespace(flops=ncd.cost(term).flops + flops, bytes=need + bytes)
     with (
         patch.object(pool_jobs, "limits", lambda: most),
-        patch.object(pool_jobs, "STEPS", sum(cell.times for cell in cells) + steps),
+        patch.object(pool_jobs, "STEPS", sum(cell.run_count for cell in cells) + steps),
     ):
         assert pool_jobs.fits(term) is fits
     with patch.object(pool_jobs, "predicted_forward_peak", side_effect=OverflowError):

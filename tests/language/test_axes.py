@@ -276,9 +276,9 @@ def test_an_index_beyond_its_axis_is_refused_by_its_own_name() -> None:
 def test_an_axis_is_a_sequence_where_one_of_its_names_says_so() -> None:
     for one, two in ((True, False), (False, True)):
         binding = Binding()
-        binding.meet(Axis("x", sequence=one), Axis("x", 3, sequence=two))
+        binding.unify(Axis("x", sequence=one), Axis("x", 3, sequence=two))
         assert binding["x"] == Axis("x", 3, sequence=True)
-        binding.meet(Axis("x"), Axis("x", 3))
+        binding.unify(Axis("x"), Axis("x", 3))
         assert binding["x"].sequence
 
 

@@ -47,7 +47,7 @@ def test_an_axis_that_is_put_in_front_is_renamed() -> None:
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_memory_of_a_repetition_comes_out_of_each_body_as_it_is(count: int) -> None:
     body = Id("m:4, m") >> Add()
-    (first, *_) = steps = Repeat((body,) * count, memory=1).chain.steps
+    (first, *_) = steps = Repeat((body,) * count, memory=1).body_chain.steps
     assert len(steps) == count
     assert first.dom.spec == first.cod.spec
     assert first.origins == (*body.origins, (1,))

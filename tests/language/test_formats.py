@@ -14,14 +14,14 @@ from ncd.language.number_formats import BITS, read_formats
 def test_vectors_keep_16_bits_or_more(weights: str) -> None:
     """Biases and norms are few, and hurt most when they are rounded."""
     formats = ncd.Formats(weights, "bfloat16")
-    assert formats.vector == (weights if BITS[weights] >= 16 else "bfloat16")
+    assert formats.vector_format == (weights if BITS[weights] >= 16 else "bfloat16")
     assert {name for name in BITS if BITS[name] == 16} == {"bfloat16", "float16"}
 
 
 @pytest.mark.parametrize("weights", BITS)
 def test_formats_are_read_as_they_are_written(weights: str) -> None:
     formats = ncd.Formats(weights, cache="int8", cached=("K",))
-    assert read_formats(formats.said, ("K",)) == formats
+    assert read_formats(formats.spec, ("K",)) == formats
 
 
 def test_what_is_no_format_is_refused() -> None:

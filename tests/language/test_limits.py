@@ -84,7 +84,7 @@ def test_an_array_and_a_label_have_a_length() -> None:
 def test_a_label_is_drawn_where_it_says_more_than_the_size(
     axis: Axis, drawn: str, words: str
 ) -> None:
-    assert (axis.called, axis.sized_words) == (drawn, words)
+    assert (axis.display_name, axis.sized_words) == (drawn, words)
 
 
 @given(
@@ -244,7 +244,7 @@ def test_a_formula_of_sizes_is_right_where_it_gives_one() -> None:
 
 
 def test_a_place_is_a_number_of_an_input() -> None:
-    assert ncd.Wire("m, m, k -> $3, $1").order == (2, 0)
+    assert ncd.Wire("m, m, k -> $3, $1").sources == (2, 0)
     for word, count in (("$0", 2), ("$3", 2), ("$x", 2), ("$", 2), ("$1.5", 2)):
         with pytest.raises(ParseError) as caught:
             ncd.Wire(f"m, m -> {word}")
@@ -268,10 +268,10 @@ def test_a_cast_is_where_an_array_has_another_format_than_all_that_it_was_made_f
 
 def test_an_op_cannot_be_cut_along_axes_of_its_own() -> None:
     op = ncd.Cumulative("x")
-    site = op.site(Type.parse("y:2 x:3"))
-    assert op.streamed(site, "y") == TilingRule()
+    site = op.apply_to(Type.parse("y:2 x:3"))
+    assert op.tiling_rule(site, "y") == TilingRule()
     with pytest.raises(MismatchError) as caught:
-        op.streamed(site, "x")
+        op.tiling_rule(site, "x")
     assert str(caught.value) == (
         "Cumulative sum works on all of x at once, so tiles of x are not enough. "
         "Try an axis other than x."

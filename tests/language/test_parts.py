@@ -36,7 +36,10 @@ def test_sizes_stay_open_in_a_traced_circuit(sizes: tuple[str, ...]) -> None:
         return
     assert found is not None
     (cell,) = found[1].cells
-    kinds = {axis.name: is_symbolic(axis.size) for axis in (*cell.site.dom[0], *cell.site.cod[0])}
+    kinds = {
+        axis.name: is_symbolic(axis.size)
+        for axis in (*cell.site.own_inputs[0], *cell.site.own_outputs[0])
+    }
     assert kinds == {"m": "m" in sizes, "k": "k" in sizes}
     assert traced_circuit(wrong, {"m": 3, "k": 4}, sizes) is None
 
@@ -59,7 +62,7 @@ def test_sizes_that_formulas_may_contain_are_those_that_are_not_plain() -> None:
 )
 def test_the_formula_of_a_wire_names_what_goes_where(wire: str, formula: str) -> None:
     op = Wire(wire)
-    assert op.formula(op.site(op.dom)) == formula
+    assert op.latex(op.apply_to(op.dom)) == formula
 
 
 def _failing() -> Iterator[Axis]:

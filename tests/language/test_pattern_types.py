@@ -19,9 +19,9 @@ from ncd.language.terms import rewrite_axes
 from ncd.ops import CATALOGUE
 
 SAMPLES = [
-    pytest.param(sample.op, sample.dom, id=f"{sample.op.label} {sample.dom}")
+    pytest.param(sample.op, sample.dom, id=f"{sample.op.display_name} {sample.dom}")
     for kind in CATALOGUE
-    for sample in kind.samples()
+    for sample in kind.examples()
 ]
 
 

@@ -47,7 +47,7 @@ def test_every_part_of_a_message_is_readable_and_bounded() -> None:
     bound = [Axis("x" * 9000 + str(i), 3) for i in range(30)]
     error = NCDError(nasty, cure=nasty, where=nasty, bound=bound)
     assert str(error).isprintable() and len(str(error)) <= LONGEST
-    error = NCDError("it does not fit").at(where=nasty, bound=bound)
+    error = NCDError("it does not fit").with_context(where=nasty, bound=bound)
     assert str(error).isprintable() and len(str(error)) <= LONGEST
     error.cure = nasty
     assert str(error).isprintable() and error.cure.isprintable() and error.fact == "it does not fit"

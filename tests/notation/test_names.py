@@ -64,7 +64,9 @@ def _of(*axes: Axis) -> Type:
 def ops(term: Term) -> list[tuple[str, ...]]:
     """Every op with its path and its arrays, without wires."""
     cells = [cell for cell in ncd.elaborate(term).cells if not isinstance(cell.op, Wire)]
-    return sorted((c.op.label, c.path, c.site.ins.spec, c.site.outs.spec) for c in cells)
+    return sorted(
+        (c.op.display_name, c.path, c.site.inputs.spec, c.site.outputs.spec) for c in cells
+    )
 
 
 def assert_held(term: Term) -> None:

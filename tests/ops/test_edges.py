@@ -21,7 +21,7 @@ from tests.rewrite.test_gradient_term import RANDOM, assert_gradient
 ALONE = [
     sample
     for op in CATALOGUE
-    for sample in op.samples()
+    for sample in op.examples()
     if op.__name__ not in RANDOM and (sample.alone or not sample.dom)
 ]
 
@@ -103,7 +103,7 @@ def test_weights_have_the_axes_of_their_channels(op: Op, dom: str) -> None:
     site = ncd.elaborate(Id(dom) >> op).cells[-1].site
     module = ncd.compile(Id(dom) >> op)
     shapes = {name.split(".")[-1]: tensor.shape for name, tensor in module.state_dict().items()}
-    initial = op.initial(site)
+    initial = op.initial_values(site)
     assert {name: value.array.numel for name, value in initial.items()} == {
         name: shape.numel() for name, shape in shapes.items()
     }
@@ -143,10 +143,10 @@ def test_numbers_as_text_count_equal_neighbours() -> None:
 
 def test_settings_that_change_nothing_are_not_written() -> None:
     site = (Id("x:4") >> Window("x -> y w", 2)).steps[-1].site(Type.parse("x:4"))
-    assert Window("x -> y w", 2).formula(site) == r"z_{y,\,w} = a_{y + w}"
-    assert Window("x -> y w", 2, 1, 0, 2).formula(site) == r"z_{y,\,w} = a_{y + 2 w}"
-    assert Window("x -> y w", 2, 2).formula(site) == r"z_{y,\,w} = a_{2 y + w}"
-    assert Window("x -> y w", 2, 1, 1).formula(site) == r"z_{y,\,w} = a_{y + w - 1}"
+    assert Window("x -> y w", 2).latex(site) == r"z_{y,\,w} = a_{y + w}"
+    assert Window("x -> y w", 2, 1, 0, 2).latex(site) == r"z_{y,\,w} = a_{y + 2 w}"
+    assert Window("x -> y w", 2, 2).latex(site) == r"z_{y,\,w} = a_{2 y + w}"
+    assert Window("x -> y w", 2, 1, 1).latex(site) == r"z_{y,\,w} = a_{y + w - 1}"
     for eps, layer in ((1e-5, "nn.BatchNorm2d(c)"), (1e-3, "nn.BatchNorm2d(c, eps=0.001)")):
         assert layer in ncd.source(Id("b:2 c:3 x:4x4") >> BatchNorm("b c", eps=eps))
 
@@ -169,10 +169,10 @@ def test_a_transposed_window_gives_the_sizes_that_torch_gives(
             out = 0
         if out > 0:
             given[out] = size
-            assert (op.result(size, 0), op.source(out, 0)) == (out, size)
-    assert op.least(0) == min(given.values())
+            assert (op.output_size(size, 0), op.input_size(out, 0)) == (out, size)
+    assert op.min_input_size(0) == min(given.values())
     for out in range(1, max(given)):
         if out not in given:
             with pytest.raises(ncd.SizeError) as caught:
-                op.source(out, 0)
+                op.input_size(out, 0)
             assert caught.value.nearest in given

@@ -14,9 +14,9 @@ from ncd.ops import CATALOGUE, Reduce
 from ncd.ops.axis_places import ports
 from tests.rewrite.test_gradient_term import RANDOM, assert_gradient
 
-SAMPLES = [s for op in CATALOGUE for s in op.samples() if not s.alone and s.dom]
+SAMPLES = [s for op in CATALOGUE for s in op.examples() if not s.alone and s.dom]
 NAMES = [f"{s.op!r} on {s.dom}" for s in SAMPLES]
-COUNTED = [s for op in CATALOGUE for s in op.samples()]
+COUNTED = [s for op in CATALOGUE for s in op.examples()]
 EVERY = pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
 
 
@@ -49,9 +49,9 @@ def test_an_op_costs_what_torch_counts(sample: Sample) -> None:
 def test_wires_of_a_sign_are_those_of_the_op(sample: Sample) -> None:
     """A wire that runs through, joins or parts is one axis; no wire does two things."""
     cell = cell_of(sample)
-    glyph, ins, outs = cell.op.glyph(cell.site), ports(cell.site.ins), ports(cell.site.outs)
-    shapes_in = [axis.shape for array in cell.site.ins for axis in array]
-    shapes_out = [axis.shape for array in cell.site.outs for axis in array]
+    glyph, ins, outs = cell.op.glyph(cell.site), ports(cell.site.inputs), ports(cell.site.outputs)
+    shapes_in = [axis.shape for array in cell.site.inputs for axis in array]
+    shapes_out = [axis.shape for array in cell.site.outputs for axis in array]
     for i, o in (*glyph.through, *glyph.joins, *glyph.splits):
         assert shapes_in[i] == shapes_out[o]
     for i, j in glyph.caps:
@@ -68,17 +68,17 @@ def test_wires_of_a_sign_are_those_of_the_op(sample: Sample) -> None:
 @EVERY
 def test_an_op_without_sizes_has_a_sign_and_words_too(sample: Sample) -> None:
     site = cell_of(sample).site
-    words, formula = sample.op.words(site), sample.op.formula(site)
+    words, formula = sample.op.description(site), sample.op.latex(site)
     assert words == words.strip() and "None" not in words + formula
     assert words[-1] != "." and "  " not in words
     assert formula.count("(") == formula.count(")")
 
 
-@pytest.mark.parametrize("sample", Reduce.samples(), ids=lambda s: f"{s.op!r} on {s.dom}")
+@pytest.mark.parametrize("sample", Reduce.examples(), ids=lambda s: f"{s.op!r} on {s.dom}")
 def test_the_wires_that_a_reduction_ends_are_those_that_it_reduces(sample: Sample) -> None:
     cell = cell_of(sample)
     assert isinstance(cell.op, Reduce)
-    wires = {port: name for port, _, name in ports(cell.site.ins)}
+    wires = {port: name for port, _, name in ports(cell.site.inputs)}
     ended = [wires[port] for mark in cell.op.glyph(cell.site).marks for port in mark.ins]
     assert ended == list(cell.op.reduced)
 

@@ -18,7 +18,7 @@ def inside(sample: Sample) -> Term | None:
     return cell.op.expansion(cell.site)
 
 
-SAMPLES = [sample for op in CATALOGUE for sample in op.samples()]
+SAMPLES = [sample for op in CATALOGUE for sample in op.examples()]
 LIFTED = [
     Sample(ncd.Linear("k h -> m:5", "O", bias=True), "b:2 k:3 h:2", ""),
     Sample(ncd.Linear("k h -> m:5 n:2", "L"), "k:3 b:2 h:2", ""),
@@ -53,5 +53,5 @@ def test_these_ops_have_an_expansion() -> None:
 
 @pytest.mark.parametrize("op", [ncd.Softmax("k"), ncd.Linear("m:4 -> k:3", "Q")])
 def test_what_cannot_be_spelled_out_has_none(op: ncd.Op) -> None:
-    site = op.site(Type.parse("k:3") if isinstance(op, ncd.Softmax) else op.dom)
+    site = op.apply_to(Type.parse("k:3") if isinstance(op, ncd.Softmax) else op.dom)
     assert op.expansion(site) is None

@@ -57,7 +57,7 @@ def test_several_arrays_each_broadcast_by_name() -> None:
     dom = "b:7 3, c:2 4 2, 6"
     a, b, c = real(7, 3), real(2, 4, 2), real(6)
     one, two = values(op, dom, a, b, c)
-    assert [str(array) for array in op.lift(Type.parse(dom))] == ["b c 1 2", "b c 5"]
+    assert [str(array) for array in op.infer_outputs(Type.parse(dom))] == ["b c 1 2", "b c 5"]
     assert (one.shape, two.shape) == ((7, 2, 1, 2), (7, 2, 5))
     alone = values(op, "3, 4 2, 6", a[6], b[1], c)
     torch.testing.assert_close((one[6, 1], two[6, 1]), alone)
@@ -75,7 +75,7 @@ def test_a_function_of_nothing_is_a_constant() -> None:
 
 def test_flops_are_those_of_the_products() -> None:
     op = Function("f", "3, 4 2 -> 5")
-    assert op.flops(op.site(Type.parse("b:7 3, 4 2"))) == 2 * 7 * 3 * 5 + 2 * 8 * 5
+    assert op.flops(op.apply_to(Type.parse("b:7 3, 4 2"))) == 2 * 7 * 3 * 5 + 2 * 8 * 5
 
 
 def product(x: Tensor) -> Callable[[int | tuple[int, ...]], Tensor]:
@@ -92,17 +92,17 @@ def test_reduce_keeps_the_axes_around_between_and_after(how: str) -> None:
     (found,) = values(op, dom, x)
     plain = {"max": x.amax, "min": x.amin, "mean": x.mean, "product": product(x), "sum": x.sum}[how]
     torch.testing.assert_close(found, plain((1, 3, 4)))
-    assert str(op.lift(Type.parse(dom))) == "b h c"
+    assert str(op.infer_outputs(Type.parse(dom))) == "b h c"
     (kept,) = values(Reduce("y x -> x", how), dom, x)
-    assert str(Reduce("y x -> x").lift(Type.parse(dom))) == "b h x c"
+    assert str(Reduce("y x -> x").infer_outputs(Type.parse(dom))) == "b h x c"
     torch.testing.assert_close(kept, plain(1))
 
 
 def test_dropout_is_a_layer() -> None:
     op = Dropout(0.25, "drop")
-    site = op.site(Type.parse("y:2 m:3"))
-    assert op.layer(site) == Call("nn.Dropout", (Const(0.25),))
-    assert op.torch(site) == (Layer((Arg(0),)),)
+    site = op.apply_to(Type.parse("y:2 m:3"))
+    assert op.layer_call(site) == Call("nn.Dropout", (Const(0.25),))
+    assert op.torch_code(site) == (Layer((Arg(0),)),)
     assert repr(op) == "Dropout(0.25, 'drop')"
 
 

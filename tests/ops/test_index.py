@@ -56,7 +56,7 @@ def test_one_place_of_some_axes() -> None:
     assert torch.equal(found, TABLE[:, None, -1])
     (found,) = values(Index("b y m", m=1, b=0), "b:2 y:5 m:4", TABLE)
     assert torch.equal(found, TABLE[0, :, 1])
-    (whole,) = Index("y#v", y=0).lift(Type.parse("y:3#v:5"))
+    (whole,) = Index("y#v", y=0).infer_outputs(Type.parse("y:3#v:5"))
     assert whole.spec == "()#v:5"
 
 
@@ -97,7 +97,7 @@ def test_top_gives_numbers_and_places() -> None:
 
 REFUSED = [
     (
-        lambda: Index("y m", y=3).lift(Type.parse("y:3 m:4")),
+        lambda: Index("y m", y=3).infer_outputs(Type.parse("y:3 m:4")),
         "Index (y m -> m): axis y has size 3, so there is no place 3. "
         "Bound so far: y 3, m 4. Try y=2.",
     ),
@@ -147,18 +147,18 @@ REFUSED = [
         'Try "y#v, v#w -> y#w".',
     ),
     (
-        lambda: Index("x m", x=0).lift(Type.parse("x:2x2 m:3")),
+        lambda: Index("x m", x=0).infer_outputs(Type.parse("x:2x2 m:3")),
         "Index (x m -> m): axis x is a group of 2 dimensions, which has no single position. "
         'Bound so far: x 2×2, m 3. Try Group("x -> …") before it.',
     ),
     (
-        lambda: Index("y#v, v -> y").lift(Type.parse("y:2, v:5")),
+        lambda: Index("y#v, v -> y").infer_outputs(Type.parse("y:2, v:5")),
         "Index (y#v, v -> y): it takes whole numbers below v, but the array that meets it, (y), "
         "holds real numbers. Bound so far: y 2, v 5. "
         "Try an array of whole numbers below v, such as (y#v).",
     ),
     (
-        lambda: Top("e -> k:4").lift(Type.parse("e:3")),
+        lambda: Top("e -> k:4").infer_outputs(Type.parse("e:3")),
         "Top (e -> k, k#e): axis k has size 4, but there are only 3 along e. "
         "Bound so far: e 3, k 4. Try k = 3.",
     ),

@@ -90,7 +90,7 @@ def test_axes_between_and_around() -> None:
     (found,) = values(CausalMask("y x"), "b:2 y:3 h:5 x:4", scores)
     later = torch.ones(3, 4, dtype=torch.bool).triu(1)[:, None]
     assert torch.equal(found, scores.masked_fill(later, -math.inf))
-    assert str(CausalMask("y x").lift(Type.parse("b y h x"))) == "b y h x"
+    assert str(CausalMask("y x").infer_outputs(Type.parse("b y h x"))) == "b y h x"
     # an axis that would read as a constant changes nothing
     (found,) = values(CausalMask("inf e"), "inf:3 e:4", A)
     assert torch.equal(found, A.masked_fill(torch.ones(3, 4, dtype=torch.bool).triu(1), -math.inf))
@@ -148,7 +148,7 @@ def test_steps_have_a_gradient(formula: str, line: str, value: Values, slope: Va
 
 def test_an_operand_alone_is_no_step() -> None:
     op = Map("m -> m", "$1")
-    assert op.torch(op.site(Type.parse("b:2 m:3"))) == (Arg(0),)
+    assert op.torch_code(op.apply_to(Type.parse("b:2 m:3"))) == (Arg(0),)
 
 
 def test_sizes_that_are_only_read_are_solved_and_kept() -> None:
@@ -232,7 +232,7 @@ REFUSED = [
         "Bound so far: x 3, v 2. Try a whole number, 0 or more, below it.",
     ),
     (
-        lambda: Map("y -> y", "$1").lift(Type.parse("y#v")),
+        lambda: Map("y -> y", "$1").infer_outputs(Type.parse("y#v")),
         "Map (y -> y): it takes real numbers, but the array that meets it, (y#v), holds whole "
         "numbers below v. Try Index to look the numbers up, or Map to make real ones of them.",
     ),
@@ -245,7 +245,7 @@ REFUSED = [
         'Scale: \'1.5\' is no power. Try "-1/2", or "2".',
     ),
     (
-        lambda: CausalMask("y x").lift(Type.parse("y:2x2 x:3")),
+        lambda: CausalMask("y x").infer_outputs(Type.parse("y:2x2 x:3")),
         "CausalMask (y x -> y x): axis y is a group of 2 dimensions, which has no single position. "
         'Bound so far: y 2×2, x 3. Try Group("y -> …") before it.',
     ),

@@ -20,7 +20,7 @@ from ncd.ops import CATALOGUE
 from ncd.run.guard import compile as compiled
 from tests.support.sampling import sample as drawn
 
-SAMPLES = [sample for op in CATALOGUE for sample in op.samples()]
+SAMPLES = [sample for op in CATALOGUE for sample in op.examples()]
 NAMES = [f"{sample.op!r} on {sample.dom}" for sample in SAMPLES]
 LIFTED = [sample for sample in SAMPLES if not sample.alone and sample.dom]
 LIFTED_NAMES = [name for name, s in zip(NAMES, SAMPLES, strict=True) if s in LIFTED]
@@ -55,8 +55,8 @@ def close(one: Tensors, two: Tensors) -> None:
 
 @pytest.mark.parametrize("op", CATALOGUE, ids=lambda op: op.__name__)
 def test_every_op_has_a_sample(op: type[Op]) -> None:
-    assert [type(sample.op) for sample in op.samples()] == [op] * len(op.samples())
-    assert op.samples()
+    assert [type(sample.op) for sample in op.examples()] == [op] * len(op.examples())
+    assert op.examples()
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
@@ -168,8 +168,8 @@ def test_the_spelling_of_an_op_evaluates_to_the_op(sample: Sample) -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
 def test_an_op_says_what_it_is_in_words_and_in_latex(sample: Sample) -> None:
     site = ncd.elaborate(term(sample.op, Type.parse(sample.dom))).cells[0].site
-    assert sample.op.words(site)
-    formula = sample.op.formula(site)
+    assert sample.op.description(site)
+    formula = sample.op.latex(site)
     assert formula and formula.count("{") == formula.count("}")
 
 

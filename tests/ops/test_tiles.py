@@ -12,7 +12,7 @@ from ncd.language.op import Op
 from ncd.language.terms import Id, Term, Then
 from ncd.ops import CATALOGUE, Reduce
 
-KINDS = {op.__name__: op for op in CATALOGUE if any(s.dom and not s.alone for s in op.samples())}
+KINDS = {op.__name__: op for op in CATALOGUE if any(s.dom and not s.alone for s in op.examples())}
 # The axes of the samples of an op along which it works on all numbers at once, alone and before a
 # sum: a size of several dimensions too. All others can be cut.
 WHOLE = {
@@ -49,7 +49,7 @@ WHOLE = {
 def cases(kind: type[Op]) -> list[Then]:
     """The samples on arrays with one axis more in front."""
     found = []
-    for sample in kind.samples():
+    for sample in kind.examples():
         if sample.dom and not sample.alone:
             given = Type.parse(sample.dom)
             wide = Type(a.with_axes((*Array.parse("b_0:3"), *a)) for a in given)

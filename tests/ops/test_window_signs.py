@@ -12,7 +12,7 @@ from ncd.language.terms import Then
 from ncd.ops import CATALOGUE
 from ncd.ops.sliding_window import SlidingWindowOp, side
 
-WINDOWS = [s for op in CATALOGUE if issubclass(op, SlidingWindowOp) for s in op.samples()]
+WINDOWS = [s for op in CATALOGUE if issubclass(op, SlidingWindowOp) for s in op.examples()]
 SIGNS = {"Conv": "", "ConvTranspose": "T", "Fold": "T", "MaxPool": "", "Window": ""}
 
 
@@ -28,7 +28,7 @@ def test_a_trapezoid_says_the_kernel_on_every_side_and_the_stride(sample: Sample
     assert isinstance(op, SlidingWindowOp)
     mark = sign(op, sample.dom)
     cell = elaborate(Then(Id(sample.dom), op)).cells[-1]
-    sides = len(cell.site.dom[0][-1].shape)
+    sides = len(cell.site.own_inputs[0][-1].shape)
     plain = isinstance(op.kernel, int)
     kernel = "×".join(str(side(op.kernel, i)) for i in range(1 if plain else sides))
     kernel += f"^{sides}" if plain and sides > 1 else ""
@@ -59,14 +59,14 @@ def test_the_least_size_gives_one_position_and_one_less_gives_none(
     kernel: int, stride: int, padding: int, dilation: int
 ) -> None:
     op = Conv("c x -> d u", "conv", kernel, stride, padding, dilation=dilation)
-    least = op.least(0)
-    assert least == 1 or op.result(least - 1, 0) < 1
-    assert op.result(least, 0) >= 1
+    least = op.min_input_size(0)
+    assert least == 1 or op.output_size(least - 1, 0) < 1
+    assert op.output_size(least, 0) >= 1
     for size in range(least, least + 7):
-        out = op.result(size, 0)
-        assert stride > 1 or op.source(out, 0) == size
+        out = op.output_size(size, 0)
+        assert stride > 1 or op.input_size(out, 0) == size
         starts = range(-padding, size + padding - dilation * (kernel - 1), stride)
         assert out == len(starts)
     if stride == 1:
         term = elaborate(Axes(c=1, d=1, u=5)(op)).term
-        assert term.dom[0][-1].size == op.source(5, 0)
+        assert term.dom[0][-1].size == op.input_size(5, 0)

@@ -11,9 +11,9 @@ from ncd.run.evaluate import TensorOptions, compile_expr
 
 def values(op: Op, dom: str, *inputs: Tensor) -> tuple[Tensor, ...]:
     """The outputs of an op without parameters on arrays of this type, in 64 bits."""
-    site = op.site(Type.parse(dom))
-    ranks, like = [len(array.shape) for array in site.ins], TensorOptions(device("cpu"), float64)
-    said = op.torch(site)
+    site = op.apply_to(Type.parse(dom))
+    ranks, like = [len(array.shape) for array in site.inputs], TensorOptions(device("cpu"), float64)
+    said = op.torch_code(site)
     if isinstance(said, tuple):
         return tuple(compile_expr(expr, ranks)(inputs, None, like) for expr in said)
     return tuple(compile_expr(said, ranks)(inputs, None, like))

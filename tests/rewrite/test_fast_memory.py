@@ -47,7 +47,11 @@ def _needed(loop: Stream, now: ScheduledOp, id: str) -> bool:
     if not uses:  # what an op keeps from tile to tile
         return True
     at = ops.index(now)
-    if not now.rule.merge and not now.cell.op.weighted and id in _overwritten(now, uses[-1] == at):
+    if (
+        not now.rule.tile_reduction
+        and not now.cell.op.tiles_weight
+        and id in _overwritten(now, uses[-1] == at)
+    ):
         return False
     if uses[-1] >= at:
         return True

@@ -24,7 +24,7 @@ from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 
 RANDOM = ("Dropout", "Opaque")  # ops without a gradient as a term
-SAMPLES = [one for op in CATALOGUE if op.__name__ not in RANDOM for one in op.samples()]
+SAMPLES = [one for op in CATALOGUE if op.__name__ not in RANDOM for one in op.examples()]
 ENTRIES = sample(ncd.catalogue.values(), 16, "gradient")
 TWICE = (
     *("lstm", "lenet", "rotary", "layer-norm", "batch-norm", "mixture-of-experts", "swiglu"),
@@ -190,5 +190,7 @@ def test_what_has_no_gradient_says_why(term: Term, wrt: object, message: str) ->
 def test_the_gradient_of_a_norm_is_short_enough_to_be_read() -> None:
     """Five formulas and two sums of the norm itself, two and two of its gradient."""
     term = Id("t:3 m:5") >> ncd.LayerNorm("m", affine=False)
-    labels = Counter(cell.op.label.split()[0] for cell in elaborate(ncd.gradient(term)).cells)
+    labels = Counter(
+        cell.op.display_name.split()[0] for cell in elaborate(ncd.gradient(term)).cells
+    )
     assert labels["Einsum"] == 4 and labels["Map"] == 7 and "Add" not in labels

@@ -131,12 +131,12 @@ def test_every_op_answers_for_every_axis() -> None:
     from ncd.ops import CATALOGUE
 
     for kind in CATALOGUE:
-        for sample in kind.samples():
-            site = sample.op.site(Type.parse(sample.dom))
+        for sample in kind.examples():
+            site = sample.op.apply_to(Type.parse(sample.dom))
             for axis in site.axes:
                 try:
-                    rule = sample.op.streamed(site, axis.name)
+                    rule = sample.op.tiling_rule(site, axis.name)
                 except ncd.MismatchError as error:
                     assert axis.name in str(error)
                 else:
-                    assert not (rule.merge and rule.parts)
+                    assert not (rule.tile_reduction and rule.parts)

@@ -194,7 +194,7 @@ def assert_whole(term: Term, grouped: dict[str, int], streamed: tuple[str, int] 
 def test_a_random_loop_is_right_or_refused(term: Term, draw: Random) -> None:
     term = ncd.elaborate(term).term
     cells = ncd.elaborate(term).cells
-    names = sorted({axis.name for cell in cells for axis in cell.site.every.values()})
+    names = sorted({axis.name for cell in cells for axis in cell.site.axes_by_name.values()})
     if not names:
         return
     grouped = {name: draw.randint(1, 4) for name in draw.sample(names, draw.choice((0, 0, 1)))}

@@ -42,13 +42,21 @@ def walked(chain: list[Layer], choice: list[tuple[int, int, bool]]) -> tuple[int
     kept, flops = [0], 0
     for a, b, again in choice:
         run = chain[a:b]
-        entered = chain[a].passed + sum(one.others for one in run)
-        kept.append(entered if again else sum(one.held + one.needed + one.inside for one in run))
+        entered = chain[a].input_bytes + sum(one.skip_input_bytes for one in run)
+        kept.append(
+            entered
+            if again
+            else sum(
+                one.saved_input_bytes + one.saved_skip_bytes + one.saved_own_bytes for one in run
+            )
+        )
         flops += sum(one.flops for one in run) if again else 0
     peak = sum(kept)
     for a, b, again in reversed(choice):
-        inner = sum(one.inside for one in chain[a:b]) + sum(one.held for one in chain[a + 1 : b])
-        peak = max(peak, sum(kept) + (inner + chain[b - 1].left if again else 0))
+        inner = sum(one.saved_own_bytes for one in chain[a:b]) + sum(
+            one.saved_input_bytes for one in chain[a + 1 : b]
+        )
+        peak = max(peak, sum(kept) + (inner + chain[b - 1].output_bytes if again else 0))
         kept.pop()
     return peak, flops
 

@@ -66,7 +66,7 @@ def test_every_entry(entry: Entry) -> None:
 
 @pytest.mark.parametrize("op", ncd.ops.CATALOGUE, ids=lambda op: op.__name__)
 def test_every_op(op: type[ncd.Op]) -> None:
-    for one in op.samples():
+    for one in op.examples():
         assert_held(ncd.Then(Id(one.dom), one.op))
 
 

@@ -119,8 +119,8 @@ def test_attention_inside_a_scan_is_fused_as_well() -> None:
 def test_the_axis_stands_in_the_outputs_where_the_first_input_has_it() -> None:
     """The other inputs may have it elsewhere."""
     scan = Scan(Id("a, b"), "t", states=0)
-    assert str(scan.lift(Type.parse("t:3 a:2, b:4 t:3"))) == "t a, t b"
-    assert str(scan.lift(Type.parse("a:2 t:3, t:3 b:4"))) == "a t, b t"
+    assert str(scan.infer_outputs(Type.parse("t:3 a:2, b:4 t:3"))) == "t a, t b"
+    assert str(scan.infer_outputs(Type.parse("a:2 t:3, t:3 b:4"))) == "a t, b t"
     term = Id("t:3 a:2, b:4 t:3") >> scan
     one, two = example_inputs(term)
     first, second = compile(term)(one, two)

@@ -53,7 +53,7 @@ def test_a_drawing_has_the_title_of_its_system_and_plain_words(entry: ncd.Entry)
         assert raw(svg) == []
         assert not RAW.search(drawing.description)
     for cell in ncd.elaborate(term).cells:
-        assert not RAW.search(cell.words)
+        assert not RAW.search(cell.description)
 
 
 @pytest.mark.few(6)
@@ -71,4 +71,4 @@ def test_what_was_wrong() -> None:
     assert ">Stage 1</button>" in ncd.html(term)
     note = next(e for e in ncd.draw(term, notes={"Map": "$a$ and $b$"}).extras if e.kind == "note")
     assert note.words == "a and b"
-    assert ncd.elaborate(term).cells[1].words.startswith("a + b, for every number of ")
+    assert ncd.elaborate(term).cells[1].description.startswith("a + b, for every number of ")

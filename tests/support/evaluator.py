@@ -158,12 +158,12 @@ class _Evaluator:
 
     def weights(self, cell: Cell) -> dict[str, np.ndarray]:
         """The cell's parameters and buffers, a dimension for every axis."""
-        layered = cell.op.layer(cell.site) is not None
+        layered = cell.op.layer_call(cell.site) is not None
         return {
             name: self.state[f"{cell.path}.{name}" if layered else cell.path].reshape(
                 [axis.numel for axis in initial.array]
             )
-            for name, initial in cell.op.initial(cell.site).items()
+            for name, initial in cell.op.initial_values(cell.site).items()
         }
 
 
@@ -177,7 +177,7 @@ def _broadcast(
     cell: Cell, arrays: list[Named], meaning: Callable[[Own], tuple[np.ndarray, ...]]
 ) -> list[Named]:
     """The op on its own axes, at every position of the others; in the order of its type."""
-    dom, cod = cell.site.dom, cell.site.cod
+    dom, cod = cell.site.own_inputs, cell.site.own_outputs
     rest: dict[str, Axis] = {}
     for pattern, array in zip(dom, arrays, strict=True):
         rest |= {axis.name: axis for axis in array.axes if axis.name not in pattern.names}
@@ -195,7 +195,7 @@ def _broadcast(
         for whole, x in zip(outs, found, strict=True):
             whole[index] = x
     made = [Named((*rest.values(), *own), x) for own, x in zip(cod, outs, strict=True)]
-    return [_arranged(x, out.names) for x, out in zip(made, cell.site.outs, strict=True)]
+    return [_arranged(x, out.names) for x, out in zip(made, cell.site.outputs, strict=True)]
 
 
 def _arranged(array: Named, names: tuple[str, ...]) -> Named:

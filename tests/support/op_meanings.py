@@ -32,21 +32,21 @@ class Undecided(Exception):
 
 def einsum(cell: Cell, own: Own, w: Weights) -> Own:
     """Every product of one number of each array, added up where it belongs."""
-    names = list(dict.fromkeys(n for array in cell.site.dom for n in array.names))
+    names = list(dict.fromkeys(n for array in cell.site.own_inputs for n in array.names))
     total: np.ndarray = np.ones(())
-    for array, x in zip(cell.site.dom, own, strict=True):
+    for array, x in zip(cell.site.own_inputs, own, strict=True):
         order = sorted(array.names, key=names.index)
         moved = x.transpose([array.names.index(n) for n in order])
         shape = [x.shape[array.names.index(n)] if n in array.names else 1 for n in names]
         total = total * moved.reshape(shape)
-    out = cell.site.cod[0].names
+    out = cell.site.own_outputs[0].names
     total = total.sum(tuple(i for i, n in enumerate(names) if n not in out))
     left = [n for n in names if n in out]
     return (total.transpose([left.index(n) for n in out]),)
 
 
 def linear(cell: Cell, own: Own, w: Weights) -> Own:
-    (x,), (new,) = own, cell.site.cod
+    (x,), (new,) = own, cell.site.own_outputs
     rows = w["weight"].reshape(new.numel, -1)
     out = np.array([sum(row * x.ravel()) for row in rows]).reshape([a.numel for a in new])
     return (out + w["bias"] if "bias" in w else out,)
@@ -58,8 +58,8 @@ def function(cell: Cell, own: Own, w: Weights) -> Own:
     if op.of is not None:
         return turned(cell, own[0])
     smooth = np.vectorize(FUNCTIONS[op.fn]) if op.fn != "linear" else np.asarray
-    count, outs = sum(array.numel for array in cell.site.dom), []
-    for j, new in enumerate(cell.site.cod):
+    count, outs = sum(array.numel for array in cell.site.own_inputs), []
+    for j, new in enumerate(cell.site.own_outputs):
         turn = crc32(op.letter.encode())
         total = np.zeros(new.numel)
         for i, x in enumerate(own):
@@ -77,8 +77,10 @@ def turned(cell: Cell, x: np.ndarray) -> Own:
     """A transposed map: every number of the map itself, by its places, times what meets it."""
     op: Any = cell.op
     takes, gives = op.of.dom[0].names, op.of.cod[0].names
-    sizes = {axis.name: axis.numel for axis in (*cell.site.dom.axes, *cell.site.cod.axes)}
-    before, behind = cell.site.dom[0].names, cell.site.cod[0].names
+    sizes = {
+        axis.name: axis.numel for axis in (*cell.site.own_inputs.axes, *cell.site.own_outputs.axes)
+    }
+    before, behind = cell.site.own_inputs[0].names, cell.site.own_outputs[0].names
     out = np.zeros([sizes[n] for n in behind])
     shift, count = crc32(op.letter.encode()), math.prod(sizes[n] for n in takes)
     for position in product(*(range(sizes[n]) for n in (*gives, *takes))):
@@ -94,7 +96,7 @@ def turned(cell: Cell, x: np.ndarray) -> Own:
 
 
 def unit(cell: Cell, own: Own, w: Weights) -> Own:
-    eye = np.eye(cell.site.cod[0][0].numel)
+    eye = np.eye(cell.site.own_outputs[0][0].numel)
     return (eye * own[0] if own else eye,)
 
 
@@ -108,7 +110,7 @@ def inner(cell: Cell, own: Own, w: Weights) -> Own:
 def mapped(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[tuple[tuple[Axis, ...], Any]]:
     """The formula at every position of the whole result, each by the names of its axes."""
     op: Any = cell.op
-    out = cell.site.outs[0]
+    out = cell.site.outputs[0]
     sizes = {axis.name: float(axis.numel) for axis in (*cell.site.axes, *cell.site.reads)}
     constants = {"pi": math.pi, "e": math.e, "inf": math.inf}
     fixed = constants | {f"n_{k}": n for name, n in sizes.items() for k in (name, called(name))}
@@ -148,7 +150,7 @@ def rms_norm(cell: Cell, own: Own, w: Weights) -> Own:
 def batch_norm(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
     """Each channel by the mean and the variance of all its numbers in the batch."""
     op: Any = cell.op
-    (x,), channel = arrays, cell.site.dom[0][1].name
+    (x,), channel = arrays, cell.site.own_inputs[0][1].name
     at = x.names.index(channel)
     out = np.empty_like(x.data)
     for i in range(x.data.shape[at]):
@@ -161,7 +163,7 @@ def batch_norm(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
 
 def reduce(cell: Cell, own: Own, w: Weights) -> Own:
     op: Any = cell.op
-    before, after = cell.site.dom[0].names, cell.site.cod[0].names
+    before, after = cell.site.own_inputs[0].names, cell.site.own_outputs[0].names
     gone = tuple(i for i, name in enumerate(before) if name not in after)
     every = {"max": np.max, "min": np.min, "mean": np.mean, "product": np.prod, "sum": np.sum}
     how = every[op.how]
@@ -172,9 +174,9 @@ def index(cell: Cell, own: Own, w: Weights) -> Own:
     op: Any = cell.op
     places = dict(op.at)
     if places:
-        before = cell.site.dom[0].names
+        before = cell.site.own_inputs[0].names
         return (np.asarray(own[0][tuple(places.get(n, slice(None)) for n in before)]),)
-    (chosen, table), (out,) = cell.site.dom, cell.site.cod
+    (chosen, table), (out,) = cell.site.own_inputs, cell.site.own_outputs
     assert chosen.below is not None
     found = np.empty([axis.numel for axis in out], own[1].dtype)
     for position in product(*(range(axis.numel) for axis in out)):
@@ -186,7 +188,7 @@ def index(cell: Cell, own: Own, w: Weights) -> Own:
 
 
 def top(cell: Cell, own: Own, w: Weights) -> Own:
-    x, k = own[0], cell.site.cod[0][0].numel
+    x, k = own[0], cell.site.own_outputs[0][0].numel
     order = sorted(range(len(x)), key=lambda i: -x[i])
     ranked = x[order]
     if (ranked[1 : k + 1] == ranked[: min(k, len(x) - 1)]).any() or np.isnan(x).any():
@@ -205,12 +207,14 @@ def cumulative(cell: Cell, own: Own, w: Weights) -> Own:
 
 
 def reshaped(cell: Cell, own: Own, w: Weights) -> Own:
-    return (own[0].reshape([axis.numel for axis in cell.site.cod[0]]),)
+    return (own[0].reshape([axis.numel for axis in cell.site.own_outputs[0]]),)
 
 
 def cut(cell: Cell, own: Own, w: Weights) -> Own:
-    ends = np.cumsum([array[0].numel for array in cell.site.cod])
-    return tuple(own[0][end - a[0].numel : end] for a, end in zip(cell.site.cod, ends, strict=True))
+    ends = np.cumsum([array[0].numel for array in cell.site.own_outputs])
+    return tuple(
+        own[0][end - a[0].numel : end] for a, end in zip(cell.site.own_outputs, ends, strict=True)
+    )
 
 
 def wired(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from tests.support.draws import Draws
 
 NAMES = ("Q", "K", "V", "O", "L", "proj", "forward", "norm")
 # A call by its name has just the axes that it says, and so no batch in front.
-SAMPLES = {op: op.samples() for op in CATALOGUE if op is not Opaque}
+SAMPLES = {op: op.examples() for op in CATALOGUE if op is not Opaque}
 
 
 def sampled(d: Draws, given: Type) -> Term | None:
@@ -77,7 +77,7 @@ def wider(d: Draws, op: Op, dom: Type) -> Type:
         for i, array in enumerate(dom)
     )
     try:
-        op.lift(wide)
+        op.infer_outputs(wide)
     except NCDError:
         return dom
     return wide

@@ -94,7 +94,7 @@ def elaboration(term: ncd.Term) -> None:
     """Elaborating what was elaborated changes nothing; every size is known and as the type says."""
     circuit = ncd.elaborate(term)
     again = ncd.elaborate(circuit.term)
-    assert (again.states, again.steps) == (circuit.states, circuit.steps)
+    assert (again.states, again.columns) == (circuit.states, circuit.columns)
     assert tuple(v.array for v in circuit.outputs) == tuple(circuit.term.cod)
     assert all(axis.size is not None for v in circuit.values.values() for axis in v.array)
     taken_after_made(circuit, {v.id for v in circuit.inputs})
@@ -187,7 +187,7 @@ def cost(term: ncd.Term) -> None:
     stated = ncd.cost(term)
     assert stated.parameters == sum(p.numel() for p in module.parameters())
     cells = ncd.elaborate(term).cells
-    if any(1 in axis.shape for cell in cells for axis in cell.site.every.values()):
+    if any(1 in axis.shape for cell in cells for axis in cell.site.axes_by_name.values()):
         raise Skipped
     plain = ncd.compile(term, seed=1).double().requires_grad_(False)
     with FlopCounterMode(display=False) as counted:

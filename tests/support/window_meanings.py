@@ -22,9 +22,9 @@ def of(value: Any, n: int) -> tuple[int, ...]:
 def sliding(cell: Cell) -> tuple[Axis, Axis, Iterator[tuple[tuple[int, ...], Any]]]:
     """The places before and after, and for each place after what the window sees of them."""
     op: Any = cell.op
-    old, new = (cell.site.dom[0][-1], cell.site.cod[0][-1])
+    old, new = (cell.site.own_inputs[0][-1], cell.site.own_outputs[0][-1])
     if type(op).__name__ == "Window":
-        new = cell.site.cod[0][0]
+        new = cell.site.own_outputs[0][0]
     dilation = getattr(op, "dilation", 1)
     n = len(old.shape)
     settings = (of(op.stride, n), of(dilation, n), of(op.pad, n))
@@ -47,7 +47,10 @@ def sliding(cell: Cell) -> tuple[Axis, Axis, Iterator[tuple[tuple[int, ...], Any
 def conv(cell: Cell, own: Own, w: Weights) -> Own:
     op: Any = cell.op
     old, new, seen = sliding(cell)
-    c, d = (math.prod(a.numel for a in side[:-1]) for side in (cell.site.dom[0], cell.site.cod[0]))
+    c, d = (
+        math.prod(a.numel for a in side[:-1])
+        for side in (cell.site.own_inputs[0], cell.site.own_outputs[0])
+    )
     x = own[0].reshape(c, *old.shape)
     weight = w["weight"].reshape(d, c // op.groups, *of(op.kernel, len(old.shape)))
     out = np.zeros((d, *new.shape))
@@ -57,7 +60,7 @@ def conv(cell: Cell, own: Own, w: Weights) -> Own:
                 start = row // (d // op.groups) * (c // op.groups)
                 taken = x[(slice(start, start + c // op.groups), *at)]
                 out[(row, *place)] += weight[(row, slice(None), *offset)] @ taken
-    return (plus_bias(out, d, w).reshape([a.numel for a in cell.site.cod[0]]),)
+    return (plus_bias(out, d, w).reshape([a.numel for a in cell.site.own_outputs[0]]),)
 
 
 def plus_bias(out: np.ndarray, channels: int, w: Weights) -> np.ndarray:
@@ -69,8 +72,11 @@ def plus_bias(out: np.ndarray, channels: int, w: Weights) -> np.ndarray:
 def conv_transpose(cell: Cell, own: Own, w: Weights) -> Own:
     """Every place gives its window of the result something."""
     op: Any = cell.op
-    old, new = cell.site.dom[0][-1], cell.site.cod[0][-1]
-    c, d = (math.prod(a.numel for a in side[:-1]) for side in (cell.site.dom[0], cell.site.cod[0]))
+    old, new = cell.site.own_inputs[0][-1], cell.site.own_outputs[0][-1]
+    c, d = (
+        math.prod(a.numel for a in side[:-1])
+        for side in (cell.site.own_inputs[0], cell.site.own_outputs[0])
+    )
     x, n = own[0].reshape(c, *old.shape), len(old.shape)
     weight = w["weight"].reshape(c, d, *of(op.kernel, n))
     out = np.zeros((d, *new.shape))
@@ -81,7 +87,7 @@ def conv_transpose(cell: Cell, own: Own, w: Weights) -> Own:
             if all(0 <= a < size for a, size in zip(at, new.shape, strict=True)):
                 every = (slice(None),)
                 out[(*every, *at)] += x[(*every, *place)] @ weight[(*every, *every, *offset)]
-    return (plus_bias(out, d, w).reshape([a.numel for a in cell.site.cod[0]]),)
+    return (plus_bias(out, d, w).reshape([a.numel for a in cell.site.own_outputs[0]]),)
 
 
 def max_pool(cell: Cell, own: Own, w: Weights) -> Own:
@@ -107,7 +113,7 @@ def window(cell: Cell, own: Own, w: Weights) -> Own:
 def padded(cell: Cell, own: Own, w: Weights) -> Own:
     """Each number at its place moved on, among equal ones."""
     op: Any = cell.op
-    shape = cell.site.dom[0][0].shape
+    shape = cell.site.own_inputs[0][0].shape
     out = np.full([n + op.before + op.after for n in shape], op.value)
     for place in np.ndindex(*shape):
         out[tuple(i + op.before for i in place)] = own[0].reshape(shape)[place]
@@ -116,7 +122,7 @@ def padded(cell: Cell, own: Own, w: Weights) -> Own:
 
 def rolled(cell: Cell, own: Own, w: Weights) -> Own:
     op: Any = cell.op
-    shape = cell.site.dom[0][0].shape
+    shape = cell.site.own_inputs[0][0].shape
     out = np.empty(shape, own[0].dtype)
     for place in np.ndindex(*shape):
         to = tuple((i + op.shift) % n for i, n in zip(place, shape, strict=True))

@@ -26,7 +26,9 @@ def meanings(entry: Entry, **knobs: int) -> dict[str, set[str]]:
         if axis.size is None or "λ" in axis.called or axis.called.isdecimal():
             continue
         sides = set(axis.size_text.split("×"))
-        found[axis.called.translate(PLAIN)].add(sides.pop() if len(sides) == 1 else axis.size_text)
+        found[axis.display_name.translate(PLAIN)].add(
+            sides.pop() if len(sides) == 1 else axis.size_text
+        )
     return found
 
 

@@ -33,7 +33,7 @@ def test_addresses_are_pinned() -> None:
 
 def test_a_card_links_to_the_innermost_block_that_has_a_reference() -> None:
     circuit = scene("mamba").circuit
-    forget = next(cell for cell in circuit.cells if cell.op.label == "Map forget")
+    forget = next(cell for cell in circuit.cells if cell.op.display_name == "Map forget")
     html = op_card._reference(circuit, forget.fences)
     assert REFERENCES["Selective State Space"].paper_address in html
     assert "MambaMixer in transformers" in html

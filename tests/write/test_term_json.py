@@ -37,7 +37,7 @@ STRUCTURES = (
 
 def samples() -> Iterator[Term]:
     for op in CATALOGUE:
-        yield from (sample.op for sample in op.samples())
+        yield from (sample.op for sample in op.examples())
 
 
 @pytest.mark.parametrize("term", [*STRUCTURES, *samples()], ids=repr)

@@ -112,9 +112,9 @@ def _job(setting: Setting) -> Finding:
     name, pool = "multi-head-attention", Pool(Local())
     knobs = {"y": 256, "x": 256}
     given = {"name": name, "knobs": knobs, "seed": 0, "device": setting.device}
-    ticket, late = pool.ask("forward", given), time.monotonic() + PATIENCE
-    while not ticket.over and time.monotonic() < late:
-        ticket.look(1.0)
+    ticket, late = pool.submit("forward", given), time.monotonic() + PATIENCE
+    while not ticket.ended and time.monotonic() < late:
+        ticket.poll(1.0)
     what = f"{name} in a worker of the pool"
     if not ticket.result:
         return Finding(Line(what, 0), ticket.failure or f"nothing after {PATIENCE:g} s")

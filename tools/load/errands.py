@@ -138,7 +138,7 @@ def said(own: Visitor, name: str) -> str:
     """What is asked for, as far as the address says it, or something else."""
     asked = parse_qs(urlsplit(own.page.url).query).get("select", [""])[0]
     value = ncd.elaborate(catalogue[name].build()).values.get(asked)
-    parts = [f"{axis.called} {axis.size_text}" for axis in value.array] if value else []
+    parts = [f"{axis.display_name} {axis.size_text}" for axis in value.array] if value else []
     own.random.shuffle(parts)
     wrong = own.random.choice(("y k", "7", "<b>", "1 2 3 4 5 6 7", ", ,", "9" * 300))
     return own.random.choice((" ".join(parts), " ".join(parts), " ".join(parts[1:]), wrong))

@@ -111,7 +111,7 @@ def sum_html(
     """
     more = len(lines[0].numbers) - len(shown)
     columns = columns or places(spans, shown)
-    corner = ", ".join(dimension(site.every, span.dim) for span in spans)
+    corner = ", ".join(dimension(site.axes_by_name, span.dim) for span in spans)
     heads = [
         f'<th scope="col"{_here(i, here)}>{name}</th>'
         for i, name in zip(shown, columns, strict=True)
@@ -216,7 +216,7 @@ def window_html(
 
 def _named(cell: Cell, channels: Spans, i: int) -> str:
     """Returns the title of a channel."""
-    every = cell.site.every
+    every = cell.site.axes_by_name
     at = zip(channels, place(channels, i), strict=True)
     return ", ".join(f"{dimension(every, span.dim)} = {n}" for span, n in at)
 
@@ -230,8 +230,8 @@ def _picture(
     window: Spans,
 ) -> heatmap.CellGrid:
     """Returns the picture below the window, of one channel."""
-    (own,) = cell.site.ins
-    at = {dim.key: n for dim, n in zip(cell.site.outs[0].dims, index, strict=True)}
+    (own,) = cell.site.inputs
+    at = {dim.key: n for dim, n in zip(cell.site.outputs[0].dims, index, strict=True)}
     at |= {s.dim.key: n for s, n in zip(channels, place(channels, i), strict=True)}
     sliding = {span.dim.key for span in window}
     cut = tuple(slice(None) if d.key in sliding else at[d.key] for d in own.dims)
@@ -372,7 +372,7 @@ Place = tuple[int, ...]
 
 
 def op_html(cell: Cell) -> str:
-    return f'<span data-node="{cell.id}">{markup.text(cell.op.label)}</span>'
+    return f'<span data-node="{cell.id}">{markup.text(cell.op.display_name)}</span>'
 
 
 def array_html(scene: Scene, id: str) -> str:
@@ -441,7 +441,7 @@ def _sources(
     if index is None or not isinstance(factor.source, int):
         return {}
     source = factor.source
-    out = {dim.key: i for dim, i in zip(cell.site.outs[0].dims, index, strict=True)}
+    out = {dim.key: i for dim, i in zip(cell.site.outputs[0].dims, index, strict=True)}
     found = {}
     for i in shown:
         at = out | dict(zip((s.dim.key for s in how.spans), place(how.spans, i), strict=True))
@@ -451,7 +451,7 @@ def _sources(
 
 def _behind(cell: Cell, source: int, at: Mapping[tuple[str, int], int]) -> str:
     """Returns the link to a number of an op's input, or an empty text if it has no such place."""
-    dims = cell.site.ins[source].dims
+    dims = cell.site.inputs[source].dims
     if not all(0 <= at.get(dim.key, -1) < dim.size for dim in dims):
         return ""
     place = ".".join(str(at[dim.key]) for dim in dims)
@@ -556,13 +556,13 @@ def _step(step: RowStage) -> str:
     if isinstance(step.how, FormulaArithmetic):
         return markup.text(rule(step.how))
     op = step.cell.op
-    return markup.text(op.out(step.cell.site) or op.label)
+    return markup.text(op.result_name(step.cell.site) or op.display_name)
 
 
 def _keys(scene: Scene, found: Row, shown: Sequence[int], across: str) -> list[str]:
     """Returns the keys as column heads; on a map, as buttons to their cells."""
     spans = found.share.spans
-    words = scene.words(spans[0].dim.name) if len(spans) == 1 else ()
+    words = scene.axis_words(spans[0].dim.name) if len(spans) == 1 else ()
     names = [
         f"{n} {words[i]}" if i < len(words) else n
         for i, n in zip(shown, places(spans, shown), strict=True)
@@ -578,7 +578,7 @@ def _keys(scene: Scene, found: Row, shown: Sequence[int], across: str) -> list[s
 
 def _mixing(scene: Scene, mixed: MixedValue, shown: Sequence[int]) -> list[Line]:
     """Returns the table lines for one feature: its values, and their products with the weights."""
-    every = mixed.cell.site.every
+    every = mixed.cell.site.axes_by_name
     at = ", ".join(
         f"{dimension(every, dim)} = {i}" for dim, i in zip(mixed.dims, mixed.place, strict=True)
     )

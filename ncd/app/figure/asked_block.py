@@ -19,7 +19,10 @@ def opened(drawing: Drawing, circuit: Circuit, id: str) -> frozenset[str] | None
     (frozenset(), None)
     """
     seen = {wire.array for wire in drawing.wires} | {glyph.node for glyph in drawing.glyphs}
-    ends = {id, *(unit.id for found in (circuit.makers, circuit.takers) if (unit := found.get(id)))}
+    ends = {
+        id,
+        *(unit.id for found in (circuit.producers, circuit.consumers) if (unit := found.get(id))),
+    }
     boxes = {g.node: g.cells for g in drawing.glyphs if selection.BLOCK.fullmatch(g.node)}
     box = next((box for box, cells in boxes.items() if not ends.isdisjoint(cells)), None)
     if id in seen or box is None:

@@ -107,7 +107,7 @@ def gradient_html(scene: Scene, cell: Cell) -> str:
 
     It is of the op's own axes: those that it is broadcast over would run past it.
     """
-    arrays = cell.site.dom if all(cell.site.dom) else cell.site.ins
+    arrays = cell.site.own_inputs if all(cell.site.own_inputs) else cell.site.inputs
     if not any(array.below is None for array in arrays):
         return ""
     try:

@@ -70,7 +70,7 @@ def _row(
 def _said(cells: list[Cell]) -> str:
     """Returns an explanation of some ops."""
     products = ((cell, product(cell)) for cell in cells)
-    words = (steps(of) if of else (cell.op.label.lower(),) for cell, of in products)
+    words = (steps(of) if of else (cell.op.display_name.lower(),) for cell, of in products)
     return markup.text(", ".join(dict.fromkeys(chain.from_iterable(words))).capitalize())
 
 
@@ -96,7 +96,7 @@ def _marked(code: str, cell: Cell, colour: str) -> str:
 
 def product(cell: Cell) -> Contract | None:
     """Returns the product in an op: the axes of its inputs and of its output, if it is one."""
-    said = cell.torch
+    said = cell.torch_code
     first = said[0] if isinstance(said, tuple) else said
     return first if isinstance(first, Contract) else None
 

@@ -51,7 +51,7 @@ def axis_chips_html(circuit: Circuit) -> str:
     """
     found: dict[str, list[Axis]] = {}
     for axis in circuit.axes:
-        found.setdefault(axis.called, []).append(axis)
+        found.setdefault(axis.display_name, []).append(axis)
     axes, groups = map(_chip, found.values()), map(_product, products(circuit))
     return f'<div class="legend">{"".join((*axes, *groups))}</div>'
 
@@ -88,7 +88,7 @@ def products(circuit: Circuit) -> tuple[Array, ...]:
     groups: dict[str, Array] = {}
     for cell in circuit.cells:
         if cell.name:
-            for array in (*cell.site.dom, *cell.site.cod):
+            for array in (*cell.site.own_inputs, *cell.site.own_outputs):
                 if len(array) > 1 and cell.op.role == "linear":
                     groups.setdefault(str(array), array)
     return tuple(groups.values())
@@ -108,7 +108,7 @@ SEEN = re.compile(r"(?<![_^])\{([^{}]*)\}")  # braces that a drawing shows; othe
 
 def callouts_html(scene: Scene) -> str:
     """Returns the list; nothing on wider screens, or while callouts are off or hidden."""
-    if not (scene.narrow and scene.notes) or scene.veil:
+    if not (scene.narrow and scene.show_callouts) or scene.hidden_sizes:
         return ""
     notes = scene.entry.callouts(scene.settings).values()
     return f"<ul>{''.join(f'<li>{spelled(note)}</li>' for note in notes)}</ul>" if notes else ""
@@ -181,7 +181,9 @@ def render(scene: Scene, link: str) -> None:
     """
     found = _message_now(scene)
     _send(scene, found, link)
-    listed = scene.entry.listing and not scene.veil and not scene.refused  # sizes are known
+    listed = (
+        scene.entry.listing and not scene.hidden_sizes and not scene.build_refusal
+    )  # sizes are known
     listing = code_listing.html(scene) if listed else ""
     data = {"page": scene.entry.name, "keys": found.keys, "listing": listing}
     _diagram(
@@ -199,7 +201,7 @@ def send_cost_line(scene: Scene, link: str, line: str, timed: bool = False) -> N
 
     After a slow measurement it is sent a second time, by another event.
     """
-    event = "ncd-time" if timed and scene.long else "ncd-line"
+    event = "ncd-time" if timed and scene.starts_on_demand else "ncd-line"
     data = {"event": event, "page": scene.entry.name, "link": link, "cost": line}
     _message(key="told-time" if timed else "told-line", data=data)
 
@@ -214,11 +216,11 @@ def _send(scene: Scene, found: DiagramMessage, link: str) -> None:
             **changing_part(found),
             "ask": drawing_query(scene),
             "labels": scene.labels,
-            "callouts": None if scene.veil or not noted else scene.notes,
+            "callouts": None if scene.hidden_sizes or not noted else scene.show_callouts,
             **({"quiz": True} if st.session_state.get(selection.QUIZ) else {}),
-            **({"veiled": True} if scene.veil else {}),
+            **({"veiled": True} if scene.hidden_sizes else {}),
             "noted": callouts_html(scene),
-            "wide": scene.wide,
+            "wide": scene.column_width,
             "widths": selection.WIDTHS,
             "link": link,
             "selected": scene.selected,
@@ -234,17 +236,17 @@ def changing_part(found: DiagramMessage) -> dict[str, object]:
 
 def drawing_query(scene: Scene) -> str:
     """Returns the query by which the browser requests a drawing from the live endpoint."""
-    if scene.veil:
+    if scene.hidden_sizes:
         return ""  # the live endpoint does not draw quizzes
     more = {
         "labels": scene.labels,
         "dark": int(scene.dark),
-        "callouts": "on" if scene.notes else "off",
+        "callouts": "on" if scene.show_callouts else "off",
         "folded": selection.folded_text(),
-        selection.WIDTH_KEY: scene.wide,
-        **({} if scene.formats.plain else {FORMATS: scene.formats.said}),
+        selection.WIDTH_KEY: scene.column_width,
+        **({} if scene.formats.is_float32 else {FORMATS: scene.formats.spec}),
         **({"about": scene.about} if scene.about else {}),
-        **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
+        **({"held": ",".join(scene.inputs_spec.lengths)} if scene.inputs_spec.lengths else {}),
         **({own_entry.TEXT_KEY: compress_text(scene.entry.text)} if scene.entry.text else {}),
     }
     return urlencode({**scene.settings, **more})
@@ -262,7 +264,7 @@ def callouts_on() -> bool:
 
 
 def _message_now(scene: Scene) -> DiagramMessage:
-    return diagram_message(scene, scene.refused, selection.folded_text())
+    return diagram_message(scene, scene.build_refusal, selection.folded_text())
 
 
 def diagram_message(scene: Scene, refused: Refusal | None, folding: str) -> DiagramMessage:
@@ -270,23 +272,31 @@ def diagram_message(scene: Scene, refused: Refusal | None, folding: str) -> Diag
 
     What is only too large to run has no mark: its sizes fit, and the page says what takes most.
     """
-    mark = (refused.node if refused else None) or ""
+    mark = (refused.op_id if refused else None) or ""
     folded = selection.folded_in(scene.circuit, folding)
-    look = scene.labels, scene.dark, scene.notes, scene.wide, mark, folded, scene.veil
+    look = (
+        scene.labels,
+        scene.dark,
+        scene.show_callouts,
+        scene.column_width,
+        mark,
+        folded,
+        scene.hidden_sizes,
+    )
     what = scene.entry.key, *look, scene.about, scene.formats
     return cached("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
 
 def _draw(scene: Scene, mark: str, folded: Folded) -> DiagramMessage:
-    drawing = draw(scene.term, **scene.look, mark=mark, folded=folded)
+    drawing = draw(scene.term, **scene.draw_options, mark=mark, folded=folded)
     if scene.about and folded == "auto":
         shut = asked_block.opened(drawing, scene.circuit, scene.about)
         if shut is not None:
-            drawing = draw(scene.term, **scene.look, mark=mark, folded=shut)
+            drawing = draw(scene.term, **scene.draw_options, mark=mark, folded=shut)
     hover = tooltips(scene.circuit)
-    if scene.veil:
-        drawing = hide_sizes.hide_in_drawing(drawing, scene.circuit, scene.veil)
-        hover = hide_sizes.hide_in_tooltips(scene.circuit, scene.veil, hover)
+    if scene.hidden_sizes:
+        drawing = hide_sizes.hide_in_drawing(drawing, scene.circuit, scene.hidden_sizes)
+        hover = hide_sizes.hide_in_tooltips(scene.circuit, scene.hidden_sizes, hover)
     boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
     collapsed = boxes if folded == "auto" else frozenset(folded)
     worth = {block.id for block in blocks(scene.circuit)}
@@ -295,7 +305,7 @@ def _draw(scene: Scene, mark: str, folded: Folded) -> DiagramMessage:
     return DiagramMessage(
         drawing.svg(fonts=False),
         legend_html(drawing, scene.dark),
-        "" if scene.veil else axis_chips_html(scene.circuit),
+        "" if scene.hidden_sizes else axis_chips_html(scene.circuit),
         hover,
         folds,
         tuple(boxes),
@@ -378,8 +388,8 @@ def terms_in_a_row(
     in an arrow of that colour. With ``box``, the title of a block, the first term is collapsed to
     it. The notes are callouts of the last term; on a phone they are sentences above.
     """
-    notes = dict(notes) if scene.notes else {}
-    bands, room = scene.entry.bands, float(scene.wide or WIDTH)
+    notes = dict(notes) if scene.show_callouts else {}
+    bands, room = scene.entry.bands, float(scene.column_width or WIDTH)
     above = "".join(f"<p>{spelled(note)}</p>" for note in notes.values() if scene.narrow)
 
     def make() -> str:

@@ -51,9 +51,9 @@ def _op(scene: Scene, cell: Cell) -> str:
     term = cell.op.expansion(cell.site)
     return (
         _around(scene.circuit, cell.fences)
-        + _head(cell.op.label, cell.op.role, scene.dark)
-        + f"<p>{markup.text(cell.op.words(cell.site))}</p>"
-        + mathml(cell.op.formula(cell.site), block=True)
+        + _head(cell.op.display_name, cell.op.role, scene.dark)
+        + f"<p>{markup.text(cell.op.description(cell.site))}</p>"
+        + mathml(cell.op.latex(cell.site), block=True)
         + op_cards.listed(facts)
         + _reference(scene.circuit, cell.fences)
         + _inside("Written out", "" if term is None else diagram.inert_drawing(term, scene))
@@ -255,7 +255,7 @@ def op_purpose(cell: Cell) -> str:
     >>> op_purpose(elaborate(Softmax("x:3")).cells[0])[:36]
     'Scores become positive weights with '
     """
-    kind, name = type(cell.op).__name__, cell.op.label.partition(" ")[2]
+    kind, name = type(cell.op).__name__, cell.op.display_name.partition(" ")[2]
     if kind == "Einsum":
         return _einsum(cell)
     if kind == "Map":
@@ -264,13 +264,13 @@ def op_purpose(cell: Cell) -> str:
         return ELEMENTWISE.get(name, BY_OP[kind])
     if kind == "Index" and len(cell.inputs) > 1:
         return "Each position looks up its own row of the table."
-    return BY_OP.get(kind) or f"{cell.words[:1].upper()}{cell.words[1:]}."
+    return BY_OP.get(kind) or f"{cell.description[:1].upper()}{cell.description[1:]}."
 
 
 def _einsum(cell: Cell) -> str:
     outs = {axis.name for value in cell.outputs for axis in value.array}
     every: dict[str, Axis] = {a.name: a for value in cell.inputs for a in value.array}
-    summed = [axis.called for name, axis in every.items() if name not in outs]
+    summed = [axis.display_name for name, axis in every.items() if name not in outs]
     if summed:
         return SUMMED.format(axes=listed(summed))
     return PAIRED if len(cell.inputs) > 1 else TURNED

@@ -96,7 +96,7 @@ def number_html(scene: Scene, id: str, index: Sequence[int], covers: str = "") -
 
     def tell() -> str:
         found = number_origin(module, values, id, index)
-        if isinstance(found.how, SoftmaxArithmetic) and found.cell is not None:
+        if isinstance(found.arithmetic, SoftmaxArithmetic) and found.cell is not None:
             html = arithmetic_html.attention_row_html(
                 scene, row(module, values, found.cell, found.index, MIXED), ""
             )
@@ -104,7 +104,7 @@ def number_html(scene: Scene, id: str, index: Sequence[int], covers: str = "") -
             html = _how(scene, found)
         return _framed(_title(scene, id, index, found), html + _through(found), covers)
 
-    return scene.work(tell)
+    return scene.run_in_pool(tell)
 
 
 def weight_html(
@@ -118,7 +118,7 @@ def weight_html(
         html = arithmetic_html.attention_row_html(scene, found, f"{across},")
         return _framed(f"{title}: {number_text(found.share.value)}", html, covers)
 
-    return scene.work(tell)
+    return scene.run_in_pool(tell)
 
 
 def _framed(title: str, html: str, covers: str) -> str:
@@ -144,16 +144,16 @@ def _title(scene: Scene, id: str, index: Sequence[int], found: NumberOrigin) -> 
 
 
 def _through(found: NumberOrigin) -> str:
-    if not found.through:
+    if not found.passed_cells:
         return ""
-    ops = ", then ".join(op_html(cell) for cell in reversed(found.through))
-    return f'<p class="muted">{ops} only {"hand" if len(found.through) > 1 else "hands"} it on.</p>'
+    ops = ", then ".join(op_html(cell) for cell in reversed(found.passed_cells))
+    return f'<p class="muted">{ops} only {"hand" if len(found.passed_cells) > 1 else "hands"} it on.</p>'
 
 
 def _how(scene: Scene, found: NumberOrigin) -> str:
-    cell, how = found.cell, found.how
+    cell, how = found.cell, found.arithmetic
     if cell is None:
         return "<p>It is given: what goes in is where all begins.</p>"
     if how is None:
-        return f"<p>{op_html(cell)}: {markup.text(cell.op.words(cell.site))}.</p>"
+        return f"<p>{op_html(cell)}: {markup.text(cell.op.description(cell.site))}.</p>"
     return f'<p class="muted">{op_html(cell)}</p>{op_arithmetic_html(scene, found, cell, how)}'

@@ -87,7 +87,7 @@ class ServerMiddleware:
             return
         if scope["type"] == "websocket":
             with records.VISITORS.track_inprogress(), health.visitor(send):
-                await (self.app if self.welcome(scope) else _close)(scope, receive, send)
+                await (self.app if self.is_allowed(scope) else _close)(scope, receive, send)
             return
 
         async def framed(message: Message) -> None:
@@ -101,7 +101,7 @@ class ServerMiddleware:
         """Returns what answers a request: a refusal, a page's HTML, or the app."""
         if scope["path"] in health.PATHS:
             return health.answer(scope["path"])
-        if not self.welcome(scope):
+        if not self.is_allowed(scope):
             return PlainTextResponse(REFUSED, 403)
         first, *_, last = scope["path"].strip("/").split("/", 1)[0], scope["path"].rsplit("/")[-1]
         if file := FILES.get(last):
@@ -147,7 +147,7 @@ class ServerMiddleware:
         status = 200 if name in page_style.HEADS else 404
         return HTMLResponse(text, status, {"Cache-Control": "no-cache"})
 
-    def welcome(self, scope: Scope) -> bool:
+    def is_allowed(self, scope: Scope) -> bool:
         """Returns whether a request may pass, by its host name and its origin.
 
         The origin is then changed to Streamlit's own, because for any other one Streamlit would

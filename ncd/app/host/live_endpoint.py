@@ -70,7 +70,7 @@ def page_formulas(scene: Scene, panel: str) -> Formulas | None:
         "told": {id: text.replace(FILL, "") for id, text in diagram.tooltips(circuit).items()},
         "chips": changed_texts(axis_chips_html(scene.circuit), axis_chips_html(circuit)),
     }
-    with trace.asking():
+    with trace.without_facts():
         said["cost"] = cost_line(own, None).replace(FILL, "")
         said["grips"] = {name: sorted(knobs) for name, knobs in _grips(circuit)}
     before = list(trace.holds)
@@ -205,13 +205,13 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         settings,
         seed=0,
         device="cpu",
-        feed=InputSpec(),
+        inputs_spec=InputSpec(),
         dark=asked.get("dark") == "1",
         labels=next((own for own in LABELS if own == asked.get("labels")), LABELS[0]),
         selected="",
         term=term,
-        notes=asked.get("callouts") != "off",
-        wide=selection.parse_width(asked[selection.WIDTH_KEY])
+        show_callouts=asked.get("callouts") != "off",
+        column_width=selection.parse_width(asked[selection.WIDTH_KEY])
         if selection.WIDTH_KEY in asked
         else None,
         about=asked.get("about", ""),

@@ -220,7 +220,7 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
     facts = axis_chips_html(scene.circuit) + _costs(scene)
     return Slide(
         entry.title,
-        ncd.draw(scene.term, **scene.look, folded=folded),
+        ncd.draw(scene.term, **scene.draw_options, folded=folded),
         caption,
         facts,
         _panel(scene, said) if said.get("with") == "panel" and not covered else "",
@@ -239,7 +239,7 @@ def _drawn(term: Term | None, entry: Entry) -> Drawing | None:
 
 
 def _costs(scene: Scene) -> str:
-    if not scene.sized:
+    if not scene.has_all_sizes:
         return ""
     parameters = markup.plural(scene.cost.parameters, "parameter")
     return f'<p class="muted">{parameters} · {markup.flops(scene.cost.flops)}</p>'
@@ -263,7 +263,7 @@ def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:
     known = shipped_or_served(entry, scene.settings)
     if feed.trained:
         known = proofreading(scene.settings["h"], seed)
-    return replace(scene, seed=seed, feed=feed, learned=known)
+    return replace(scene, seed=seed, inputs_spec=feed, loaded_weights=known)
 
 
 # --- the panel ------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:
 def _panel(scene: Scene, said: Mapping[str, str]) -> str:
     """Returns the open panel as HTML, if all its content is known without a visitor's request."""
     opened = said.get(selection.PANEL)
-    if not scene.sized:
+    if not scene.has_all_sizes:
         return ""
     if opened == SOURCE.title:
         return source_listing.listing_html(lines(scene.term), scene.circuit, None)
@@ -280,7 +280,7 @@ def _panel(scene: Scene, said: Mapping[str, str]) -> str:
         return shapes.html(scene)
     if opened == COST_TABLE.title:
         return cost_table.html(scene, None)
-    if opened == ATTENTION_MAPS.title and scene.runs and not scene.long:
+    if opened == ATTENTION_MAPS.title and scene.can_run and not scene.starts_on_demand:
         return _heads(scene, said.get(attention_maps.SOFTMAX.name, ""))
     return ""
 
@@ -300,5 +300,5 @@ def _heads(scene: Scene, softmax: str) -> str:
         "</figure>"
         for name, own in zip(names, maps.maps, strict=False)
     )
-    told = f"<p>Attention: rows are queries, columns keys. {maps.told}</p>"
+    told = f"<p>Attention: rows are queries, columns keys. {maps.caption}</p>"
     return f'{told}<div class="heads">{"".join(figures)}</div>'

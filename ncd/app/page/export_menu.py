@@ -34,7 +34,7 @@ def show(now: Callable[[], Scene | Refusal]) -> None:
     with st.popover("Export", on_change="rerun", key="export") as menu:
         if not (menu.open and isinstance(scene := now(), Scene)):
             return
-        if scene.veil:
+        if scene.hidden_sizes:
             st.caption("Files tell sizes. They are here again when the quiz has ended.")
         else:
             facts = provenance.facts(scene, url.query())
@@ -47,7 +47,7 @@ def show(now: Callable[[], Scene | Refusal]) -> None:
 def _files(scene: Scene, facts: dict[str, Any]) -> None:
     name = scene.entry.name
     folded = selection.folded_in(scene.circuit)
-    drawn = replace(scene, wide=None).look  # a file does not depend on the window
+    drawn = replace(scene, column_width=None).draw_options  # a file does not depend on the window
     look = partial(ncd.draw, scene.term, **drawn, folded=folded)
     every: list[File] = [
         (
@@ -84,8 +84,8 @@ def _html(scene: Scene, facts: dict[str, Any]) -> str:
 
 def _model(scene: Scene, facts: dict[str, Any]) -> list[File]:
     """Returns the ONNX model with the weights of the page, where the library is installed."""
-    known = not any(cell.op.calls for cell in scene.circuit.cells)
-    if not (known and scene.sized and scene.runs and find_spec("onnx")):
+    known = not any(cell.op.torch_function for cell in scene.circuit.cells)
+    if not (known and scene.has_all_sizes and scene.can_run and find_spec("onnx")):
         return []
 
     def written() -> bytes:
@@ -98,7 +98,7 @@ def _model(scene: Scene, facts: dict[str, Any]) -> list[File]:
 
 def _weights(scene: Scene) -> list[File]:
     """Returns the file of the weights, if some were learned that do not come with the package."""
-    learned = scene.learned
+    learned = scene.loaded_weights
     if learned is None or learned.ships:
         return []
     path, kind = f"{scene.entry.name}.safetensors", "application/octet-stream"
@@ -107,7 +107,7 @@ def _weights(scene: Scene) -> list[File]:
 
 def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:
     """Returns the source file, and a second one without einops if it uses einops."""
-    if not scene.sized:
+    if not scene.has_all_sizes:
         return []
 
     def written(einops: bool) -> Callable[[], str]:

@@ -47,9 +47,9 @@ def show_first_diagram() -> None:
             row = _asking(words)
             scene = _scene(words, h)
         with drawing:
-            last = "" if scene.runs else html_panel.OPENS
+            last = "" if scene.can_run else html_panel.OPENS
             html_panel.render(f"<style>{CSS}</style>{_drawing(scene)}{last}", "first diagram")
-        if not scene.runs:  # by the limits of this server
+        if not scene.can_run:  # by the limits of this server
             return
         with reading:
             html = f"<style>{CSS}</style>{_looks(scene, words, row)}{html_panel.OPENS}"
@@ -100,9 +100,9 @@ def _scene(words: list[str], h: int) -> Scene:
         "names" if wide == selection.WIDTHS[0] else "both",
         "",
         entry.build(**settings),
-        notes=False,
-        wide=wide,
-        learned=proofreading(h, 0),
+        show_callouts=False,
+        column_width=wide,
+        loaded_weights=proofreading(h, 0),
     )
 
 
@@ -113,7 +113,7 @@ def _drawing(scene: Scene) -> str:
         scene.term,
         scene.dark,
         scene.width,
-        make=lambda: inert(ncd.draw(scene.term, **scene.look).svg(fonts=False)),
+        make=lambda: inert(ncd.draw(scene.term, **scene.draw_options).svg(fonts=False)),
     )
     h, k, m = (scene.settings[name] for name in "hkm")
     line = (
@@ -127,7 +127,7 @@ def _drawing(scene: Scene) -> str:
 def _looks(scene: Scene, words: list[str], row: int) -> str:
     """Returns a line for each head: the words, shaded by the attention weights of the query."""
     (cell,) = (cell for cell in scene.circuit.cells if cell.op.role == "softmax")
-    maps = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id])).maps
+    maps = scene.run_in_pool(lambda: weights(cell, scene.trace.values[cell.outputs[0].id])).maps
     known = roles() if not doubt(words) else [f"head {i}" for i in range(len(roles()))]
     said = (*known, *["not trained"] * MOST)
     lines = (

@@ -46,7 +46,7 @@ def _settings(scene: Scene) -> dict[str, Any]:
 
 def render(scene: Scene) -> None:
     """Shows the offer, the progress or the result of a large run, if the pool accepts its size."""
-    if scene.refused or not scene.sized:
+    if scene.build_refusal or not scene.has_all_sizes:
         return
     found: PoolRun | None = st.session_state.get(STATE)
     now = found.ticket if found is not None and found.settings == _settings(scene) else None
@@ -54,7 +54,7 @@ def render(scene: Scene) -> None:
         found.ticket.leave()
     if now is not None and now.result:
         _result(scene, now.result)
-    elif now is not None and not now.over:
+    elif now is not None and not now.ended:
         st.fragment(_waiting, run_every=POLL_SECONDS)(now)
     else:
         _offer(scene, now.failure if now is not None else "")
@@ -85,13 +85,13 @@ def _needed_bytes(scene: Scene) -> int | None:
 def _begin(scene: Scene) -> None:
     """Submits the run to the pool; a callback."""
     settings = _settings(scene)
-    st.session_state[STATE] = PoolRun(settings, pool().ask("forward", settings))
+    st.session_state[STATE] = PoolRun(settings, pool().submit("forward", settings))
 
 
 def _waiting(now: Ticket) -> None:
     """Shows the place in the queue until the run ends, then runs the page again."""
-    now.look()
-    if now.over:
+    now.poll()
+    if now.ended:
         st.rerun()
     last = now.reports[-1] if now.reports else None
     done = last["step"] / last["steps"] if last else 0.0
@@ -122,7 +122,7 @@ def _result(scene: Scene, result: bytes) -> None:
         "heavy",
         map=focus,
         aside=_card(scene, value, seen, found),
-        foot=f'<p class="muted">{focus.numbers.told} Select a wire to see its numbers.</p>',
+        foot=f'<p class="muted">{focus.pooled.caption} Select a wire to see its numbers.</p>',
     )
 
 
@@ -136,10 +136,10 @@ def _focus(value: Value, seen: ArraySummary) -> Heatmap:
         f"pool {value.id} {seen.shape}",
         "The first of its maps" if len(dimensions) > 2 else "Its numbers as a map",
         Pooled(cells, seen.shape, seen.block),
-        ends.whole,
+        ends.with_outliers,
         _side(dimensions[rows]) if two else AxisLabels(),
         _side(dimensions[columns if two else 0]) if dimensions else AxisLabels(),
-        square=two and dimensions[rows].axis is dimensions[columns].axis,
+        square_cells=two and dimensions[rows].axis is dimensions[columns].axis,
     )
 
 

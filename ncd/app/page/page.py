@@ -150,8 +150,8 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
             sleep(HEAD_START)
         quiz.show(scene)
         show_question(scene)
-        untimed = scene.runs and not scene.veil and scene.known_seconds is None
-        if not untimed or scene.long:
+        untimed = scene.can_run and not scene.hidden_sizes and scene.known_seconds is None
+        if not untimed or scene.starts_on_demand:
             diagram.send_cost_line(scene, link, cost_line(scene, scene.known_seconds))
     if streamlit_internals.is_full_script_run():
         with streamlit_internals.outside_fragments(), side:
@@ -193,13 +193,13 @@ def _scene(entry: Entry) -> Scene | Refusal:
         labels=diagram.current_labels(),
         selected="",
         term=term,
-        notes=diagram.callouts_on(),
-        wide=selection.width(),
-        refused=refused,
-        learned=weights_for(entry, settings, knobs.seed(), feed),
+        show_callouts=diagram.callouts_on(),
+        column_width=selection.width(),
+        build_refusal=refused,
+        loaded_weights=weights_for(entry, settings, knobs.seed(), feed),
         formats=formats(entry),
     )
-    chosen = scene.choosing(selection.selected(scene.circuit))
+    chosen = scene.with_selection(selection.selected(scene.circuit))
     return with_question(quiz.with_question(chosen))
 
 
@@ -208,38 +208,40 @@ def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> N
     if isinstance(scene, Refusal):
         refusal.render(scene)
         return
-    if scene.veil:
+    if scene.hidden_sizes:
         opened = locked_panel(opened.title)
     if scene.refusal:
         refusal.render(scene.refusal)
         if opened.needs_run:
             large_run.render(scene)
-        elif scene.sized:
+        elif scene.has_all_sizes:
             opened.show(scene)
         return
     seconds = None
     try:
         opened.show(scene)
-        if untimed and (scene.quick or scene.compiled):  # else the panel runs nothing of its size
+        if untimed and (
+            scene.is_quick or scene.is_compiled
+        ):  # else the panel runs nothing of its size
             seconds = scene.seconds
     except (RuntimeError, MemoryError, LimitError) as error:  # such as a GPU that others fill
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])
-    if untimed and (seconds is not None or not scene.long):
+    if untimed and (seconds is not None or not scene.starts_on_demand):
         diagram.send_cost_line(scene, link, cost_line(scene, seconds), timed=True)
 
 
 def cost_line(scene: Scene, seconds: float | None) -> str:
     """Returns parameters, FLOPs and, once measured, time in one line."""
-    if not scene.sized or scene.veil:
+    if not scene.has_all_sizes or scene.hidden_sizes:
         return ""
     parts = [
         markup.plural(scene.cost.parameters, "parameter"),
         markup.flops(scene.cost.flops),
     ]
-    if not scene.formats.plain:
+    if not scene.formats.is_float32:
         weights = markup.amount(scene.cost.weight_bytes, "B")
         parts.append(f"weights {weights} in {scene.formats.weights}")
-    if scene.runs and seconds is not None:
+    if scene.can_run and seconds is not None:
         parts.append(f"{markup.amount(seconds, 's')} on {markup.text(scene.device)}")
     return f'<p class="muted">{" · ".join(parts)}</p>'

@@ -28,7 +28,7 @@ def facts(scene: Scene, link: str) -> dict[str, Any]:
 
 
 def _inputs(scene: Scene) -> dict[str, list[str]] | str:
-    feed = scene.feed
+    feed = scene.inputs_spec
     if feed.pictures:
         return feed.description
     return {name: list(words) for name, words in feed.words.items()} or RANDOM
@@ -71,7 +71,7 @@ def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
         f"{sizes}; seed {facts['seed']}.",
         f"It needs {needs}.",
     ]
-    if scene.runs:
+    if scene.can_run:
         kept = (
             f", and {_weights_file(scene)} is the file of its weights"
             if _weights_file(scene)
@@ -90,21 +90,21 @@ def reproducing_line(scene: Scene) -> str:
     turned = ", ".join(f"{name}={value}" for name, value in scene.settings.items())
     where = "" if scene.device == "cpu" else f', "{scene.device}"'
     names, inputs = "import ncd", f"ncd.example_inputs(term, {scene.seed}{where})"
-    if scene.feed.code:
+    if scene.inputs_spec.code:
         names += ", ncd.systems.inputs.run_inputs"
-        feed = f"ncd.systems.inputs.run_inputs.InputSpec({scene.feed.code})"
+        feed = f"ncd.systems.inputs.run_inputs.InputSpec({scene.inputs_spec.code})"
         inputs = f'{feed}.tensors(term, {scene.seed}, "{scene.device}")'
     term = f'ncd.catalogue["{scene.entry.name}"].build({turned})'
     if scene.entry.text:
         term = f"ncd.parse({repr(scene.term)!r})"
     module = f"ncd.compile(term, {scene.seed}{where})"
-    if scene.learned:
+    if scene.loaded_weights:
         names += f", {WEIGHTS}"
         weights = f'open("{_weights_file(scene)}", "rb").read()'
-        if scene.learned.ships:
+        if scene.loaded_weights.ships:
             own = f'ncd.catalogue["{scene.entry.name}"]'
             weights = f"{WEIGHTS}.shipped({own}, {dict(scene.settings)!r})"
-            if scene.feed.trained:
+            if scene.inputs_spec.trained:
                 weights = f"{WEIGHTS}.attention_weights({scene.settings['h']}, {scene.seed})"
         module = f"{WEIGHTS}.read_weights({module}, {weights})"
     return f"{names}; term = {term}; numbers = ncd.trace({module}, *{inputs}).values"
@@ -112,5 +112,5 @@ def reproducing_line(scene: Scene) -> str:
 
 def _weights_file(scene: Scene) -> str:
     """Returns the name of the weights file that a visitor would save; empty if the weights ship."""
-    learned = scene.learned is not None and not scene.learned.ships
+    learned = scene.loaded_weights is not None and not scene.loaded_weights.ships
     return f"{scene.entry.name}.safetensors" if learned else ""

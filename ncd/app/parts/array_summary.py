@@ -98,7 +98,7 @@ def _coloured(tensor: torch.Tensor, cut: ArraySlice) -> str:
     channels = heatmap.pool(slice_picker.stack(tensor, cut, range(slice_picker.CHANNELS)), CELLS)
     address = heatmap.image_url(heatmap.rgb_image(channels.maps))
     wide, tall = _pixels(channels.shape, SIDE)
-    told = f" {channels.told}" if channels.told else ""
+    told = f" {channels.caption}" if channels.caption else ""
     return (
         f'<img alt="an image in colours" src="{address}" width="{wide}" height="{tall}">'
         f"<p class='muted'>Its three channels as one image in colours.{told}</p>"
@@ -127,11 +127,11 @@ def _range(pooled: Pooled) -> str:
     """Returns a sentence about the colour scale and about pooled cells."""
     ends = _ends(pooled.maps)
     low, high = ("blue", "red") if ends.low < 0 else ("dark", "yellow")
-    beyond = " and beyond" if ends.beyond else ""
+    beyond = " and beyond" if ends.outliers else ""
     masked = "" if (pooled.maps == pooled.maps).all() else "; clear where masked"
     return (
         f"From {markup.digits(ends.low)}, {low}, to {markup.digits(ends.high)}, {high}{beyond}"
-        f"{masked}. {pooled.told}"
+        f"{masked}. {pooled.caption}"
     ).strip()
 
 

@@ -63,7 +63,7 @@ class Pooled:
     largest: bool = False
 
     @property
-    def told(self) -> str:
+    def caption(self) -> str:
         """A sentence about the pooling; empty if nothing was pooled."""
         if self.block == (1, 1):
             return ""
@@ -112,7 +112,7 @@ class ColourRange:
 
     low: float
     high: float
-    beyond: int = 0
+    outliers: int = 0
     largest: float = 0.0
 
     @staticmethod
@@ -136,10 +136,10 @@ class ColourRange:
         return ColourRange(-high if signed else 0.0, high, beyond, largest)
 
     @property
-    def whole(self) -> ColourRange:
+    def with_outliers(self) -> ColourRange:
         """The same scale, extended to the largest number."""
         high = self.largest or 1.0
-        return ColourRange(-high if self.low < 0 else 0.0, high, self.beyond, self.largest)
+        return ColourRange(-high if self.low < 0 else 0.0, high, self.outliers, self.largest)
 
 
 def data_url(cells: CellGrid, ends: ColourRange, stops: str = POSITIVE) -> str:

@@ -67,8 +67,8 @@ class AxisLabels:
     """
 
     title: str = ""
-    said: str = ""
-    names: Sequence[str] = ()
+    position_label: str = ""
+    tick_labels: Sequence[str] = ()
     picks: Control | None = None
 
 
@@ -92,21 +92,21 @@ class Heatmap:
 
     id: str
     label: str
-    numbers: Pooled
+    pooled: Pooled
     ends: ColourRange
     rows: AxisLabels
     columns: AxisLabels
-    said: str = ""
-    square: bool = False
-    whole: bool = False
+    value_label: str = ""
+    square_cells: bool = False
+    integer_values: bool = False
     pixels: NDArray[np.uint8] | None = None  # an image in place of the numbers
     marks: tuple[CellFrame, ...] = ()
-    picks: str = ""
+    cell_action: str = ""
 
     @property
     def data(self) -> dict[str, Any]:
         """Returns a map as the data that the browser needs."""
-        numbers, ends = self.numbers, self.ends
+        numbers, ends = self.pooled, self.ends
         clipped = ends.high < ends.largest
         high = ("≥ " if clipped else "") + markup.digits(ends.high)
         low = markup.digits(ends.low) if ends.low else "0"
@@ -117,15 +117,15 @@ class Heatmap:
         return {
             "id": self.id,
             "label": self.label,
-            "said": self.said,
-            "square": self.square,
-            "whole": self.whole and numbers.block == (1, 1),
+            "said": self.value_label,
+            "square": self.square_cells,
+            "whole": self.integer_values and numbers.block == (1, 1),
             "low": ends.low,
             "high": ends.high,
             "ends": [f"≤ {low}" if clipped and ends.low else low, high],
             "palette": _colours(heatmap.scale(ends.low < 0)),
             "marks": [[mark.kind, mark.row, mark.column] for mark in self.marks],
-            "picks": self.picks or CELL * any(self.picked),
+            "picks": self.cell_action or CELL * any(self.picked),
             **drawn,
             **{name: self._side(*side) for name, side in sides.items()},
         }
@@ -138,11 +138,11 @@ class Heatmap:
     def _side(self, side: AxisLabels, n: int) -> dict[str, Any]:
         return {
             "title": side.title,
-            "said": side.said,
-            "names": list(side.names),
-            "count": self.numbers.shape[n],
-            "cells": self.numbers.maps.shape[n],
-            "block": self.numbers.block[n],
+            "said": side.position_label,
+            "names": list(side.tick_labels),
+            "count": self.pooled.shape[n],
+            "cells": self.pooled.maps.shape[n],
+            "block": self.pooled.block[n],
         }
 
 
@@ -202,7 +202,7 @@ def axis_text(axis: Axis) -> str:
     >>> axis_text(Axis("n_0")), axis_text(Axis("n_b")), axis_text(Axis("c", label="c_{5-λ}"))
     ('n₀', 'n_b', 'c_{5-λ}')
     """
-    return SUBSCRIPT.sub(lambda found: found[1].translate(BELOW), axis.called)
+    return SUBSCRIPT.sub(lambda found: found[1].translate(BELOW), axis.display_name)
 
 
 def position_html(axis: Axis, at: int, side: str = "") -> str:
@@ -252,15 +252,15 @@ def _buttons(inner: str, count: int, style: str = "") -> str:
 
 def colours(ends: ColourRange) -> ColourRange:
     """Returns the range of the colours that is chosen: up to outliers, or without them."""
-    return ends.whole if COLOURS.value else ends
+    return ends.with_outliers if COLOURS.value else ends
 
 
 def outlier_notice(ends: ColourRange, chosen: ColourRange) -> str:
     """Returns a sentence about outliers, with an offer to change the range."""
-    if not ends.beyond:
+    if not ends.outliers:
         return ""
-    far = markup.plural(ends.beyond, "number")
-    verb = "is" if ends.beyond == 1 else "are"
+    far = markup.plural(ends.outliers, "number")
+    verb = "is" if ends.outliers == 1 else "are"
     what = f"{far} {verb} much larger than all others, up to {markup.digits(ends.largest)} in size"
     if chosen.high < ends.largest:
         told, pick = "so the colours end before", "all"

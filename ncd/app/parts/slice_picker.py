@@ -283,6 +283,6 @@ def thumbnails_html(cut: ArraySlice, tensor: torch.Tensor, signed: bool) -> str:
         address = heatmap.image_url(heatmap.rgb_image(pool.maps))
         pictures.insert(0, (f"{dimension.name}=", "in colours", address))
     picked = f"{dimension.name}={'' if at == COLOURED else at}"
-    told = f"<p class='muted'>Small pictures: {pool.told}</p>" if pool.told else ""
+    told = f"<p class='muted'>Small pictures: {pool.caption}</p>" if pool.caption else ""
     gallery = map_component.thumbnail_buttons(pictures, picked)
     return gallery + map_component.pager(dimension.name, run, dimension.size) + told

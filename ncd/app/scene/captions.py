@@ -14,8 +14,8 @@ UNTRAINED = (
 
 def numbers_origin(scene: Scene) -> str:
     """Returns as HTML where a run's numbers come from: how weights and inputs were made."""
-    trained = scene.learned.said if scene.learned else ""
-    said = run_inputs.origin(scene.feed, trained, _learns(scene), scene.seed)
+    trained = scene.loaded_weights.summary if scene.loaded_weights else ""
+    said = run_inputs.origin(scene.inputs_spec, trained, _learns(scene), scene.seed)
     words = run_inputs.UNTRAINED
     return markup.text(said).replace(words, with_tooltip(words, UNTRAINED), 1)
 

@@ -180,8 +180,8 @@ def _check_part(term: Term) -> None:
     if (count := len(term.dom) + len(term.origins)) > ARRAYS:
         fact = f"a part takes and gives {count:,} arrays, and at most {ARRAYS} can be drawn"
         raise LimitError(fact, cure="fewer")
-    if isinstance(term, Op) and term.calls and not _may_run(term):
-        raise _no_function(term.calls)
+    if isinstance(term, Op) and term.torch_function and not _may_run(term):
+        raise _no_function(term.torch_function)
     for part in term.children:
         _check_part(part)
 
@@ -194,16 +194,18 @@ def _closed(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(map(_closed, value))
     if isinstance(value, Op) and not _may_run(value):
-        return map_fields(value, lambda own: closed_name(own) if own == value.calls else own)
+        return map_fields(
+            value, lambda own: closed_name(own) if own == value.torch_function else own
+        )
     return map_fields(value, _closed) if isinstance(value, Term) else value
 
 
 def _may_run(op: Op) -> bool:
     """Returns whether visitors may call the function of an op; of most ops there is none."""
-    space, _, name = op.calls.partition(".")
+    space, _, name = op.torch_function.partition(".")
     function, _, overload = name.partition(".")
     listed = f"{space}.{function}" in FUNCTIONS and overload in OVERLOADS
-    return not op.calls or listed or space in (CLOSED, ELSEWHERE, FOLDED)
+    return not op.torch_function or listed or space in (CLOSED, ELSEWHERE, FOLDED)
 
 
 def _no_function(function: str) -> NCDError:

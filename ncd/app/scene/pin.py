@@ -197,11 +197,11 @@ def pinned_scene(scene: Scene, pin: Pin) -> Scene | Refusal:
         formats=replace(scene.formats, cached=entry.cached),
         settings=settings,
         seed=pin.seed,
-        feed=feed,
+        inputs_spec=feed,
         selected="",
         term=term,
-        refused=refused,
-        learned=shipped_or_served(entry, settings)
+        build_refusal=refused,
+        loaded_weights=shipped_or_served(entry, settings)
         if pin.other
         else weights_for(entry, settings, pin.seed, feed),
     )

@@ -36,12 +36,12 @@ class Refusal:
     """An error at some settings, and the op that caused it."""
 
     error: NCDError
-    node: str | None
+    op_id: str | None
     entry: Entry
     settings: Mapping[str, int]
 
     @property
-    def large(self) -> bool:
+    def is_too_large(self) -> bool:
         """Returns whether it is only too large to run; shapes, cost and source are then known."""
         return isinstance(self.error, LimitError)
 
@@ -55,10 +55,10 @@ class Refusal:
         """The line above the reason."""
         if self.closed:
             return "Values end here."
-        return "Too large to run here." if self.large else "This does not fit yet."
+        return "Too large to run here." if self.is_too_large else "This does not fit yet."
 
     @property
-    def ways(self) -> tuple[Mapping[str, int], ...]:
+    def fixes(self) -> tuple[Mapping[str, int], ...]:
         """Up to three settings that would work; searched once, for about a second."""
         if self.closed:
             return ()
@@ -83,7 +83,7 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
     No size is made smaller than the page has it at first, and of a whole published model no single
     size: 8 features make no small Llama.
     """
-    entry, settings, large = refusal.entry, refusal.settings, refusal.large
+    entry, settings, large = refusal.entry, refusal.settings, refusal.is_too_large
     if large and entry.text and (smaller := _smaller_preset(entry, settings)):
         yield smaller
         return
@@ -237,10 +237,10 @@ def render(refusal: Refusal) -> None:
     with st.container(border=True, key="refusal"):
         st.markdown(f"**{refusal.title}**")
         st.text(_reason(refusal.error))
-        if refusal.ways:
+        if refusal.fixes:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text("What would work:", width="content")
-                for way in refusal.ways:
+                for way in refusal.fixes:
                     key = f"fit {' '.join(way)}"
                     named = (p.title for p in refusal.entry.presets if dict(p.knobs) == way)
                     st.button(

@@ -45,11 +45,11 @@ LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 @dataclass(frozen=True)
 class Scene:
-    """A system at its settings, with the figure's callouts if ``notes``.
+    """A system at its settings, with the figure's callouts if ``show_callouts``.
 
-    ``wide`` is the width of the diagram's column in pixels; files and slides have none.
-    ``refused`` says why the settings could not be built, ``learned`` holds trained weights, if any,
-    ``veil`` says what a quiz hides, and ``about`` is the array or op of a question, whose block is
+    ``column_width`` is the width of the diagram's column in pixels; files and slides have none.
+    ``build_refusal`` says why the settings could not be built, ``loaded_weights`` holds trained weights, if any,
+    ``hidden_sizes`` says what a quiz hides, and ``about`` is the array or op of a question, whose block is
     drawn open.
     """
 
@@ -57,57 +57,57 @@ class Scene:
     settings: Mapping[str, int]
     seed: int
     device: str
-    feed: InputSpec
+    inputs_spec: InputSpec
     dark: bool
     labels: Labels
     selected: str
     term: Term
-    notes: bool = True
-    wide: int | None = None
-    refused: Refusal | None = None
-    learned: TrainedWeights | None = None
-    veil: HiddenSizes | None = None
+    show_callouts: bool = True
+    column_width: int | None = None
+    build_refusal: Refusal | None = None
+    loaded_weights: TrainedWeights | None = None
+    hidden_sizes: HiddenSizes | None = None
     about: str = ""
     formats: Formats = FLOAT32
 
-    def choosing(self, selected: str) -> Scene:
+    def with_selection(self, selected: str) -> Scene:
         """Returns the scene with another selection."""
         return replace(self, selected=selected)
 
     @property
-    def look(self) -> dict[str, Any]:
+    def draw_options(self) -> dict[str, Any]:
         """The options with which :func:`ncd.draw` draws its diagram."""
-        own = self.entry.look(self.settings, self.notes and not self.narrow)
+        own = self.entry.look(self.settings, self.show_callouts and not self.narrow)
         usual = {**own, "labels": self.labels, "dark": self.dark, "width": self.width}
         usual["formats"] = self.formats
-        return hide_sizes.sizeless_options(usual) if self.veil else usual
+        return hide_sizes.sizeless_options(usual) if self.hidden_sizes else usual
 
     @property
     def width(self) -> float:
         """The width for which its diagram is drawn, in pixels."""
         own, share = self.entry.width, PHONE if self.narrow else SUBSCRIPTS
-        return own if self.wide is None else min(own, share * self.wide)
+        return own if self.column_width is None else min(own, share * self.column_width)
 
     @property
     def narrow(self) -> bool:
         """Returns whether the column is as narrow as a phone; callouts then stand below the
         diagram.
         """
-        return self.wide == selection.WIDTHS[0]
+        return self.column_width == selection.WIDTHS[0]
 
     @property
     def refusal(self) -> Refusal | None:
         """The reason why it cannot run, if it cannot."""
         own = self.entry, self.settings, self.term, self.formats, self.device
-        return self.refused or limit_refusal(*own)
+        return self.build_refusal or limit_refusal(*own)
 
     @property
-    def runs(self) -> bool:
+    def can_run(self) -> bool:
         """Returns whether it can be run."""
         return self.refusal is None
 
     @property
-    def sized(self) -> bool:
+    def has_all_sizes(self) -> bool:
         """Returns whether every axis has its size; shapes and source then need no run."""
         return all(a.size is not None for v in self.circuit.values.values() for a in v.array)
 
@@ -120,65 +120,69 @@ class Scene:
         return cost_of(self.circuit, self.formats)
 
     @property
-    def long(self) -> bool:
+    def starts_on_demand(self) -> bool:
         """Returns whether a run takes so long that it starts only when asked for."""
         return self.cost.flops > LONG or self.cost.parameters > LONG // 100
 
     @property
-    def quick(self) -> bool:
+    def is_quick(self) -> bool:
         """Returns whether a forward pass takes only some milliseconds."""
         return self.cost.flops < QUICK and self.cost.parameters < QUICK // 100
 
-    def work(self, make: Callable[[], T]) -> T:
+    def run_in_pool(self, make: Callable[[], T]) -> T:
         """Returns ``make()``, run in a thread for torch; others get the turn if it takes long."""
-        if self.quick:
+        if self.is_quick:
             return torch_threads.run_in_thread(make)
         with scheduler.yielded_turn():
             if self.cost.flops > LARGE:
                 sleep(REST)  # a slider that moves on ends this run before it costs anything
-            return torch_threads.run_in_thread(make, long=self.long)
+            return torch_threads.run_in_thread(make, long=self.starts_on_demand)
 
     @property
-    def weights(self) -> tuple[Hashable, ...]:
+    def weights_key(self) -> tuple[Hashable, ...]:
         """Returns everything that the module depends on, apart from the term."""
-        trained = self.learned.key if self.learned else ""
+        trained = self.loaded_weights.key if self.loaded_weights else ""
         return self.seed, self.device, trained, self.formats, self.entry.training
 
     @property
-    def numbers(self) -> tuple[Hashable, ...]:
+    def run_key(self) -> tuple[Hashable, ...]:
         """Returns everything that the numbers of a run depend on, apart from the term."""
-        return *self.weights, self.feed.key
+        return *self.weights_key, self.inputs_spec.key
 
     @property
     def module(self) -> CircuitModule:
         """The compiled module, shared by all visitors with the same term and never modified."""
-        return cached("module", self.term, *self.weights, make=lambda: self.work(self._compiled))
+        return cached(
+            "module", self.term, *self.weights_key, make=lambda: self.run_in_pool(self._compiled)
+        )
 
     @property
-    def compiled(self) -> bool:
+    def is_compiled(self) -> bool:
         """Returns whether its module exists already."""
-        return peek("module", self.term, *self.weights) is not None
+        return peek("module", self.term, *self.weights_key) is not None
 
     def _compiled(self) -> CircuitModule:
-        if not self.learned and self.formats.plain and self.device == "cpu":
+        if not self.loaded_weights and self.formats.is_float32 and self.device == "cpu":
             check_run(self.circuit)
             module = CircuitModule(self.circuit, self.seed, shared=True)
             return module.train(self.entry.training)
         module = ncd.compile(self.term, self.seed, self.device)
-        if self.learned:
-            read_weights(module, self.learned.weights, finite=False)
+        if self.loaded_weights:
+            read_weights(module, self.loaded_weights.weights, finite=False)
         return with_rounding(module, self.formats).train(self.entry.training)
 
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:
         """The inputs, shared like the module."""
         given = self.term, self.seed, self.device
-        return cached("inputs", *given, self.feed.key, make=lambda: self.feed.tensors(*given))
+        return cached(
+            "inputs", *given, self.inputs_spec.key, make=lambda: self.inputs_spec.tensors(*given)
+        )
 
     @property
     def trace(self) -> Trace:
         """The value of every array."""
-        return cached("trace", self.term, *self.numbers, make=lambda: self.work(self._run))
+        return cached("trace", self.term, *self.run_key, make=lambda: self.run_in_pool(self._run))
 
     def _run(self) -> Trace:
         module, inputs, timer = self.module, self.inputs, Timer(self.device)
@@ -186,7 +190,7 @@ class Scene:
         with torch.no_grad():
             found = ncd.trace(module, *inputs)
         timer.mark()
-        if not self.quick or len(self.circuit.cells) > MANY:  # long enough to be timed
+        if not self.is_quick or len(self.circuit.cells) > MANY:  # long enough to be timed
             (taken,) = timer.laps()
             cached("run seconds", self.term, self.device, make=lambda: taken)
         return found
@@ -207,7 +211,7 @@ class Scene:
         if taken is not None:
             return taken
         with scheduler.yielded_turn(late=False):  # only a message has to be sent afterwards
-            return self.work(self._time)
+            return self.run_in_pool(self._time)
 
     def _time(self) -> float:
         module, inputs = self.module, self.inputs
@@ -218,9 +222,9 @@ class Scene:
                 return once
             return medians(calls, device=self.device, rounds=3, warm=0)["forward"]
 
-    def words(self, axis: str) -> tuple[str, ...]:
+    def axis_words(self, axis: str) -> tuple[str, ...]:
         """The words at the positions of an axis, if there are any."""
-        return self.feed.shown(axis)
+        return self.inputs_spec.axis_words(axis)
 
 
 def build_term(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:

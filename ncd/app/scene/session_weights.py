@@ -31,7 +31,7 @@ ENDS = {1: "st", 2: "nd", 3: "rd"}
 class Training:
     """The session's training of one system at some settings; weights from a file fit any seed.
 
-    ``beside`` is a second run to compare with the first, from which the learned weights are taken.
+    ``second_run`` is a second run to compare with the first, from which the learned weights are taken.
     ``ended`` and ``learned`` change only at the start of a run of the page, so that the whole page
     shows the same state.
     """
@@ -42,30 +42,30 @@ class Training:
     run: TrainingRun | None = None
     learned: TrainedWeights | None = None
     ended: bool = False
-    beside: TrainingRun | None = None
+    second_run: TrainingRun | None = None
 
     @property
     def runs(self) -> tuple[TrainingRun, ...]:
         """Returns its runs: none, one, or two that are compared."""
-        return tuple(run for run in (self.run, self.beside) if run is not None)
+        return tuple(run for run in (self.run, self.second_run) if run is not None)
 
-    def of(self, entry: Entry, settings: Mapping[str, int], seed: int) -> bool:
+    def matches(self, entry: Entry, settings: Mapping[str, int], seed: int) -> bool:
         """Returns whether the training belongs to this system at these settings."""
         here = self.page == entry.name and dict(self.settings) == dict(settings)
         return here and self.seed in (None, seed)
 
     @property
-    def going(self) -> bool:
+    def is_running(self) -> bool:
         """Whether the run was still going on when the page last looked."""
         return self.run is not None and not self.ended
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Takes over the weights of a run that has ended."""
         if self.run is None or self.ended:
             return
         for run in self.runs:
-            run.look()
-        self.ended = all(run.over for run in self.runs)
+            run.poll()
+        self.ended = all(run.ended for run in self.runs)
         if self.ended and self.run.weights:
             steps = self.run.progress[-1].step
             self.learned = TrainedWeights(self.run.weights, f"trained for {steps:,} steps")
@@ -74,7 +74,7 @@ class Training:
 def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training | None:
     """Returns the session's training of this system at these settings, if there is one."""
     found: Training | None = st.session_state.get(TRAINING_KEY)
-    return found if found is not None and found.of(entry, settings, seed) else None
+    return found if found is not None and found.matches(entry, settings, seed) else None
 
 
 def join_linked_training(entry: Entry, settings: Mapping[str, int], seed: int, device: str) -> None:
@@ -104,7 +104,7 @@ def weights_for(
         return proofreading(settings["h"], seed)
     found = training(entry, settings, seed)
     if found is not None:
-        found.look()
+        found.poll()
     return (
         found.learned if found is not None and found.learned else shipped_or_served(entry, settings)
     )
@@ -137,7 +137,7 @@ def _fits(entry: Entry, settings: Mapping[str, int]) -> bool:
 
 def _weight_shapes(term: Term) -> list[tuple[int, ...]]:
     cells = elaborate(term).cells
-    return [own.array.shape for cell in cells for own in cell.initial.values()]
+    return [own.array.shape for cell in cells for own in cell.initial_values.values()]
 
 
 def waiting_message(run: Ticket, progress: Sequence[object]) -> str:
@@ -148,7 +148,7 @@ def waiting_message(run: Ticket, progress: Sequence[object]) -> str:
     if progress:
         return ""
     again = "Its worker was lost, so it begins again. " if run.again else ""
-    if place := run.place:
+    if place := run.queue_position:
         return f"{again}Waiting for a worker: {nth(place)} in the queue."
     return again or "Getting ready …"
 
@@ -189,7 +189,7 @@ def download(entry: Entry, found: TrainedWeights | None) -> None:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _watch(found: Training) -> None:
-    found.look()
+    found.poll()
     if found.ended:
         st.rerun()
 
@@ -197,5 +197,5 @@ def _watch(found: Training) -> None:
 def rerun_when_trained(entry: Entry) -> None:
     """Reruns the page when its training has ended, whatever panel is open."""
     found: Training | None = st.session_state.get(TRAINING_KEY)
-    if found is not None and found.page == entry.name and found.going:
+    if found is not None and found.page == entry.name and found.is_running:
         _watch(found)

@@ -44,8 +44,8 @@ SYSTEM_PARAMETERS: dict[str, LinkParameter] = {
     "quiz": LinkParameter("", ("", "1")),
     "ask": LinkParameter(""),
     TRAINED: LinkParameter("", ("", "1")),
-    FORMATS: LinkParameter("", longest=LONGEST, meaning="formats"),
-    pin.PIN: LinkParameter("", longest=pin.LONGEST, meaning="pin"),
+    FORMATS: LinkParameter("", max_length=LONGEST, meaning="formats"),
+    pin.PIN: LinkParameter("", max_length=pin.LONGEST, meaning="pin"),
     pin.VIEW: LinkParameter(pin.VIEWS[0], pin.VIEWS),
 }
 WITH_TEXT: dict[str, LinkParameter | Control] = {TEXT_KEY: LinkParameter(DEFAULT_TEXT, packed=True)}
@@ -60,20 +60,20 @@ def controls(panels: Iterable[Panel]) -> dict[str, Control]:
 class PageState:
     """The session keys that a page stores in its link, and their last values.
 
-    Streamlit drops the value of a widget that is not shown; ``held`` still has it. ``shared`` holds
-    the values that the next page takes over, by their meaning. ``seen`` holds the values that are
-    really shown where the state names something that does not exist. ``followed`` marks the link of
+    Streamlit drops the value of a widget that is not shown; ``last_values`` still has it. ``shared`` holds
+    the values that the next page takes over, by their meaning. ``corrected`` holds the values that are
+    really shown where the state names something that does not exist. ``link_mark`` marks the link of
     the app that was followed to the page. ``waiting`` is what the address holds for a system that
     is not known yet.
     """
 
     page: str
-    kept: Mapping[str, LinkParameter | Control]
+    parameters: Mapping[str, LinkParameter | Control]
     panels: Sequence[Panel] = ()
     shared: dict[str, Value] = field(default_factory=dict)
-    held: dict[str, Value] = field(default_factory=dict)
-    seen: dict[str, Value] = field(default_factory=dict)
-    followed: str = ""
+    last_values: dict[str, Value] = field(default_factory=dict)
+    corrected: dict[str, Value] = field(default_factory=dict)
+    link_mark: str = ""
     waiting: dict[str, str] | None = None
 
 
@@ -83,7 +83,7 @@ def opened_by_link() -> bool:
     Its mark stays in the address for a moment, in which a visitor may have changed something.
     """
     left: PageState | None = st.session_state.get(STATE)
-    return st.query_params.get(LINK_MARK, "") not in ("", left.followed if left else "")
+    return st.query_params.get(LINK_MARK, "") not in ("", left.link_mark if left else "")
 
 
 def load(page: Entry | str, panels: Sequence[Panel] = ()) -> None:
@@ -105,19 +105,19 @@ def load(page: Entry | str, panels: Sequence[Panel] = ()) -> None:
     stop_training()
     known = WITH_TEXT if page == CUSTOM_PAGE else {}
     names = known if isinstance(page, str) else parameters(page, panels)
-    link = PageState(name, names, panels, shared, followed=mark)
+    link = PageState(name, names, panels, shared, link_mark=mark)
     st.session_state[STATE] = link
     _read(link, asked, {} if back else shared)
     if isinstance(page, Entry):
         knobs.parse_all(page)
         _note_unknown_parameters(link, asked)
     else:
-        link.waiting = {key: text for key, text in asked.items() if key not in link.kept}
+        link.waiting = {key: text for key, text in asked.items() if key not in link.parameters}
 
 
 def _read(link: PageState, asked: Mapping[str, str], shared: Mapping[str, Value]) -> None:
     """Puts what the address asks for, or else what pages share, into the session's state."""
-    for key, kept in link.kept.items():
+    for key, kept in link.parameters.items():
         value = kept.read(asked[key]) if key in asked else None
         if value is None and kept.meaning in shared:
             value = shared[kept.meaning]
@@ -186,10 +186,10 @@ def switch_entry(entry: Entry) -> None:
         return
     new = parameters(entry, link.panels)
     stays = {"panel", TEXT_KEY, "device", "seed"}
-    for key in {*link.kept, *(knob.name for knob in entry.knobs)} - stays:
+    for key in {*link.parameters, *(knob.name for knob in entry.knobs)} - stays:
         st.session_state.pop(key, None)
-        link.held.pop(key, None)
-    link.kept, link.seen = new, {}
+        link.last_values.pop(key, None)
+    link.parameters, link.corrected = new, {}
     if link.waiting is not None:
         asked, link.waiting = link.waiting, None
         _read(link, asked, link.shared)
@@ -207,17 +207,17 @@ def _input_parameters(entry: Entry, sketch: Term) -> dict[str, LinkParameter]:
     ways = input_feed.choices(entry, sketch)
     found = {input_feed.INPUT: LinkParameter(ways[0], ways)}
     if input_feed.TRAINED in ways:
-        found[input_feed.KEY] = LinkParameter(SAMPLE_SENTENCE, longest=MOST)
+        found[input_feed.KEY] = LinkParameter(SAMPLE_SENTENCE, max_length=MOST)
     if input_feed.WORDS in ways:
         axes = input_feed.sequences(sketch)
-        found |= {f"text_{name}": LinkParameter("", longest=MOST) for name in axes}
-        found[f"text_{axes[0]}"] = LinkParameter(input_feed.SAMPLE, longest=MOST)
+        found |= {f"text_{name}": LinkParameter("", max_length=MOST) for name in axes}
+        found[f"text_{axes[0]}"] = LinkParameter(input_feed.SAMPLE, max_length=MOST)
         found["positions"] = LinkParameter(False)
     elif len(ways) > 1:
         found |= {
             key: LinkParameter(*choice) for key, choice in image_picker.session_keys(sketch).items()
         }
-        found[image_picker.DRAWING] = LinkParameter("", longest=MOST)
+        found[image_picker.DRAWING] = LinkParameter("", max_length=MOST)
     return found
 
 
@@ -230,12 +230,12 @@ def _knob(knob: knobs.Knob) -> LinkParameter:
 def _close_page(link: PageState) -> dict[str, Value]:
     """Forgets a page's values; returns those that the next page takes over."""
     shared = dict(link.shared)
-    for key, kept in link.kept.items():
+    for key, kept in link.parameters.items():
         st.session_state.pop(key, None)
-        value = link.held.get(key, kept.default)
+        value = link.last_values.get(key, kept.default)
         if key == pin.PIN:
             value = pin.with_page_name(
-                link.page, str(link.held.get(TEXT_KEY, DEFAULT_TEXT)), str(value)
+                link.page, str(link.last_values.get(TEXT_KEY, DEFAULT_TEXT)), str(value)
             )
         if kept.meaning and value != kept.default:
             shared[kept.meaning] = value
@@ -249,7 +249,7 @@ def _note_unknown_parameters(link: PageState, asked: Mapping[str, str]) -> None:
     unread = [
         f"{key[:20]}={text[:20]}"
         for key, text in asked.items()
-        if key not in link.kept or link.kept[key].read(text) is None
+        if key not in link.parameters or link.parameters[key].read(text) is None
     ]
     if unread:
         more = f" and {len(unread) - 3} more" if len(unread) > 3 else ""
@@ -261,11 +261,11 @@ def restore_dropped() -> None:
     """Remembers all stored values, and restores those that Streamlit dropped with their widgets."""
     state = st.session_state.to_dict()  # one copy: each access takes some microseconds
     link: PageState = state[STATE]
-    for key in link.kept:
+    for key in link.parameters:
         if key in state:
-            link.held[key] = state[key]
-        elif key in link.held:
-            st.session_state[key] = link.held[key]
+            link.last_values[key] = state[key]
+        elif key in link.last_values:
+            st.session_state[key] = link.last_values[key]
 
 
 def query(**seen: str) -> str:
@@ -275,14 +275,14 @@ def query(**seen: str) -> str:
     """
     restore_dropped()
     link: PageState = st.session_state[STATE]
-    link.seen |= seen
-    values = {key: link.seen.get(key, link.held.get(key)) for key in link.kept}
+    link.corrected |= seen
+    values = {key: link.corrected.get(key, link.last_values.get(key)) for key in link.parameters}
     said = {
-        key: _encoded(link.kept[key], value)
+        key: _encoded(link.parameters[key], value)
         for key, value in values.items()
-        if value is not None and value != link.kept[key].default
+        if value is not None and value != link.parameters[key].default
     }
-    said = {key: text for key, text in said.items() if text or not link.kept[key].packed}
+    said = {key: text for key, text in said.items() if text or not link.parameters[key].packed}
     said = {**(link.waiting or {}), **said}
     return f"?{urlencode(said, quote_via=quote, safe=',=:~')}" if said else ""
 

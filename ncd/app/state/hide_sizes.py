@@ -38,15 +38,15 @@ T = TypeVar("T", DrawnGlyph, Annotation)
 class HiddenSizes:
     """The id of the array that the quiz asks for, and the ids of those already answered."""
 
-    asked: str
-    known: frozenset[str] = frozenset()
+    asked_array: str
+    answered: frozenset[str] = frozenset()
 
     @property
     def hidden(self) -> str:
         """The id of the array whose axis names are hidden too; empty once it is answered."""
-        return "" if self.asked in self.known else self.asked
+        return "" if self.asked_array in self.answered else self.asked_array
 
-    def around(self, circuit: Circuit) -> frozenset[str]:
+    def neighbour_ops(self, circuit: Circuit) -> frozenset[str]:
         """Returns the ids of the ops and loops that make or take the hidden array."""
         units: tuple[Cell | Loop, ...] = (*circuit.cells, *circuit.loops)
         ends = {unit.id: {v.id for v in (*unit.inputs, *unit.outputs)} for unit in units}
@@ -60,7 +60,7 @@ def sizeless_options(usual: Mapping[str, Any]) -> dict[str, Any]:
 
 def hide_in_drawing(whole: Drawing, circuit: Circuit, veil: HiddenSizes) -> Drawing:
     """Returns the drawing without sizes, except those of answered arrays."""
-    around, cells = veil.around(circuit), {cell.id: cell for cell in circuit.cells}
+    around, cells = veil.neighbour_ops(circuit), {cell.id: cell for cell in circuit.cells}
     scans = {loop.id for loop in circuit.loops if loop.kind == "scan"}
     return replace(
         whole,
@@ -75,16 +75,16 @@ def hide_in_drawing(whole: Drawing, circuit: Circuit, veil: HiddenSizes) -> Draw
 
 def _wire(wire: DrawnWire, veil: HiddenSizes) -> DrawnWire:
     if wire.array == veil.hidden:
-        return replace(wire, axis="", words="an axis of the array that is asked for")
-    if wire.array in veil.known:
+        return replace(wire, axis="", description="an axis of the array that is asked for")
+    if wire.array in veil.answered:
         return wire
-    return replace(wire, words=SIZE.sub("", wire.words))
+    return replace(wire, description=SIZE.sub("", wire.description))
 
 
 def _text(text: Text, veil: HiddenSizes) -> Text:
     """Returns a label without its size, centred where the full label stood."""
     hidden = bool(veil.hidden) and text.array == veil.hidden
-    told = any(map(str.isalpha, text.label.typed.text)) or text.array in veil.known
+    told = any(map(str.isalpha, text.label.typed.text)) or text.array in veil.answered
     if not text.axis or (told and not hidden):
         return text
     label = math(ASKED, text.label.typed.size) if hidden else _named(text)
@@ -106,13 +106,13 @@ def _named(text: Text) -> Label:
 def _glyph(
     glyph: DrawnGlyph, veil: HiddenSizes, around: frozenset[str], cells: Mapping[str, Cell]
 ) -> DrawnGlyph:
-    words = glyph.words
+    words = glyph.description
     if glyph.cells or glyph.node not in cells:
         words = words.partition(":")[0].partition("(")[0].strip() or "folded"
     else:
         cell = cells[glyph.node]
-        words = cell.op.label if glyph.node in around else _unsized(cell)
-    return replace(_inside(glyph, veil), words=words)
+        words = cell.op.display_name if glyph.node in around else _unsized(cell)
+    return replace(_inside(glyph, veil), description=words)
 
 
 def _endless(scan: DrawnFence) -> DrawnFence:
@@ -130,9 +130,9 @@ def _unsized(cell: Cell) -> str:
     """Returns the description of an op without sizes, or its label if that needs sizes."""
     try:
         op: Op = rewrite_axes(cell.op, _bare)
-        return op.words(op.site(rewrite_axes(cell.site.ins, _bare)))
+        return op.description(op.apply_to(rewrite_axes(cell.site.inputs, _bare)))
     except NCDError:
-        return cell.op.label
+        return cell.op.display_name
 
 
 def _bare(axis: Axis) -> Axis:
@@ -140,7 +140,7 @@ def _bare(axis: Axis) -> Axis:
 
 
 def _extra(extra: Annotation, veil: HiddenSizes) -> Annotation:
-    if veil.hidden and extra.of == veil.hidden:
+    if veil.hidden and extra.target_id == veil.hidden:
         extra = replace(extra, words="")
     return _inside(extra, veil)
 
@@ -157,7 +157,7 @@ def hide_in_tooltips(
 ) -> dict[str, str]:
     """Returns hover texts without sizes; ``told`` are the full texts."""
     names = array_names(circuit)
-    found = {id: told[id] for id in veil.known if id in told}
+    found = {id: told[id] for id in veil.answered if id in told}
     for id, value in circuit.values.items():
         if id not in found:
             shape = ASKED if id == veil.hidden else markup.array(plain(value.array))

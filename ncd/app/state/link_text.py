@@ -59,9 +59,9 @@ class LinkParameter:
     """
 
     default: Value
-    among: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
     meaning: str = ""
-    longest: int = 100
+    max_length: int = 100
     packed: bool = False
 
     def read(self, text: str) -> Value | None:
@@ -77,6 +77,6 @@ class LinkParameter:
         if self.default == "0" and not (text.isdecimal() and len(text) < 10):
             return None
         if isinstance(self.default, int):
-            return text[: self.longest]  # parsed by the knobs
-        known = text in self.among if self.among else len(text) <= self.longest
+            return text[: self.max_length]  # parsed by the knobs
+        known = text in self.choices if self.choices else len(text) <= self.max_length
         return text if known else None

@@ -23,8 +23,8 @@ def formats(entry: Entry) -> Formats:
     said = str(st.session_state.get(FORMATS, ""))
     found, note = read(entry, said)
     knobs.set_notice(FORMATS, note)
-    if found.said != said:
-        st.session_state[FORMATS] = found.said
+    if found.spec != said:
+        st.session_state[FORMATS] = found.spec
     return found
 
 
@@ -45,7 +45,7 @@ def read(entry: Entry, said: str) -> tuple[Formats, str]:
 def render(entry: Entry) -> None:
     """Shows a choice for each kind of numbers."""
     now = formats(entry)
-    title = f"Number formats: {now.said.replace(',', ', ').replace('=', ' ') or PLAIN_FORMATS}"
+    title = f"Number formats: {now.spec.replace(',', ', ').replace('=', ' ') or PLAIN_FORMATS}"
     with st.expander(title, expanded=False):
         for kind in KINDS if entry.cached else KINDS[:2]:
             key = _key(kind)
@@ -72,4 +72,4 @@ def _choose() -> None:
         str(st.session_state.get(_key(kind), PLAIN_FORMATS)) for kind in KINDS
     )
     knobs.clear_notice(FORMATS)
-    st.session_state[FORMATS] = Formats(weights, arrays, cache).said
+    st.session_state[FORMATS] = Formats(weights, arrays, cache).spec

@@ -99,11 +99,11 @@ def with_question(scene: Scene) -> Scene:
     found = current_question(scene)
     if found is None or not found.about:
         return scene
-    chosen = replace(scene.choosing(found.about), about=found.about)
+    chosen = replace(scene.with_selection(found.about), about=found.about)
     if _chosen(scene) or not found.hides:
         return chosen
     others = frozenset(scene.circuit.values) - {found.about}
-    return replace(chosen, veil=HiddenSizes(found.about, others))
+    return replace(chosen, hidden_sizes=HiddenSizes(found.about, others))
 
 
 def current_question(scene: Scene) -> Question | None:
@@ -172,7 +172,7 @@ def _verdict_html(found: Question, chosen: str) -> str:
 
 
 def _answer(found: Question, n: int, chosen: str) -> str:
-    right, own = n == found.right, chosen == str(n)
+    right, own = n == found.answer_index, chosen == str(n)
     mark, kind = ("✓ ", "right") if right else ("✗ ", "wrong") if own else ("", "other")
     letter, words = "ABCD"[n], _words(found.answers[n])
     if not chosen:
@@ -187,7 +187,7 @@ def _words(answer: Answer) -> str:
 
 
 def _verdict(found: Question, chosen: str) -> str:
-    letter = "ABCD"[found.right]
+    letter = "ABCD"[found.answer_index]
     if chosen == SHOW:
         return f"It is <b>{letter}</b>."
-    return "<b>Right.</b>" if chosen == str(found.right) else f"No: it is <b>{letter}</b>."
+    return "<b>Right.</b>" if chosen == str(found.answer_index) else f"No: it is <b>{letter}</b>."

@@ -58,7 +58,7 @@ def visible_arrays(scene: Scene) -> Mapping[str, tuple[str, ...]]:
     folded = selection.folded_in(scene.circuit)
 
     def make() -> dict[str, tuple[str, ...]]:
-        drawing = draw(scene.term, **hide_sizes.sizeless_options(scene.look), folded=folded)
+        drawing = draw(scene.term, **hide_sizes.sizeless_options(scene.draw_options), folded=folded)
         given = {value.id for value in scene.circuit.inputs}
         passed = {
             v.id for cell in scene.circuit.cells if _only_passes_on(cell) for v in cell.outputs
@@ -72,14 +72,14 @@ def visible_arrays(scene: Scene) -> Mapping[str, tuple[str, ...]]:
 
 def is_given(circuit: Circuit, value: Value) -> bool:
     """Returns whether an array is an input, or an input passed on unchanged."""
-    maker = circuit.makers.get(value.id)
+    maker = circuit.producers.get(value.id)
     if maker is None:
         return any(value.id == own.id for own in circuit.inputs)
     return _only_passes_on(maker) and all(is_given(circuit, own) for own in maker.inputs)
 
 
 def _only_passes_on(cell: Cell) -> bool:
-    calls = cell.torch
+    calls = cell.torch_code
     return all(isinstance(own, Arg) for own in (calls if isinstance(calls, tuple) else (calls,)))
 
 
@@ -91,7 +91,7 @@ def locked_panel(title: str) -> Panel:
     covered = {"Source": _source, "Shapes": _shapes}.get(title, _locked)
 
     def show(scene: Scene) -> None:
-        assert scene.veil is not None
+        assert scene.hidden_sizes is not None
         html_panel.render(covered(scene), "covered", on_pick=lambda _: _end())
 
     return Panel(title, show, needs_run=False)
@@ -112,8 +112,8 @@ def _locked(scene: Scene) -> str:
 
 def _source(scene: Scene) -> str:
     """Returns the source with numbers hidden, and without the lines of the array asked for."""
-    assert scene.veil is not None
-    around, circuit = scene.veil.around(scene.circuit), scene.circuit
+    assert scene.hidden_sizes is not None
+    around, circuit = scene.hidden_sizes.neighbour_ops(scene.circuit), scene.circuit
     found = source_listing.Listing(
         (line, hide_sizes.hide_in_code(line.text, html) if around.isdisjoint(line.nodes) else "…")
         for line, html in source_listing.coloured_lines(lines(scene.term), circuit)
@@ -123,8 +123,8 @@ def _source(scene: Scene) -> str:
 
 def _shapes(scene: Scene) -> str:
     """Returns every step with the shapes known so far."""
-    assert scene.veil is not None
-    rows = (_row(cell, scene, scene.veil) for cell in scene.circuit.cells)
+    assert scene.hidden_sizes is not None
+    rows = (_row(cell, scene, scene.hidden_sizes) for cell in scene.circuit.cells)
     return markup.table(("Step", "Goes in", "Leaves"), rows)
 
 
@@ -135,14 +135,14 @@ def _row(cell: Cell, scene: Scene, hiding: HiddenSizes) -> str:
     )
     return (
         f'<tr data-node="{cell.id}" data-select="{cell.id}" tabindex="0">'
-        f"<td>{markup.role(cell.op.role, scene.dark)}{markup.text(cell.op.label)}</td>"
+        f"<td>{markup.role(cell.op.role, scene.dark)}{markup.text(cell.op.display_name)}</td>"
         f"<td>{ins}</td><td>{outs}</td></tr>"
     )
 
 
 def _known(value: Value, scene: Scene, hiding: HiddenSizes) -> str:
     given = value.id != hiding.hidden and is_given(scene.circuit, value)
-    if not (given or value.id in hiding.known):
+    if not (given or value.id in hiding.answered):
         return hide_sizes.ASKED
     return markup.sized(value.array)
 
@@ -166,13 +166,13 @@ class Round:
     """The questions and answers of a session on one page.
 
     ``done`` is the outcome for each array with its sizes, so that another size is another
-    question. ``wish`` is an action of the visitor that no run has handled yet.
+    question. ``pending_action`` is an action of the visitor that no run has handled yet.
     """
 
     page: str
     asked: str = ""
     done: dict[str, str] = field(default_factory=dict)
-    wish: str = ""
+    pending_action: str = ""
 
 
 def is_on() -> bool:
@@ -195,7 +195,7 @@ def with_question(scene: Scene) -> Scene:
     values = circuit.values.values()
     known = frozenset(value.id for value in values if _key(value) in found.done)
     return replace(
-        scene, selected=found.asked, veil=HiddenSizes(found.asked, known), about=found.asked
+        scene, selected=found.asked, hidden_sizes=HiddenSizes(found.asked, known), about=found.asked
     )
 
 
@@ -227,7 +227,7 @@ def _next(scene: Scene, found: Round, after: str) -> str:
 
 def _handle(scene: Scene, found: Round) -> None:
     """Handles the visitor's action since the last run."""
-    act, found.wish = found.wish, ""
+    act, found.pending_action = found.pending_action, ""
     if act in (RIGHT, LATER):
         found.done.setdefault(_key(scene.circuit.values[found.asked]), act)
     elif act == "show":
@@ -257,7 +257,7 @@ def facts(scene: Scene, value: Value) -> dict[str, Any]:
 
 def show(scene: Scene) -> None:
     """Shows the question below the diagram, if the session is in a quiz."""
-    if scene.veil is None or not is_on():  # a lesson's question hides an array too
+    if scene.hidden_sizes is None or not is_on():  # a lesson's question hides an array too
         return
     found = _round(scene.entry.name)
     value = scene.circuit.values.get(found.asked)
@@ -287,14 +287,14 @@ def _act() -> None:
     if asked["do"] == "end":
         st.session_state[selection.QUIZ] = ""
     elif found is not None:
-        found.wish = asked["do"]
+        found.pending_action = asked["do"]
 
 
 def _question(circuit: Circuit, value: Value) -> str:
-    maker = circuit.makers.get(value.id)
+    maker = circuit.producers.get(value.id)
     name = array_names(circuit).get(value.id, "")
-    where = f"leaves {markup.text(maker.op.label)}" if maker else "goes in here"
-    is_new = name and not (maker and name in maker.op.label.split())
+    where = f"leaves {markup.text(maker.op.display_name)}" if maker else "goes in here"
+    is_new = name and not (maker and name in maker.op.display_name.split())
     more = f', called <i class="name">{markup.text(name)}</i>' if is_new else ""
     return f"What shape {where}{more}?"
 
@@ -302,8 +302,8 @@ def _question(circuit: Circuit, value: Value) -> str:
 def _solution(circuit: Circuit, value: Value, done: str) -> str:
     """Returns the shape, and what the op before it does."""
     shape = markup.sized(value.array) if value.array else "a number, without axes"
-    maker = circuit.makers.get(value.id)
-    how = f'<span class="muted">{markup.text(maker.words)}</span>' if maker else ""
+    maker = circuit.producers.get(value.id)
+    how = f'<span class="muted">{markup.text(maker.description)}</span>' if maker else ""
     sign = "It is" if done == SHOWN else '<span class="tick">✓</span>'
     return f"{sign} <b>{shape}</b> {how}"
 
@@ -317,14 +317,16 @@ def _chips(scene: Scene) -> str:
     for value in circuit.values.values():
         if value.id in seen or value in circuit.inputs:
             for axis in (a for a in plain(value.array) if a.size is not None):
-                axes.setdefault(axis.called, axis)
-                alike.setdefault(axis.called, set()).add(axis.size_text)
-    return "".join(_chip(a, a.called in out or len(alike[name]) > 1) for name, a in axes.items())
+                axes.setdefault(axis.display_name, axis)
+                alike.setdefault(axis.display_name, set()).add(axis.size_text)
+    return "".join(
+        _chip(a, a.display_name in out or len(alike[name]) > 1) for name, a in axes.items()
+    )
 
 
 def _chip(axis: Axis, hidden: bool) -> str:
     size = "" if hidden else f" {axis.size_text}"
-    says = markup.text(f"{axis.called}{size}")
+    says = markup.text(f"{axis.display_name}{size}")
     return (
         f'<button type="button" class="chip" data-axis="{markup.text(axis.name)}" '
         f'data-say="{says}" aria-label="add {says}">{markup.axis(axis)}{markup.text(size)}</button>'

@@ -35,7 +35,7 @@ Ends = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Stroke:
-    """A path with its fill and line; ``soft`` adds the shadow of a fence."""
+    """A path with its fill and line; ``has_shadow`` adds the shadow of a fence."""
 
     path: Path
     fill: str = "none"
@@ -43,7 +43,7 @@ class Stroke:
     width: float = 0.0
     closed: bool = False
     dashed: bool = False
-    soft: bool = False
+    has_shadow: bool = False
     round: bool = False  # whether its ends are round
 
 
@@ -78,7 +78,7 @@ def reading_order(drawing: DrawingData) -> list[DrawnWire | DrawnGlyph]:
         if isinstance(item, DrawnWire):
             start = item.path[0].a if item.path else Point(*drawing.box[:2])
         else:
-            start = Point(item.hit.x0 + 0.5, item.hit.y0)
+            start = Point(item.hit_box.x0 + 0.5, item.hit_box.y0)
         return _near(start)
 
     return sorted([*drawing.wires, *drawing.glyphs], key=key)
@@ -138,7 +138,7 @@ def _fence(fence: DrawnFence) -> Iterator[Stroke | Text]:
     if not fence.brackets:
         x0, y0, x1, y1 = fence.box
         frame = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
-        yield Stroke(frame, fence.role, closed=True, soft=True)
+        yield Stroke(frame, fence.role, closed=True, has_shadow=True)
     yield from fence.title
 
 
@@ -157,7 +157,7 @@ def _extra(extra: Annotation) -> Iterator[Stroke | Dot | Text]:
 
 def _item(item: Item, soft: bool = False) -> Stroke | Dot | Text:
     if isinstance(item, Outline):
-        return Stroke(item.path, item.paint, width=item.stroke, closed=item.closed, soft=soft)
+        return Stroke(item.path, item.paint, width=item.stroke, closed=item.closed, has_shadow=soft)
     return item
 
 

@@ -99,7 +99,7 @@ class _Page:
                     self.text(part)
 
     def stroke(self, part: Stroke) -> None:
-        if part.soft:
+        if part.has_shadow:
             for width, dark in SHADOW:
                 self.path(part, "none", "shadow", width, dark)
         self.path(part, part.fill, part.line, part.width)

@@ -167,10 +167,10 @@ class _Writer:
         yield from (self.extra(extra) for extra in drawing.extras if extra.behind)
         if drawing.dashes:
             yield f'<path class="dash" d="{"".join(commands(d.path) for d in drawing.dashes)}"/>'
-        yield self.still(is_under)
+        yield self.static_parts(is_under)
         for item in reading_order(drawing):
             yield self.wire(item) if isinstance(item, DrawnWire) else self.glyph(item)
-        yield self.still(is_over)
+        yield self.static_parts(is_over)
         for labels in self.named.values():  # labels of wires that are not drawn
             yield from map(self.label, labels)
         yield from (self.extra(extra) for extra in drawing.extras if not extra.behind)
@@ -229,15 +229,15 @@ class _Writer:
         first, again = labels[:1], labels[1:]
         return (
             f'<g class="{"wire double" if wire.double else "wire"}" {_of(wire.axis, wire.array)} '
-            f'{BUTTON}>{self.title(first, wire.words)}<path d="{commands(ink)}"/>'
+            f'{BUTTON}>{self.title(first, wire.description)}<path d="{commands(ink)}"/>'
             f"{gap}{''.join(map(self.text, first))}</g>"
-            f"{''.join(self.label(label, wire.words, AGAIN) for label in again)}"
+            f"{''.join(self.label(label, wire.description, AGAIN) for label in again)}"
         )
 
     def glyph(self, glyph: DrawnGlyph) -> str:
-        marked = glyph.node == self.drawing.marked
-        words = f"{glyph.words}; this does not fit" if marked else glyph.words
-        frame = f'<rect class="hit" {_sides(glyph.hit)} rx="{number(style.CORNER)}"'
+        marked = glyph.node == self.drawing.highlighted_id
+        words = f"{glyph.description}; this does not fit" if marked else glyph.description
+        frame = f'<rect class="hit" {_sides(glyph.hit_box)} rx="{number(style.CORNER)}"'
         if marked:
             dash = " ".join(map(number, style.ERROR_DASH))
             frame += (
@@ -251,7 +251,7 @@ class _Writer:
             f"{self.title(texts, words)}{frame}/>{''.join(map(self.item, items))}</g>"
         )
 
-    def still(self, which: Callable[[Item], bool]) -> str:
+    def static_parts(self, which: Callable[[Item], bool]) -> str:
         """Returns parts of ops below or above all wires; clicks on them fall through to the op."""
         items = (self.item(i) for glyph in self.drawing.glyphs for i in glyph.items if which(i))
         return f'<g class="still">{inside}</g>' if (inside := "".join(items)) else ""
@@ -267,7 +267,7 @@ class _Writer:
 
     def extra(self, extra: Annotation) -> str:
         """Returns something beside the circuit; coloured items have the shadow of a fence."""
-        of = f' data-of="{text(extra.of)}"' if extra.of else ""
+        of = f' data-of="{text(extra.target_id)}"' if extra.target_id else ""
         title = f"<title>{text(extra.words)}</title>" if extra.words else ""
         role = ' role="img"' if extra.words else ""  # a group may not have a name
         items = (self.item(item, is_soft(item)) for item in extra.items)
@@ -373,12 +373,12 @@ class SvgTemplate:
     """A drawing, the sources of its words, and its SVG with gaps for them.
 
     ``wires`` and ``ops`` have a source for each drawn element, None for a collapsed block, whose
-    words contain no sizes. ``shut`` are the collapsed blocks, ``way`` selects the visible part.
+    words contain no sizes. ``collapsed`` are the collapsed blocks, ``visible_part`` selects the visible part.
     """
 
     drawing: Any
-    shut: frozenset[str]
-    way: Way
+    collapsed: frozenset[str]
+    visible_part: Way
     wires: tuple[Spot, ...]
     ops: tuple[int | None, ...]
     pieces: dict[bool, list[str]] = field(default_factory=dict)
@@ -394,7 +394,7 @@ W = TypeVar("W", DrawnWire, DrawnGlyph)
 
 def with_words(part: W, words: str) -> W:
     """Returns a copy with other words."""
-    return part if words == part.words else fast_replace(part, words=words)
+    return part if words == part.description else fast_replace(part, words=words)
 
 
 def svg(drawing: DrawingData, fonts: bool) -> str:
@@ -416,8 +416,8 @@ def svg(drawing: DrawingData, fonts: bool) -> str:
 def _words(drawing: DrawingData) -> Iterator[str]:
     yield drawing.title
     yield drawing.description
-    yield from (wire.words for wire in drawing.wires)
-    yield from (glyph.words for glyph in drawing.glyphs)
+    yield from (wire.description for wire in drawing.wires)
+    yield from (glyph.description for glyph in drawing.glyphs)
 
 
 def _pieces(drawing: DrawingData, fonts: bool, shown: dict[int, str]) -> list[str]:

@@ -64,12 +64,12 @@ def latex(label: Label) -> str:
     '\\textsf{100\\% of $n_{b}$}'
     """
     typed = label.typed
-    if typed.mode == "math":
+    if typed.font_style == "math":
         return f"${_atoms(lead(parse(typed.text), typed.bold, typed.bar))}$"
     parts = typed.text.split("$") if typed.text.count("$") % 2 == 0 else [typed.text]
     inside = "".join(f"${_atoms(parse(p))}$" if i % 2 else prose(p) for i, p in enumerate(parts))
     inside = rf"\textbf{{{inside}}}" if typed.bold else inside
-    return rf"\textsf{{{inside}}}" if typed.mode == "sans" else inside
+    return rf"\textsf{{{inside}}}" if typed.font_style == "sans" else inside
 
 
 def prose(text: str) -> str:
@@ -232,7 +232,7 @@ def _stroke(part: Stroke, unit: float) -> str:
     if part.width:
         look += [f"draw=ncd{part.line}", f"line width={number(part.width * unit)}pt"]
     look += ["line cap=round"] * part.round
-    look += ["ncd/soft"] * part.soft + ["ncd/dash"] * part.dashed
+    look += ["ncd/soft"] * part.has_shadow + ["ncd/dash"] * part.dashed
     return rf"\path[{','.join(look)}] {_path(part.path, part.closed)};"
 
 
@@ -261,7 +261,7 @@ def _dot(dot: Dot, unit: float) -> str:
 def _text(text: Text, unit: float) -> str:
     """Returns a label at its centre; plain words, as wide as ours, from their start."""
     label, (x, y) = text.label, text.at
-    named = label.typed.mode != "sans"
+    named = label.typed.font_style != "sans"
     place = _point(x + label.width / 2 if named else x, y)
     look = f"text=ncd{text.paint},anchor=base{'' if named else ' west'},"
     look += f"scale={number(label.typed.size * unit / EM)}"

@@ -161,7 +161,7 @@ class LabelSource(NamedTuple):
     """The source of a label: `mode` is "math", "sans" or "roman", as in the functions below."""
 
     text: str
-    mode: str = "math"
+    font_style: str = "math"
     size: float = 16
     bold: bool = False
     bar: bool = False

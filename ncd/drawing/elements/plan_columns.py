@@ -145,12 +145,12 @@ class Plan:
         return self._drawn[value.id] or ((value.id, SCALAR),)
 
     @lazy_property
-    def takers(self) -> tuple[Mapping[str, PlanItem], ...]:
+    def consumers(self) -> tuple[Mapping[str, PlanItem], ...]:
         """For each step, the unit that takes each array of the state before it."""
         return tuple({v.id: unit for unit in step for v in unit.inputs} for step in self.steps)
 
     @lazy_property
-    def makers(self) -> tuple[Mapping[str, PlanItem], ...]:
+    def producers(self) -> tuple[Mapping[str, PlanItem], ...]:
         """For each step, the unit that makes each array of the state after it."""
         return tuple({v.id: unit for unit in step for v in unit.outputs} for step in self.steps)
 

@@ -83,12 +83,12 @@ class Curve(NamedTuple):
         return _new(Point, cubicPointAtT(*self, t))
 
     @property
-    def straight(self) -> bool:
+    def is_horizontal(self) -> bool:
         """Whether it is horizontal."""
         return self.a.y == self.b.y == self.c.y == self.d.y
 
     @property
-    def back(self) -> Curve:
+    def reversed(self) -> Curve:
         """The curve in the opposite direction."""
         return Curve(self.d, self.c, self.b, self.a)
 
@@ -158,17 +158,17 @@ def corners(x: float, half: float, top: float, bottom: float) -> list[Point]:
 class DrawnWire:
     """An axis of an array, drawn from the op that makes it to the op that takes it.
 
-    ``open`` says which of its ends have no mark: "begins", "ends", both or neither.
+    ``open_ends`` says which of its ends have no mark: "begins", "ends", both or neither.
     """
 
     array: str
     axis: str
     path: Path
     double: bool
-    words: str
+    description: str
     made_by: str = ""
     taken_by: str = ""
-    open: frozenset[str] = frozenset()
+    open_ends: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Text:
 
 @dataclass(frozen=True)
 class DrawnGlyph:
-    """The drawing of one op. ``hit`` is its clickable box, ``ink`` the box of its ink.
+    """The drawing of one op. ``hit_box`` is its clickable box, ``ink`` the box of its ink.
 
     The box of a collapsed block has its fence's id as ``node``; ``cells`` are the ids of the ops
     inside. ``unit`` is the unit of the plan.
@@ -227,9 +227,9 @@ class DrawnGlyph:
 
     node: str
     role: str
-    words: str
+    description: str
     items: tuple[Outline | Dot | Text, ...]
-    hit: Box
+    hit_box: Box
     ink: tuple[Box, ...] = ()
     cells: tuple[str, ...] = ()
     unit: PlanItem | None = field(default=None, compare=False, repr=False)
@@ -251,14 +251,14 @@ class DrawnFence:
 class Annotation:
     """Anything that is not a wire, op or fence: a row arrow, an =, a callout, a grid of cells.
 
-    ``kind`` is "arrow", "band", "cells", "note", "path" or "sign"; ``of`` is the id of the array,
+    ``kind`` is "arrow", "band", "cells", "note", "path" or "sign"; ``target_id`` is the id of the array,
     op or fence that it belongs to; ``behind`` says whether it lies under the wires.
     """
 
     kind: str
     items: tuple[Outline | Dot | Text, ...]
     words: str = ""
-    of: str = ""
+    target_id: str = ""
     behind: bool = False
 
     @property
@@ -290,7 +290,7 @@ class DrawingData:
     glyphs: tuple[DrawnGlyph, ...]
     labels: tuple[Text, ...]
     extras: tuple[Annotation, ...] = ()
-    marked: str = ""
+    highlighted_id: str = ""
     dark: bool = False
 
     @property
@@ -314,7 +314,7 @@ def ribbon(path: Path, half: float) -> Path:
     [(0, -2), (9, -2), (9, 2), (0, 2)]
     """
     there = [_beside(curve, half) for curve in path]
-    back = [_beside(curve, -half).back for curve in reversed(path)]
+    back = [_beside(curve, -half).reversed for curve in reversed(path)]
     found: list[Curve] = []
     for curve in (*there, *back):
         if found and found[-1].d != curve.a:
@@ -425,7 +425,7 @@ class Translation:
         return fast_replace(
             glyph,
             items=tuple([self.item(item) for item in glyph.items]),
-            hit=self.box(glyph.hit),
+            hit=self.box(glyph.hit_box),
             ink=tuple([self.box(box) for box in glyph.ink]),
             **new,
         )

@@ -259,7 +259,7 @@ def _stretches(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]
     """Yields the free ranges of a curve, as shares of its length."""
     if not near:
         yield 0.0, 1.0
-    elif curve.straight:
+    elif curve.is_horizontal:
         yield from _between(curve, near)
     else:
         yield from _sampled(curve, near)
@@ -444,7 +444,7 @@ class GlyphCanvas:
     ``ins`` and ``outs`` are the rows of its wires at its marks; ``lead`` and ``trail`` are the
     paths of wires before and after the marks. ``row`` is its row if it has no wires, ``foreign``
     the rows of wires that pass over its marks. ``wide`` is the width of its widest mark; passing
-    wires bend on ``side`` of it. ``apex`` is the cap whose arrow ends here, ``stems`` are the
+    wires bend on ``side`` of it. ``incoming_cap_apex`` is the cap whose arrow ends here, ``stems`` are the
     arrows that leave its own caps, ``contraction`` is where its wires meet, and ``start`` the x
     from which they are in their rows. Copies of ``late`` wires leave in the last ``later`` of
     its width; wires join others from ``level`` on.
@@ -460,7 +460,7 @@ class GlyphCanvas:
     foreign: list[float]
     wide: float = 0.0
     side: Side = ""
-    apex: Point | None = None
+    incoming_cap_apex: Point | None = None
     start: float = 0.0
     contraction: Contraction | None = None
     lead: Sequence[Path] = ()
@@ -753,7 +753,7 @@ def _join(canvas: GlyphCanvas) -> None:
         if len(set(far.values())) > 1:
             turn = max(turn, dot.x - bend_width(dot.y - y))
         level = line(Point(canvas.x0, y), Point(turn, y))
-        canvas.tails[i] = (level, away(dot, level.d).back)
+        canvas.tails[i] = (level, away(dot, level.d).reversed)
         canvas.dot(dot)
 
 

@@ -88,7 +88,7 @@ def _places(drawing: DrawingData) -> Iterator[tuple[str, SignPlace]]:
         values = (*glyph.unit.inputs, *glyph.unit.outputs) if glyph.unit else ()
         if any(not value.array for value in values):  # a number has no wire to highlight
             yield "number", SignPlace(kind, glyph.node)
-        if glyph.node == drawing.marked:
+        if glyph.node == drawing.highlighted_id:
             yield "misfit", SignPlace("node", glyph.node)
     for fence in drawing.fences:
         yield _bracketed(fence), SignPlace("fence", fence.id)
@@ -111,7 +111,7 @@ def wire_sign(wire: DrawnWire) -> str:
     """Returns the sign of a wire, by its kind of axis."""
     if wire.double:
         return "spatial"
-    return "sequence" if wire.words.startswith("sequence") else "axis"
+    return "sequence" if wire.description.startswith("sequence") else "axis"
 
 
 def _bracketed(fence: DrawnFence) -> str:

@@ -58,7 +58,7 @@ NEAR = 34.0  # length of wire shown on both sides of a mark
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """An entry of the legend: ``words`` is a sentence for a newcomer, ``code`` a line of torch.
+    """An entry of the legend: ``explanation`` is a sentence for a newcomer, ``code`` a line of torch.
 
     ``term`` makes a small term that shows it, drawn with ``options``. If ``mark`` is given, the
     picture is cut to the surroundings of the first mark of this shape.
@@ -66,7 +66,7 @@ class LegendEntry:
 
     name: str
     title: str
-    words: str
+    explanation: str
     code: str
     term: Callable[[], Term] = field(repr=False, compare=False)
     options: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -77,7 +77,7 @@ class LegendEntry:
         drawing = draw(self.term(), dark=dark, **self.options)
         if not self.mark:
             return drawing
-        units = ((glyph.hit, glyph.unit) for glyph in drawing.glyphs if glyph.unit)
+        units = ((glyph.hit_box, glyph.unit) for glyph in drawing.glyphs if glyph.unit)
         return replace(drawing, box=next(_around(*op) for op in units if self._marks(op[1])))
 
     def _marks(self, unit: PlanItem) -> bool:

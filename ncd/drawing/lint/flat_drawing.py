@@ -34,7 +34,7 @@ _BERNSTEIN = np.stack([(1 - _T) ** 3, 3 * _T * (1 - _T) ** 2, 3 * _T**2 * (1 - _
 
 
 class Segments:
-    """Paths as segments: ``a`` and ``b`` are their ends, ``of`` the index of each one's path."""
+    """Paths as segments: ``a`` and ``b`` are their ends, ``path_index`` the index of each one's path."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         curves = [curve for path in paths for curve in path]
@@ -45,7 +45,7 @@ class Segments:
         ends, ends_of = _cut(points[level, 0], points[level, 3], owner[level])
         self.a = np.concatenate([bent[:, :-1].reshape(-1, 2), ends[:, 0]])
         self.b = np.concatenate([bent[:, 1:].reshape(-1, 2), ends[:, 1]])
-        self.of = np.concatenate([np.repeat(owner[~level], PIECES), ends_of])
+        self.path_index = np.concatenate([np.repeat(owner[~level], PIECES), ends_of])
 
     @lazy_property
     def boxes(self) -> Numbers:
@@ -126,10 +126,10 @@ class DrawingArrays:
     @lazy_property
     def beside(self) -> Pairs:
         """Segments of two lines that come near each other."""
-        room = self.half[self.wires.of] + 0.5
+        room = self.half[self.wires.path_index] + 0.5
         boxes = self.wires.boxes + np.stack([-room, -room, room, room], 1)
         i, j = meeting(boxes, boxes)
-        a, b = self.wires.of[i], self.wires.of[j]
+        a, b = self.wires.path_index[i], self.wires.path_index[j]
         keep = (a < b) & (self.line[a] != self.line[b])
         return i[keep], j[keep]
 
@@ -173,7 +173,7 @@ def _all(extra: Annotation) -> list[Box]:
             found.append(item.box)
         elif isinstance(item, Dot):
             found.append(Box.at(item.center, item.radius))
-        elif all(c.a.x == c.d.x or c.straight for c in item.path):  # an upright box
+        elif all(c.a.x == c.d.x or c.is_horizontal for c in item.path):  # an upright box
             found += [Box.of(p for c in item.path for p in c)] if item.path else []
         else:
             found += _drawn([item.path])

@@ -63,9 +63,9 @@ def _numbers(flat: DrawingArrays) -> list[tuple[float, float]]:
     for glyph in flat.drawing.glyphs:
         taken, made = (glyph.unit.inputs, glyph.unit.outputs) if glyph.unit else ((), ())
         for value in (value for value in taken if not value.array):
-            found[value.id] = (found.get(value.id, (page.x0, 0.0))[0], glyph.hit.x1)
+            found[value.id] = (found.get(value.id, (page.x0, 0.0))[0], glyph.hit_box.x1)
         for value in (value for value in made if not value.array):
-            found[value.id] = (glyph.hit.x0, found.get(value.id, (0.0, page.x1))[1])
+            found[value.id] = (glyph.hit_box.x0, found.get(value.id, (0.0, page.x1))[1])
     return list(found.values())
 
 
@@ -133,12 +133,12 @@ def texts_on_glyphs(flat: DrawingArrays) -> Iterator[str]:
     for a, b in distinct(i, of[j]):
         glyph = drawing.glyphs[b]
         words = flat.texts[a].label.words
-        yield f"label {words!r} lies on the glyph of {glyph.node} ({glyph.words})"
+        yield f"label {words!r} lies on the glyph of {glyph.node} ({glyph.description})"
 
 
 def texts_on_wires(flat: DrawingArrays) -> Iterator[str]:
     i, j = piercing(flat.wires, flat.text_boxes)
-    for w, t in distinct(flat.wires.of[i], j):
+    for w, t in distinct(flat.wires.path_index[i], j):
         wire, text = flat.drawing.wires[w], flat.texts[t]
         if (wire.array, wire.axis) != (text.array, text.axis):
             words = text.label.words
@@ -151,7 +151,7 @@ def glyphs(flat: DrawingArrays) -> Iterator[str]:
     other = of[i] < of[j]
     for n, m in distinct(of[i[other]], of[j[other]]):
         a, b = flat.drawing.glyphs[n], flat.drawing.glyphs[m]
-        yield f"the glyphs of {a.node} ({a.words}) and {b.node} ({b.words}) overlap"
+        yield f"the glyphs of {a.node} ({a.description}) and {b.node} ({b.description}) overlap"
 
 
 def borders(flat: DrawingArrays) -> Iterator[str]:
@@ -168,7 +168,7 @@ def borders(flat: DrawingArrays) -> Iterator[str]:
     ink, of = flat.ink
     i, j = _cut(fences, ink)
     for a, g in distinct(i, of[j]):
-        node, words = drawing.glyphs[g].node, drawing.glyphs[g].words
+        node, words = drawing.glyphs[g].node, drawing.glyphs[g].description
         yield f"the border of {names[a]!r} runs through the glyph of {node} ({words})"
     i, j = _cut(fences, flat.text_boxes)
     notes = {id(item) for e in drawing.extras if e.kind == "note" for item in e.items}
@@ -193,8 +193,8 @@ def extras(flat: DrawingArrays) -> Iterator[str]:
     drawing, (boxes, of) = flat.drawing, flat.extras
     if not len(boxes):
         return
-    names = [f"{extra.kind} {extra.words or extra.of!r}" for extra in drawing.extras]
-    about = [extra.of for extra in drawing.extras]
+    names = [f"{extra.kind} {extra.words or extra.target_id!r}" for extra in drawing.extras]
+    about = [extra.target_id for extra in drawing.extras]
     i, j = meeting(boxes, boxes, SLACK)
     other = of[i] < of[j]
     for a, b in distinct(of[i[other]], of[j[other]]):
@@ -209,7 +209,7 @@ def extras(flat: DrawingArrays) -> Iterator[str]:
     for a, t in distinct(of[i], j):
         yield f"the {names[a]} lies on label {flat.texts[t].label.words!r}"
     i, j = piercing(flat.wires, boxes)
-    for w, a in distinct(flat.wires.of[i], of[j]):
+    for w, a in distinct(flat.wires.path_index[i], of[j]):
         wire = drawing.wires[w]
         if not about[a] or about[a] not in (wire.array, wire.made_by, wire.taken_by):
             yield f"the {names[a]} lies on a wire {wire.axis} ({wire.array})"
@@ -233,7 +233,7 @@ def cut_off(flat: DrawingArrays) -> Iterator[str]:
 def _out(pieces: Segments, page: Box) -> list[int]:
     """Returns the indexes of the paths that leave the page."""
     beyond = (pieces.boxes[:, :2] < page[:2]).any(1) | (pieces.boxes[:, 2:] > page[2:]).any(1)
-    found: list[int] = np.unique(pieces.of[beyond]).tolist()
+    found: list[int] = np.unique(pieces.path_index[beyond]).tolist()
     return found
 
 

@@ -133,7 +133,7 @@ class _Meet:
             (wire.made_by, wire.path[0].a, "begins", self.ends),
             (wire.taken_by, wire.path[-1].d, "ends", self.starts),
         ):
-            if node not in self.glyphs or what in wire.open:
+            if node not in self.glyphs or what in wire.open_ends:
                 continue
             meets = any(not check_spacing(at, other) for other in others[node])
             touches = _inked(self.glyphs[node], at, NEAR_MARK)
@@ -155,24 +155,24 @@ def on_glyphs(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no wire lies on a mark of an op that neither takes nor makes it."""
     ink, of = flat.ink
     i, j = piercing(flat.wires, ink)
-    for w, g in distinct(flat.wires.of[i], of[j]):
+    for w, g in distinct(flat.wires.path_index[i], of[j]):
         wire, glyph = flat.drawing.wires[w], flat.drawing.glyphs[g]
         if glyph.node not in (wire.made_by, wire.taken_by):
             yield (
                 f"wire {wire.axis} of {wire.array} lies on the glyph of {glyph.node}"
-                f" ({glyph.words})"
+                f" ({glyph.description})"
             )
 
 
 def check_overlaps(flat: DrawingArrays) -> Iterator[str]:
     """Checks that no two wires run along each other, except just before a dot."""
     pieces, (i, j) = flat.wires, flat.beside
-    far = flat.half[pieces.of[i]] + flat.half[pieces.of[j]] + 0.5
+    far = flat.half[pieces.path_index[i]] + flat.half[pieces.path_index[j]] + 0.5
     length = _shared(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j], far)
     keep = length > 0
     total: dict[tuple[int, int], float] = defaultdict(float)
     first: dict[tuple[int, int], Point] = {}
-    rows = zip(pieces.of[i][keep].tolist(), pieces.of[j][keep].tolist(),
+    rows = zip(pieces.path_index[i][keep].tolist(), pieces.path_index[j][keep].tolist(),
                length[keep].tolist(), pieces.a[i[keep]].tolist(), strict=True)  # fmt: skip
     for a, b, part, at in rows:
         total[a, b] += part
@@ -245,14 +245,14 @@ def _on(flat: DrawingArrays, points: Numbers, of: Indices) -> tuple[Indices, Ind
     boxes = np.concatenate([points, points], 1)
     grown = boxes + np.array([-3.0, -3.0, 3.0, 3.0])
     i, j = piercing(flat.wires, grown, 0.0)
-    keep = flat.wires.of[i] != of[j]
+    keep = flat.wires.path_index[i] != of[j]
     i, j = i[keep], j[keep]
     a, way = flat.wires.a[i], flat.wires.b[i] - flat.wires.a[i]
     t = ((points[j] - a) * way).sum(1) / np.maximum((way**2).sum(1), 1e-9)
     near = a + way * np.clip(t, 0.0, 1.0)[:, None]
     off = np.hypot(*(points[j] - near).T)
-    close = off < flat.half[flat.wires.of[i]] + flat.half[of[j]]
-    return j[close], flat.wires.of[i[close]]
+    close = off < flat.half[flat.wires.path_index[i]] + flat.half[of[j]]
+    return j[close], flat.wires.path_index[i[close]]
 
 
 def _marked(flat: DrawingArrays, node: str, at: Point) -> bool:
@@ -288,7 +288,7 @@ def caps(flat: DrawingArrays) -> Iterator[str]:
     points = np.array([at for _, at, _ in tips])
     boxes = np.concatenate([points, points], 1) + np.array([-1.0, -1.5, STEM, 1.5])
     i, j = piercing(flat.wires, boxes, 0.0)
-    for w, t in distinct(flat.wires.of[i], j):
+    for w, t in distinct(flat.wires.path_index[i], j):
         node, at, own = tips[t]
         wire = flat.drawing.wires[w]
         starts = not check_spacing(wire.path[0].a, at)  # wires that join there continue as one
@@ -315,7 +315,7 @@ def _tips(flat: DrawingArrays) -> list[tuple[str, Point, list[int]]]:
 
 def _goes_on(flat: DrawingArrays, w: int, at: Point) -> bool:
     """Returns whether a wire passes through a point, or continues horizontally behind it."""
-    own = flat.wires.of == w
+    own = flat.wires.path_index == w
     a, b = flat.wires.a[own], flat.wires.b[own]
     near = np.maximum(np.abs(a[:, 1] - at.y), np.abs(b[:, 1] - at.y)) < 2.0
     level = np.abs(b[:, 1] - a[:, 1]) < 0.2 * (b[:, 0] - a[:, 0])
@@ -374,7 +374,7 @@ def _counted(flat: DrawingArrays, drawn: list[tuple[list[str], float]]) -> Itera
     over = [n for n in range(len(near)) if not _held(n, near, needs, held, set())]
     count = Counter(near[n][0] for n in over)
     for node in sorted(count):
-        words, drawn_ones = flat.glyphs[node][0].words, len(held[node]) + count[node]
+        words, drawn_ones = flat.glyphs[node][0].description, len(held[node]) + count[node]
         yield (
             f"the wires of {node} ({words}) cross {drawn_ones} times, where {needs[node]} would do"
         )
@@ -424,7 +424,7 @@ def _triple_points(flat: DrawingArrays, crossings: list[_Crossing]) -> Iterator[
 
 def _place(flat: DrawingArrays, node: str, x: float) -> float:
     """Returns the approximate x of an op; the nearer one if it is drawn twice."""
-    boxes = [glyph.hit for glyph in flat.glyphs.get(node, [])]
+    boxes = [glyph.hit_box for glyph in flat.glyphs.get(node, [])]
     if boxes:
         return min(((box.x0 + box.x1) / 2 for box in boxes), key=lambda at: abs(at - x))
     ends = [w.path[-1].d.x for w in flat.drawing.wires if w.taken_by == node and w.path]
@@ -436,7 +436,7 @@ def _crossings(flat: DrawingArrays) -> list[_Crossing]:
     """Returns the pairs of wires that cross, and where."""
     pieces, (i, j) = flat.wires, flat.beside
     met, at = crossed(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j])
-    a, b, at = pieces.of[i][met], pieces.of[j][met], at[met]
+    a, b, at = pieces.path_index[i][met], pieces.path_index[j][met], at[met]
     inner = np.ones(len(a), dtype=bool)
     for of in (a, b):
         for side in (0, 1):  # wires that meet in an op do not cross
@@ -481,7 +481,7 @@ def dashes(flat: DrawingArrays) -> Iterator[str]:
     _, j = piercing(flat.dashes, ink)
     for (g,) in distinct(of[j]):
         glyph = drawing.glyphs[g]
-        yield f"a dashed line runs through the glyph of {glyph.node} ({glyph.words})"
+        yield f"a dashed line runs through the glyph of {glyph.node} ({glyph.description})"
     boxes, of = flat.extras
     _, j = piercing(flat.dashes, boxes)
     for (e,) in distinct(of[j]):
@@ -510,7 +510,7 @@ def _on_wires(flat: DrawingArrays) -> Iterator[str]:
     lines, wires = flat.dashes, flat.wires
     i, j = meeting(_grown(lines.boxes, 0.5), _grown(wires.boxes, 0.5))
     met, at = crossed(lines.a[i], lines.b[i], wires.a[j], wires.b[j])
-    dash, w, at = lines.of[i[met]], wires.of[j[met]], at[met]
+    dash, w, at = lines.path_index[i[met]], wires.path_index[j[met]], at[met]
     nowhere = ((np.nan, np.nan),) * 2
     tips = [(one.path[0].a, one.path[-1].d) if one.path else nowhere
             for one in flat.drawing.dashes]  # fmt: skip

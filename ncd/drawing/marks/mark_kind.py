@@ -15,20 +15,20 @@ from ncd.language.op import Mark
 class MarkKind:
     """A shape of the catalogue.
 
-    ``over``: it stands over its wires, which run on; other marks end their input wires and begin
+    ``lies_above_wires``: it stands over its wires, which run on; other marks end their input wires and begin
     their output wires. ``takes_cap``: it is the arrow that leaves the cap before it.
     ``takes_scalar``: that arrow leads to it if there is nothing else. ``names_array``: it is the
     name at which an array's wires begin. ``spans``: foreign wires may pass over it; other marks
-    need their own wires to be adjacent. ``leads``: its first wire continues as its first output.
+    need their own wires to be adjacent. ``continues_first_wire``: its first wire continues as its first output.
     ``usual_width``, ``usual_headroom`` and ``usual_footroom`` are for marks of one size.
     """
 
-    over: ClassVar[bool] = False
+    lies_above_wires: ClassVar[bool] = False
     takes_cap: ClassVar[bool] = False
     takes_scalar: ClassVar[bool] = False
     names_array: ClassVar[bool] = False
     spans: ClassVar[bool] = False
-    leads: ClassVar[bool] = False
+    continues_first_wire: ClassVar[bool] = False
     usual_width: ClassVar[float] = 0.0
     usual_headroom: ClassVar[float] = 0.0
     usual_footroom: ClassVar[float] = 0.0

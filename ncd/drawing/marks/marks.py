@@ -77,7 +77,7 @@ def kind(mark: Mark) -> MarkKind:
 
 def wants_neighbours(mark: Mark) -> bool:
     """Returns whether a mark needs its wires to be adjacent."""
-    return not (kind(mark).over or kind(mark).spans)
+    return not (kind(mark).lies_above_wires or kind(mark).spans)
 
 
 @lru_cache(maxsize=4096)
@@ -118,7 +118,7 @@ def takes_cap(glyph: Glyph, alone: bool = False) -> bool:
 @lru_cache(maxsize=4096)
 def in_marks(glyph: Glyph) -> tuple[frozenset[int], frozenset[int]]:
     """Returns the input ports that end at a mark, and the output ports that begin at one."""
-    standing = [mark for mark in glyph.marks if not kind(mark).over]
+    standing = [mark for mark in glyph.marks if not kind(mark).lies_above_wires]
     ins = frozenset(i for mark in standing for i in mark.ins)
     return ins, frozenset(o for mark in standing for o in mark.outs)
 

@@ -102,7 +102,7 @@ class Circle(MarkKind):
             touch = 0.7 * radius
             left, right = Point(x - touch, y + side * touch), Point(x + touch, y + side * touch)
             canvas.tails[i] = (_touch(Point(canvas.x0, canvas.ins[i]), left),)
-            canvas.heads[o] = (_touch(Point(canvas.x1, canvas.outs[o]), right).back,)
+            canvas.heads[o] = (_touch(Point(canvas.x1, canvas.outs[o]), right).reversed,)
 
 
 def _touch(a: Point, b: Point) -> Curve:
@@ -349,7 +349,7 @@ class Bar(MarkKind):
             bend = Point(min(to.x, canvas.x1 - near.get(n, 0.0)), to.y)
             turn = max(before, bend.x - bend_width(y - one)) if n in near else before
             level = line(Point(canvas.x0, y), Point(turn, y))
-            canvas.tails[i] = (level, away(bend, level.d).back, line(bend, to))
+            canvas.tails[i] = (level, away(bend, level.d).reversed, line(bend, to))
 
     def heads(self, canvas: GlyphCanvas, mark: Mark, x: float, behind: float, at: _Slot) -> None:
         near, one = _beside(canvas, canvas.glyph.splits, 0), at(0, canvas.row, len(mark.outs))

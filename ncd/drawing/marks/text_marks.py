@@ -110,7 +110,7 @@ def draw_long_name(canvas: GlyphCanvas, mark: Mark, outs: Ports, box: Box, y: fl
 class Arrow(MarkKind):
     """A factor above an arrow that leaves a contraction, or that runs above the array."""
 
-    over: ClassVar[bool] = True
+    lies_above_wires: ClassVar[bool] = True
     takes_cap: ClassVar[bool] = True
 
     def width(self, mark: Mark) -> float:
@@ -119,7 +119,7 @@ class Arrow(MarkKind):
     usual_headroom = style.HEADROOM_ARROW
 
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
-        label, x, apex = math(mark.text, style.NAME), canvas.middle, canvas.apex
+        label, x, apex = math(mark.text, style.NAME), canvas.middle, canvas.incoming_cap_apex
         half = label.width / 2 + style.SIGN_LIFT
         y = apex.y if apex else canvas.top - style.SIGN_LIFT
         tip = Point(x + half, y)
@@ -131,7 +131,7 @@ class Arrow(MarkKind):
 class Elementwise(MarkKind):
     """The letter of a function between two arrowheads, above the wires."""
 
-    over: ClassVar[bool] = True
+    lies_above_wires: ClassVar[bool] = True
     takes_scalar: ClassVar[bool] = True
 
     def width(self, mark: Mark) -> float:
@@ -144,14 +144,16 @@ class Elementwise(MarkKind):
         wires = canvas.ins or canvas.outs
         y = canvas.top - style.SIGN_LIFT
         if not wires:  # the line of an array without axes runs through the letter
-            y = (canvas.apex.y if canvas.apex else canvas.row) + label.ascent / 2
+            y = (
+                canvas.incoming_cap_apex.y if canvas.incoming_cap_apex else canvas.row
+            ) + label.ascent / 2
         box = canvas.text(label, x, y)
         left, right = box.x0 - style.NUDGE, box.x1 + style.NUDGE + style.ARROW
         middle = (box.y0 + box.y1) / 2
         canvas.arrow_head(Point(left, middle))
         canvas.arrow_head(Point(right, middle))
         if not wires:
-            start = canvas.apex.x if canvas.apex else canvas.x0
+            start = canvas.incoming_cap_apex.x if canvas.incoming_cap_apex else canvas.x0
             canvas.stroke(Point(start, middle), Point(left - style.ARROW, middle))
 
 
@@ -213,7 +215,7 @@ class ArrayName(MarkKind):
     """The name of an array, at its left."""
 
     names_array: ClassVar[bool] = True
-    over: ClassVar[bool] = True
+    lies_above_wires: ClassVar[bool] = True
 
     def width(self, mark: Mark) -> float:
         return math(mark.text, style.BIG).width + style.NAME_ROOM

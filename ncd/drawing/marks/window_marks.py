@@ -23,7 +23,7 @@ class Trapezoid(MarkKind):
     the second wire that leaves.
     """
 
-    leads: ClassVar[bool] = True
+    continues_first_wire: ClassVar[bool] = True
 
     def width(self, mark: Mark) -> float:
         parts = _parts(mark)

@@ -31,7 +31,7 @@ def axis_label(axis: Axis, labels: Labels, size: float = style.NAME, cast: str =
         return math(name + to, size, bold=axis.spatial, bar=barred)
     if labels == "sizes":
         return math(axis.size_text + to, size)
-    return math(f"{axis.called}={axis.size_text}{to}", size, bold=axis.spatial, bar=barred)
+    return math(f"{axis.display_name}={axis.size_text}{to}", size, bold=axis.spatial, bar=barred)
 
 
 def names(

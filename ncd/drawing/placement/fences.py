@@ -107,7 +107,7 @@ def _after(plan: Plan, s: int, pair: _Pair) -> _Pair | None:
     """Returns the pair of arrays between which a separator continues, or None."""
     if s == len(plan.steps):
         return None
-    above, below = (plan.takers[s][id] for id in pair)
+    above, below = (plan.consumers[s][id] for id in pair)
     if above is below or not above.outputs or not below.outputs:
         return None
     a, b = above.outputs[-1].id, below.outputs[0].id
@@ -122,7 +122,7 @@ def _begin(at: ColumnPositions, s: int, y: float) -> list[Curve]:
 
 def _end(plan: Plan, at: ColumnPositions, s: int, pair: _Pair, start: Point) -> list[Curve]:
     """Returns the end of a separator inside the op that takes both arrays, or ends one."""
-    if s == len(plan.steps) or plan.takers[s][pair[0]].cell is None:
+    if s == len(plan.steps) or plan.consumers[s][pair[0]].cell is None:
         return []
     reach = min(style.DASH_REACH, 0.5 * (at.left[s + 1] - at.right[s]))
     return [line(start, Point(start.x + reach, start.y))]
@@ -145,7 +145,7 @@ def _between(plan: Plan, rows: Sequence[Rows], gaps: Gaps, s: int, n: int) -> _L
 def _around(plan: Plan, rows: Sequence[Rows], s: int, value: Value) -> list[float]:
     """Returns the rows of an array's wires, and of the wires that the adjacent op makes of them."""
     found = [rows[s][port] for port in plan.places(value)]
-    for units, other in ((plan.takers[s : s + 1], s + 1), (plan.makers[s - 1 : s], s - 1)):
+    for units, other in ((plan.consumers[s : s + 1], s + 1), (plan.producers[s - 1 : s], s - 1)):
         unit: PlanItem | None = units[0].get(value.id) if units else None
         if unit is None or unit.cell is None:
             continue

@@ -80,11 +80,11 @@ class ColumnRouter:
 
     def unit(self, s: int, unit: PlanItem) -> None:
         if unit.cell is None:
-            self.go_on(s, unit)
+            self.route_passthrough(s, unit)
             return
         canvas = self.canvas(s, unit, unit.cell)
         paint(canvas)
-        self.keep(s, unit, canvas)
+        self.record_ends(s, unit, canvas)
         self.glyphs[unit.node] = _glyph(unit, unit.cell, canvas)
 
     # Repeated parts ------------------------------------------------------------------------------
@@ -112,12 +112,12 @@ class ColumnRouter:
             if port[0] in shared and own in self.heads:
                 self.heads[port] = move.path(self.heads[own])
         if unit.cell is not None:
-            model, words = self.glyphs[ids[unit.node]], unit.cell.words
+            model, words = self.glyphs[ids[unit.node]], unit.cell.description
             self.glyphs[unit.node] = move.glyph(model, node=unit.node, words=words, unit=unit)
 
     # One step ------------------------------------------------------------------------------------
 
-    def go_on(self, s: int, unit: PlanItem) -> None:
+    def route_passthrough(self, s: int, unit: PlanItem) -> None:
         """Draws an array that passes beside the ops, or that a loop joins."""
         before, behind = self.rows[s], self.rows[s + 1]
         for i, o in unit.glyph.through:
@@ -153,15 +153,15 @@ class ColumnRouter:
         x = self.at.right[s], self.at.left[s + 1]
         return self.at.stretches[unit.node].canvas(cell.op.role, x, row, apex)
 
-    def keep(self, s: int, unit: PlanItem, canvas: GlyphCanvas) -> None:
+    def record_ends(self, s: int, unit: PlanItem, canvas: GlyphCanvas) -> None:
         """Records where a unit's wires begin and end; a cap's arrow may belong to the next op."""
         starts = [start for start, _ in canvas.stems]
         if (
-            canvas.apex and not unit.outs
+            canvas.incoming_cap_apex and not unit.outs
         ):  # the line of an array without axes runs from mark to mark
-            starts = [Point(max(box.x1 for box in canvas.ink), canvas.apex.y)]
+            starts = [Point(max(box.x1 for box in canvas.ink), canvas.incoming_cap_apex.y)]
         for value in unit.outputs[:1] if starts and s + 1 < len(self.plan.steps) else ():
-            if takes_cap(self.plan.takers[s + 1][value.id].glyph, alone=not value.array):
+            if takes_cap(self.plan.consumers[s + 1][value.id].glyph, alone=not value.array):
                 self.apex[value.id] = starts[0]
         if unit.glyph.arrows:
             stems(canvas, bool(unit.outputs and unit.outputs[0].id in self.apex))
@@ -178,9 +178,9 @@ def _glyph(unit: PlanItem, cell: Cell, canvas: GlyphCanvas) -> DrawnGlyph:
     return DrawnGlyph(
         node=cell.id,
         role=cell.op.role,
-        words=cell.words,
+        description=cell.description,
         items=tuple(canvas.items),
-        hit=Box.around(boxes).grown(style.MARK_HIT),
+        hit_box=Box.around(boxes).grown(style.MARK_HIT),
         ink=tuple(canvas.ink),
         unit=unit,
     )
@@ -354,7 +354,7 @@ class _Layout:
             glyphs=tuple(glyphs),
             labels=labels,
             extras=extras,
-            marked=mark,
+            highlighted_id=mark,
             dark=dark,
         )
 
@@ -406,7 +406,7 @@ class _Layout:
             model,
             array=value.id,
             path=self.steps.moves[repeat.first].path(model.path),
-            words=model.words
+            words=model.description
             if name == same
             else wire_words(value.array, value.array[port[1]], name),
             made_by=repeat.own.get(model.made_by, ""),
@@ -415,8 +415,8 @@ class _Layout:
 
     def wire(self, value: Value, port: Port, first: int, last: int) -> DrawnWire:
         plan, steps = self.plan, self.steps
-        made = plan.makers[first - 1].get(value.id) if first else None
-        taken = plan.takers[last][value.id] if last < len(plan.steps) else None
+        made = plan.producers[first - 1].get(value.id) if first else None
+        taken = plan.consumers[last][value.id] if last < len(plan.steps) else None
         axis, array = value.array[port[1]], value.array
         begins = bool(made and made.node) and port not in steps.heads
         ends = bool(taken and taken.node) and port not in steps.tails
@@ -425,10 +425,10 @@ class _Layout:
             axis=axis.name,
             path=self.path(port, first, last),
             double=axis.spatial,
-            words=wire_words(array, axis, self.called.get(value.id, "")),
+            description=wire_words(array, axis, self.called.get(value.id, "")),
             made_by=made.node if made else "",
             taken_by=taken.node if taken else "",
-            open=OPEN[begins, ends],
+            open_ends=OPEN[begins, ends],
         )
 
     def path(self, port: Port, first: int, last: int) -> Path:
@@ -449,7 +449,7 @@ class _Layout:
         """Returns a short piece of wire in a step without a path for it."""
         if not 0 <= s < len(self.plan.steps):
             return ()
-        if s < state and port[0] not in self.plan.makers[s]:  # a delayed input
+        if s < state and port[0] not in self.plan.producers[s]:  # a delayed input
             return ()
         x0, x1, y = self.at.right[s], self.at.left[s + 1], self.rows[state][port]
         reach = min(style.STUB, (x1 - x0) / 2)

@@ -126,7 +126,7 @@ class OpRouting:
             foreign=foreign(glyph, self.at, self.to),
             wide=self.wide,
             side=bends,
-            apex=apex,
+            incoming_cap_apex=apex,
             lead=lead,
             late=self.late,
             later=self.later,

@@ -136,10 +136,10 @@ def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[R
         for unit in plan.steps[s - 1] if s else ():
             part.step(unit, spread[s])
         if before.get(s, -1) >= part.first:
-            part.level(plan, before[s], s)
+            part.want_level(plan, before[s], s)
         if s in wholes or s == len(plan.states) - 1:
             if s in wholes and s > part.first and len(stack) == part.begin == 1:
-                part.level(plan, part.first, s, STAIR)
+                part.want_level(plan, part.first, s, STAIR)
             found[-1:] = part.rows(min(found[-1].values(), default=0.0))
             while s in alike:
                 found += _like(plan, alike[s], found)
@@ -218,7 +218,7 @@ class _LevelProblem:
             self.count += 1
         return self.known[end]
 
-    def level(self, plan: Plan, a: int, b: int, cost: float = 0.0) -> None:
+    def want_level(self, plan: Plan, a: int, b: int, cost: float = 0.0) -> None:
         """Asks for two states with equal axes to be level.
 
         It weighs more than all their bends, or as much for each array.
@@ -282,7 +282,7 @@ def wants(unit: PlanItem, spread: Collection[str]) -> Iterator[_Want]:
     for i, o in glyph.through:
         yield before.get(ins[i], ins[i]), behind.get(outs[o], outs[o]), 0.0, through
     for mark in glyph.marks:
-        if kind(mark).leads and mark.ins and mark.outs:
+        if kind(mark).continues_first_wire and mark.ins and mark.outs:
             one, two = ins[mark.ins[0]], outs[mark.outs[0]]
             yield before.get(one, one), behind.get(two, two), 0.0, 2 * THROUGH
     for i, o in () if glyph.caps else (*glyph.splits, *glyph.joins):

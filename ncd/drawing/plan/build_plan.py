@@ -52,7 +52,7 @@ def delay_inputs(plan: Plan) -> Plan:
 
 def _start(plan: Plan, id: str) -> int:
     """Returns the state before the step that takes an input."""
-    for s, takers in enumerate(plan.takers):
+    for s, takers in enumerate(plan.consumers):
         if not takers[id].passes:
             return s
     return 0
@@ -272,8 +272,8 @@ class _PlanBuilder:
             for _ in range(fences.reached(s)):  # empty blocks need a column to be visible
                 whole.steps.append(self.passing(state))
                 whole.states.append(state)
-            if s < len(circuit.steps):
-                parts = self.parts(state, circuit.steps[s], circuit.states[s + 1])
+            if s < len(circuit.columns):
+                parts = self.parts(state, circuit.columns[s], circuit.states[s + 1])
                 fences.crossed(s, parts)
                 _append(whole, parts)
                 whole.states[-1] = circuit.states[s + 1]

@@ -55,7 +55,7 @@ def replace_subcircuits(circuit: Circuit, parts: Sequence[tuple[Subcircuit, Unit
 
     A unit is placed where its part began; its outputs wait until where the part ended.
     """
-    steps = [[*step] for step in circuit.steps]
+    steps = [[*step] for step in circuit.columns]
     states, fences = [*circuit.states], [*circuit.own_fences]
     for part, unit in parts:
         at = next((s for s in range(part.first, part.last) if steps[s]), part.first)
@@ -121,7 +121,7 @@ def drop_empty_columns(
     return replace(
         circuit,
         states=tuple(kept),
-        steps=tuple(tuple(steps[s]) for s in keep),
+        columns=tuple(tuple(steps[s]) for s in keep),
         own_fences=tuple(moved),
     )
 
@@ -144,12 +144,12 @@ class Box(Op):
         """Skips the parsing of fields, as a box is never written by a user."""
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = (range(sum(map(len, arrays))) for arrays in (site.ins, site.outs))
+        ins, outs = (range(sum(map(len, arrays))) for arrays in (site.inputs, site.outputs))
         return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         title = plain_text(" ".join(self.title.split())).replace(TIMES, "repeated ")
-        return f"{title}, folded: ({site.ins}) to ({site.outs})"
+        return f"{title}, folded: ({site.inputs}) to ({site.outputs})"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -207,8 +207,8 @@ def collapse_blocks(circuit: Circuit, ids: Collection[str]) -> Circuit:
     chosen = {fence.id: fence for fence in _outermost(circuit, ids)}
     if chosen:
         circuit = replace_subcircuits(circuit, _boxed(circuit, chosen))
-    steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in circuit.steps])
-    return replace(circuit, steps=steps)
+    steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in circuit.columns])
+    return replace(circuit, columns=steps)
 
 
 def _outermost(circuit: Circuit, ids: Collection[str]) -> Iterator[Fence]:
@@ -287,7 +287,7 @@ def _box(
     inputs, outputs = _ends(fence)
     ins, outs = (Type(value.array for value in state) for state in (inputs, outputs))
     op = (CollapsedTerm if everything and not around else Box)(says, tuple(hidden))
-    site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
+    site = Site(own_inputs=ins, own_outputs=outs, inputs=ins, outputs=outs)
     return Cell(fence.id, op, site, inputs, outputs, "", around)
 
 

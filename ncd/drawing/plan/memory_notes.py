@@ -49,7 +49,7 @@ class SavedArrayNames:
             for unit in circuit.units
             if not unit.outputs and len(unit.inputs) == 1 and unit.inputs[0].id in self.saved
         }
-        number = {unit.id: s for s, step in enumerate(circuit.steps) for unit in step}
+        number = {unit.id: s for s, step in enumerate(circuit.columns) for unit in step}
         self.loaders = [
             loop for loop in self.loaders if any(v.id in self.saved for v in loop.inputs)
         ]
@@ -116,14 +116,14 @@ class MemoryNote(Op):
         """Skips the parsing of fields, as a note is never written by a user."""
 
     def glyph(self, site: Site) -> Glyph:
-        array = (*site.ins, *site.outs)[0]
+        array = (*site.inputs, *site.outputs)[0]
         ports = tuple(range(len(array)))
         ins, outs = (ports, ()) if self.kind == "save" else ((), ports)
         return Glyph(marks=(Mark(self.kind, self.place, ins, outs),))
 
-    def words(self, site: Site) -> str:
+    def description(self, site: Site) -> str:
         done = "saved to memory as" if self.kind == "save" else "loaded from memory,"
-        array = (*site.ins, *site.outs)[0]
+        array = (*site.inputs, *site.outputs)[0]
         return f"({array}) {done} {plain_text(self.place)}"
 
 
@@ -161,8 +161,8 @@ def _again(circuit: Circuit, id: str) -> Circuit:
     def unit(old: Cell | Loop) -> Cell | Loop:
         return replace(old, inputs=state(old.inputs), outputs=state(old.outputs))
 
-    steps = tuple(tuple(map(unit, step)) for step in circuit.steps)
-    return replace(_mapped(circuit, lambda _, values: state(values)), steps=steps)
+    steps = tuple(tuple(map(unit, step)) for step in circuit.columns)
+    return replace(_mapped(circuit, lambda _, values: state(values)), columns=steps)
 
 
 def _mapped(circuit: Circuit, change: Callable[[int, Boundary], Boundary]) -> Circuit:
@@ -182,9 +182,9 @@ def _around(circuit: Circuit) -> tuple[str, ...]:
 
 def _with(circuit: Circuit, loop: Loop) -> Circuit:
     steps = tuple(
-        tuple(loop if unit.id == loop.id else unit for unit in step) for step in circuit.steps
+        tuple(loop if unit.id == loop.id else unit for unit in step) for step in circuit.columns
     )
-    return replace(circuit, steps=steps)
+    return replace(circuit, columns=steps)
 
 
 def _saving(loop: Loop, places: SavedArrayNames) -> Loop:
@@ -219,7 +219,7 @@ def _save(
 ) -> Circuit:
     """Ends an array at a save note where it begins."""
     s = next(s for s, state in enumerate(circuit.states) if _find(state, id))
-    if s == len(circuit.steps):
+    if s == len(circuit.columns):
         circuit = _column(circuit, s, id)
     value = _find(circuit.states[s], id)
     assert value is not None
@@ -237,8 +237,8 @@ def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least:
         hidden.append(cell.id)
         circuit = _renamed(circuit, id, cell)
         id = cell.outputs[0].id
-    taken = (s for s, step in enumerate(circuit.steps) if any(_find(u.inputs, id) for u in step))
-    s = next(taken, len(circuit.steps)) - 1
+    taken = (s for s, step in enumerate(circuit.columns) if any(_find(u.inputs, id) for u in step))
+    s = next(taken, len(circuit.columns)) - 1
     if s < least:
         s += 1
         circuit = _column(circuit, s, id)
@@ -272,7 +272,7 @@ def _removed(circuit: Circuit, id: str) -> Circuit:
     """Removes a cell, and its column if that is then empty."""
     if not any(unit.id == id for unit in circuit.units):
         return circuit
-    steps = [[unit for unit in step if unit.id != id] for step in circuit.steps]
+    steps = [[unit for unit in step if unit.id != id] for step in circuit.columns]
     return drop_empty_columns(circuit, circuit.states, steps, circuit.own_fences)
 
 
@@ -290,9 +290,9 @@ def _holding(circuit: Circuit, s: int, id: str) -> Iterator[str]:
 
 
 def _put(circuit: Circuit, s: int, cell: Cell) -> Circuit:
-    steps = list(circuit.steps)
+    steps = list(circuit.columns)
     steps[s] = (*steps[s], cell)
-    return replace(circuit, steps=tuple(steps))
+    return replace(circuit, columns=tuple(steps))
 
 
 def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
@@ -307,9 +307,9 @@ def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
 def _column(circuit: Circuit, s: int, id: str) -> Circuit:
     """Inserts a step after a state, inside the fences that contain an array."""
     states = (*circuit.states[: s + 1], *circuit.states[s:])
-    steps = (*circuit.steps[:s], (), *circuit.steps[s:])
+    steps = (*circuit.columns[:s], (), *circuit.columns[s:])
     fences = tuple(_stretched(fence, s, id) for fence in circuit.own_fences)
-    return replace(circuit, states=states, steps=steps, own_fences=fences)
+    return replace(circuit, states=states, columns=steps, own_fences=fences)
 
 
 def _stretched(fence: Fence, s: int, id: str) -> Fence:
@@ -330,7 +330,7 @@ def _note(
     own, none = Type((value.array,)), Type()
     saves = kind == "save"
     ins, outs = (own, none) if saves else (none, own)
-    site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
+    site = Site(own_inputs=ins, own_outputs=outs, inputs=ins, outputs=outs)
     inputs, outputs = ((value,), ()) if saves else ((), (value,))
     return Cell(
         f"{kind}-{value.id}",

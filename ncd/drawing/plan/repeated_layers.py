@@ -31,8 +31,8 @@ def fold_repetitions(circuit: Circuit) -> Circuit:
     looks: _Looks = {}
     while (found := _next(circuit, tried, looks)) is not None:
         circuit = found
-    steps = tuple([tuple([_within(unit) for unit in step]) for step in circuit.steps])
-    return circuit if steps == circuit.steps else replace(circuit, steps=steps)
+    steps = tuple([tuple([_within(unit) for unit in step]) for step in circuit.columns])
+    return circuit if steps == circuit.columns else replace(circuit, columns=steps)
 
 
 def _next(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
@@ -91,13 +91,13 @@ def _strips(circuit: Circuit) -> Iterator[_Segment]:
     top = tuple(f for f in circuit.own_fences if f.id not in loops and f.parent not in known)
     around = top[0].parent if top else ""
     chain = tuple(id for u in circuit.units[:1] for id in u.fences if id not in known)
-    yield _Segment(chain[-1] if chain else around, 0, circuit.states, circuit.steps, chain, top)
+    yield _Segment(chain[-1] if chain else around, 0, circuit.states, circuit.columns, chain, top)
     for fence in circuit.own_fences:
         if fence.id in loops or len(fence.states) < 3:
             continue
         steps = tuple(
             tuple(unit for unit in step if fence.id in unit.fences)
-            for step in circuit.steps[fence.first : fence.last]
+            for step in circuit.columns[fence.first : fence.last]
         )
         own = next((unit.fences for step in steps for unit in step), ())
         chain = own[: own.index(fence.id) + 1] if fence.id in own else ()
@@ -219,7 +219,7 @@ def _looped(circuit: Circuit, strip: _Segment, start: int, period: int, copies: 
     begin = strip.first + start
     part = Subcircuit(begin, tuple(states), strip.chain[-1] if strip.chain else strip.id)
     found = replace_subcircuits(circuit, [(part, loop)])
-    at = next(s for s, step in enumerate(found.steps) if loop in step)
+    at = next(s for s, step in enumerate(found.columns) if loop in step)
     fence = Fence(id, "", "repeat", at, (loop.inputs, loop.outputs), part.fence, copies)
     return replace(found, own_fences=_placed(found.own_fences, fence))
 
@@ -237,8 +237,8 @@ def _numbered(bodies: Sequence[Circuit]) -> Circuit:
     def unit(old: Unit) -> Unit:
         return replace(old, op=ops[old.id]) if isinstance(old, Cell) and old.id in ops else old
 
-    steps = tuple(tuple(map(unit, step)) for step in bodies[0].steps)
-    return replace(bodies[0], steps=steps)
+    steps = tuple(tuple(map(unit, step)) for step in bodies[0].columns)
+    return replace(bodies[0], columns=steps)
 
 
 def _counted(names: Sequence[str]) -> str:

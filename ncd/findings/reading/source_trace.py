@@ -488,7 +488,7 @@ class Trace:
             if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
                 value = machine.value(node.value, scope)
                 if isinstance(value, nn.Module):
-                    machine.shown = value
+                    machine.last_value_module = value
                 return value if isinstance(value, Tensor | tuple) else None
             machine.run([node], scope)
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -45,7 +45,7 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
     for name, fact in machine.instead.items():
         note += f" {name} is not drawn: {fact}."
     written_there = {machine.maker[1], *machine.maker[2]} if call and machine.maker else set()
-    for name, given in machine.taken.items():
+    for name, given in machine.assumed_settings.items():
         if name in written_there:
             continue
         note += f" {written(name, given)} is taken, as not all sizes are given."
@@ -95,7 +95,7 @@ def reading_failure(machine: Interpreter, message: str, inputs: str) -> TextErro
     failure = machine.failure or TextError(message, 1, 1)
     error = as_text_error(failure) if isinstance(failure, SourceException) else failure
     of_torch = isinstance(failure, SourceException) and failure.error is not error
-    words = unfit(inputs, machine.taken)
+    words = unfit(inputs, machine.assumed_settings)
     if not words or not (of_torch or isinstance(error, LayerStops)):
         return error
     cure = f"{OTHER}, or {error.cure}" if error.cure else OTHER

@@ -292,8 +292,8 @@ def _called(
     found = machine.attempt(getattr(value, name), *args, **named)
     if isinstance(value, dict) and name in ("items", "keys", "values"):
         found = list(found)
-    machine.within(value)
-    return machine.within(found)
+    machine.checked_size(value)
+    return machine.checked_size(found)
 
 
 def _grown(machine: Interpreter, value: Any, more: int) -> None:
@@ -353,7 +353,7 @@ def _set_on_module(machine: Interpreter, value: nn.Module, name: str, new: Any) 
     else:
         if plain:
             del inner[name]
-        own[name] = machine.within(new)
+        own[name] = machine.checked_size(new)
 
 
 # --- Attributes of values: those on a list for each kind, and those set by the source
@@ -382,7 +382,7 @@ def lookup(machine: Interpreter, value: Any, name: str) -> Any:
     if isinstance(value, Unknown):
         return unknown_attribute(machine, value, name)
     if isinstance(value, Namespace):
-        return value.names.get(name, value.otherwise(name, MISSING))
+        return value.names.get(name, value.missing_name(name, MISSING))
     if isinstance(value, Super):
         return _above(machine, value, name)
     if isinstance(value, ClassValue):

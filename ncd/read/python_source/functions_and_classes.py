@@ -63,7 +63,7 @@ def call(
     if isinstance(function, Unknown):
         return _of_unknown(machine, function, args, named)
     if isinstance(function, BuiltinFunction):
-        return machine.within(_native(machine, function, args, named, scope))
+        return machine.checked_size(_native(machine, function, args, named, scope))
     if isinstance(function, nn.Module):
         return _run(machine, function, args, named)
     if isinstance(function, OWN):
@@ -241,14 +241,14 @@ def _initialised(machine: Interpreter, function: Function, scope: Scope) -> Any:
     try:
         return _ran(machine, function, scope)
     except (SourceException, TextError):
-        if machine.steps > machine.most:
+        if machine.steps > machine.step_limit:
             raise
         return None
 
 
 def _ran(machine: Interpreter, function: Function, scope: Scope) -> Any:
     """Returns the result of the body of a function."""
-    with machine.inside():
+    with machine.entering_call():
         if isinstance(function.node, ast.Lambda):
             return machine.value(function.node.body, scope)
         yields = _yields(function.node)
@@ -439,7 +439,7 @@ def _instance(
     if machine.modules > MODULES:
         raise machine.stop(f"it makes more than {MODULES:,} modules", "fewer layers")
     subject: Any = object.__new__(made.real)
-    with machine.made():
+    with machine.building_module():
         try:
             if (first := member(machine, subject, "__init__")) is not None:
                 if isinstance(first, Bound) and isinstance(first.function, Function):

@@ -91,7 +91,7 @@ class Namespace(_Whole):
     name: str
     names: Mapping[str, Any]
 
-    def otherwise(self, name: str, missing: Any) -> Any:
+    def missing_name(self, name: str, missing: Any) -> Any:
         """Returns the value of a name that is not among them."""
         return missing
 
@@ -99,7 +99,7 @@ class Namespace(_Whole):
 class PartialNamespace(Namespace):
     """A library of which some names are known, and all others unknown."""
 
-    def otherwise(self, name: str, missing: Any) -> Any:
+    def missing_name(self, name: str, missing: Any) -> Any:
         if name in SUBMODULES:
             return PartialNamespace(f"{self.name}.{name}", self.names)
         return Unknown(f"{self.name}.{name}"[:80], f"{name} of {self.name} is not read")
@@ -312,14 +312,14 @@ class Interpreter:
     direct: set[int] = field(default_factory=set)  # ids of those called outside of a function
     parents: dict[int, nn.Module] = field(default_factory=dict)  # by the ids of their parts
     places: dict[int, ast.AST] = field(default_factory=dict)  # where layers are made, by their ids
-    shown: nn.Module | None = None  # the last one that is the value of a line
+    last_value_module: nn.Module | None = None  # the last one that is the value of a line
     maker: tuple[nn.Module, str, dict[str, Any]] | None = None  # a class that was chosen, with what
     tracing: bool = False
     building: int = 0
     text: str = ""
     steps: int = 0
-    began: int = 0  # the steps at the beginning of a line that has a limit of its own
-    most: int = STEPS
+    budget_start: int = 0  # the steps at the beginning of a line that has a limit of its own
+    step_limit: int = STEPS
     calls: int = 0
     nested: int = 0
     modules: int = 0  # of the source's classes that were made
@@ -329,7 +329,9 @@ class Interpreter:
     root: nn.Module | None = None  # the module that is drawn
     runner: Callable[[nn.Module, Any, Any], Any] | None = None  # of calls that are carried out
     box: Callable[..., Any] | None = None  # makes one, see elsewhere.py
-    taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # sizes that are assumed
+    assumed_settings: dict[str, dict[str, Any]] = field(
+        default_factory=dict
+    )  # sizes that are assumed
     presumed: dict[str, str] = field(default_factory=dict)  # other values that are, in words
     assumed_at: dict[int, Unknown] = field(default_factory=dict)  # by ids of syntax nodes
     starred: str = ""  # a file of which everything is imported
@@ -398,8 +400,8 @@ class Interpreter:
     def step(self, node: ast.AST, count: int = 1) -> None:
         """Counts steps; raises Stopped for too many of them."""
         self.steps += count
-        if self.steps > self.most:
-            taken = self.most - self.began
+        if self.steps > self.step_limit:
+            taken = self.step_limit - self.budget_start
             raise error_at(
                 node, f"it takes more than {taken:,} steps", "shorter loops", LimitExceeded
             )
@@ -409,16 +411,16 @@ class Interpreter:
             )
 
     @contextmanager
-    def aside(self, most: int) -> Iterator[None]:
+    def with_step_budget(self, most: int) -> Iterator[None]:
         """Gives a line that may be left out few steps of its own."""
-        self.began, self.most = self.steps, min(STEPS, self.steps + most)
+        self.budget_start, self.step_limit = self.steps, min(STEPS, self.steps + most)
         try:
             yield
         finally:
-            self.began, self.most = 0, STEPS
+            self.budget_start, self.step_limit = 0, STEPS
 
     @contextmanager
-    def inside(self) -> Iterator[None]:
+    def entering_call(self) -> Iterator[None]:
         """Counts a call of a function of the source; raises Stopped for too many at once."""
         self.calls += 1
         try:
@@ -430,7 +432,7 @@ class Interpreter:
             self.calls -= 1
 
     @contextmanager
-    def made(self) -> Iterator[None]:
+    def building_module(self) -> Iterator[None]:
         """Marks that a module is being built."""
         self.building += 1
         try:
@@ -489,7 +491,7 @@ class Interpreter:
         """Returns the error for unsupported syntax at the current node."""
         return error_at(self.node, fact, cure)
 
-    def within(self, value: Any) -> Any:
+    def checked_size(self, value: Any) -> Any:
         """Returns a Python value unchanged; raises Stopped if it is too large."""
         if type(value) is int and value.bit_length() > BITS:
             raise self.stop(f"a whole number has more than {BITS} bits")

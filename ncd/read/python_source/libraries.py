@@ -95,7 +95,7 @@ def _reduce(machine: Interpreter, function: Any, values: Any, *first: Any) -> An
         raise TypeError("reduce of nothing")
     total = found[0]
     for each in found[1:]:
-        total = machine.within(call(machine, function, (total, each), {}))
+        total = machine.checked_size(call(machine, function, (total, each), {}))
     return total
 
 
@@ -170,7 +170,7 @@ def _accumulate(
     def step(total: Any, each: Any) -> Any:
         if function is None:
             return combined(machine, ast.Add(), total, each)
-        return machine.within(call(machine, function, (total, each), {}))
+        return machine.checked_size(call(machine, function, (total, each), {}))
 
     return iter(list(itertools.accumulate(machine.items(values), step, initial=initial)))
 
@@ -671,7 +671,7 @@ def imported_name(machine: Interpreter, path: str, name: str, alias: str | None)
         return {given: space.names[name]}
     if isinstance(space, PartialNamespace):
         known = {**machine.shared, **space.names}
-        return {given: known.get(name, space.otherwise(name, None))}
+        return {given: known.get(name, space.missing_name(name, None))}
     other = name in ("MLP", "Permute") and path[:1] != "." and "torchvision" not in path
     if not isinstance(space, Namespace) and name in machine.shared and not other:
         return {given: machine.shared[name]}

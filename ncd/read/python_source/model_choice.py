@@ -106,7 +106,7 @@ def part(machine: Interpreter, first: Function, name: str, scope: Scope) -> nn.M
     """Returns a box for such an argument, with the name of its class where a hint says it."""
     hint = _hint(machine, first, name, scope)
     title = hint.name if isinstance(hint, ClassValue | Unknown) else name
-    with machine.made():
+    with machine.building_module():
         return Elsewhere(machine, Unknown(title, WHY))
 
 
@@ -157,7 +157,7 @@ def module_call(
     model = found.exported.module
     args, named = found.exported.args, dict(found.exported.named)
     inputs = tuple(inspect.signature(model.forward).parameters)
-    sizes = tuple(name for given in machine.taken.values() for name in given)
+    sizes = tuple(name for given in machine.assumed_settings.values() for name in given)
     line, modes = "", mode_words(model, tree)
     if words or sizes or (shapes and modes):
         line = assumed_call(machine, model, args, named, words or shapes, tree, scope)
@@ -226,7 +226,7 @@ def of_other_values(
     """
     error = as_text_error(raised) if isinstance(raised, SourceException) else raised
     rests = error is not raised and error is not getattr(raised, "error", None)
-    fact = f"{unfit('', machine.taken)}: {error.fact}" if rests else error.fact
+    fact = f"{unfit('', machine.assumed_settings)}: {error.fact}" if rests else error.fact
     cure = error.cure or f"a last line model = {written(name, given)}, of other values"
     line = call_of(name, given, machine) if rests else ""
     call = ModuleCall(line, tuple(given), (), name) if line else None
@@ -240,7 +240,7 @@ def _module_expression(
     if machine.maker is not None and machine.maker[0] is model:
         return call_of(machine.maker[1], machine.maker[2], machine)
     last = tree.body[-1] if tree.body else None
-    if machine.shown is model and isinstance(last, ast.Expr):
+    if machine.last_value_module is model and isinstance(last, ast.Expr):
         return ast.get_source_segment(machine.text, last.value) or ""
     return next((name for name, value in scope.names.items() if value is model), "")
 
@@ -257,7 +257,7 @@ def _spelled(key: str, value: Any, machine: Interpreter) -> str | None:
     if isinstance(value, AssumedSettings):
         return call_of("SimpleNamespace", value.own, machine) or None
     if isinstance(value, PlainObject):  # a settings object of a class of the source
-        return call_of(type(value).__name__, machine.taken.get(key, {}), machine) or None
+        return call_of(type(value).__name__, machine.assumed_settings.get(key, {}), machine) or None
     return None
 
 
@@ -300,13 +300,13 @@ def arguments(
             given[name] = part(machine, first, name, scope)
         elif usual_too and (name in CONFIGS or _is_settings(first, name)):
             given[name] = AssumedSettings(name)
-            machine.taken[name] = given[name].own
+            machine.assumed_settings[name] = given[name].own
         elif usual_too and (size := usual_size(machine, first, name, scope, sizes)) is not UNKNOWN:
             given[name] = assumed[name] = as_hinted(first, name, size)
         else:
             return None
     if assumed:
-        machine.taken[value.name] = assumed
+        machine.assumed_settings[value.name] = assumed
     return given
 
 
@@ -419,7 +419,7 @@ def _filled(machine: Interpreter, config: ClassValue, fields: dict[str, Any], na
         if type(value) is int and value == UNSET and usual(field) is not UNKNOWN:
             made.own[field] = taken[field] = usual(field)
     if taken:
-        machine.taken[name] = taken
+        machine.assumed_settings[name] = taken
     return made
 
 
@@ -433,8 +433,8 @@ def model_of(machine: Interpreter, tree: ast.Module, scope: Scope) -> nn.Module:
     alone = whole_classes(machine, tree, scope)
     if (tried := _tried(machine, alone)) is not None:
         return tried
-    if machine.shown is not None:
-        return machine.shown
+    if machine.last_value_module is not None:
+        return machine.last_value_module
     made = [value for value in scope.names.values() if isinstance(value, nn.Module)]
     if whole := _whole(made):
         return whole[-1]
@@ -513,29 +513,29 @@ def _ready(
     """
     changes = ("", "unset", "several", "wide") if usual_too else ("", "several", "wide")
     for each, change in product(classes, changes):
-        before, presumed = dict(machine.taken), dict(machine.presumed)
+        before, presumed = dict(machine.assumed_settings), dict(machine.presumed)
         given = arguments(machine, tree, each, scope, usual_too)
         first = first_step(machine, each)
         changed = changed_sizes(given or {}, change, first.defaults if first else {})
         if given is None or (change and not changed):
-            machine.taken = before
+            machine.assumed_settings = before
             continue
         if failures and any(isinstance(x, AssumedSettings) for x in given.values()):
             continue
         if change:
-            machine.taken[each.name] = given = {**given, **changed}
+            machine.assumed_settings[each.name] = given = {**given, **changed}
         try:
             made = _built(machine, tree, each, given)
             machine.maker = made, each.name, given
             machine.instead.pop(each.name, None)
             return made
         except (SourceException, TextError) as error:
-            assumed = machine.taken.keys() - before.keys()
+            assumed = machine.assumed_settings.keys() - before.keys()
             if isinstance(error, LimitExceeded) or (usual_too and not assumed):
                 raise
             machine.failure = None
             failures.append(error.with_traceback(None))
-            machine.taken, machine.presumed = before, presumed
+            machine.assumed_settings, machine.presumed = before, presumed
             machine.instead.setdefault(each.name, _fact(error))
             gc.collect()
     return None
@@ -585,7 +585,7 @@ def _result(
     machine.ran.clear()
     kinds = tuple(each.real for each in alone) if given else (nn.Module,)
     if isinstance(value, nn.Module) and any(isinstance(x, kinds) for x in value.modules()):
-        machine.taken.update({function.name: given} if given else {})
+        machine.assumed_settings.update({function.name: given} if given else {})
         machine.maker = value, function.name, given
         return value
     gc.collect()  # the parts made so far, which refer to each other
@@ -615,7 +615,7 @@ def _built(
     except LimitExceeded:
         raise
     except (SourceException, TextError) as raised:
-        if not machine.taken:
+        if not machine.assumed_settings:
             raise
         raise of_other_values(machine, raised, value.name, given) from None
     assert isinstance(made, nn.Module)

@@ -40,7 +40,7 @@ def number_list(machine: Interpreter, node: ast.ListComp, scope: Scope) -> list[
         return None
     parts = sum(isinstance(each, ast.BinOp | ast.Call) for each in ast.walk(node.elt))
     machine.step(node, len(numbers) * (1 + parts // PARTS))
-    return machine.attempt(lambda: [machine.within(formula(number)) for number in numbers])
+    return machine.attempt(lambda: [machine.checked_size(formula(number)) for number in numbers])
 
 
 def _formula(machine: Interpreter, node: ast.expr, name: str, scope: Scope) -> Formula | None:

@@ -224,7 +224,7 @@ def unknown_attribute(machine: Interpreter, value: Unknown, name: str, module: b
     """
     size = usual("dim" if name == "size" else name) if module else VALUES.get(name)
     if type(size) is int or (module and type(size) is bool):
-        machine.taken.setdefault(value.name, {})[name] = size
+        machine.assumed_settings.setdefault(value.name, {})[name] = size
         machine.assumed_at[id(machine.node)] = Unknown(f"{value.name}.{name}"[:80], value.why)
         return size
     return Unknown(f"{value.name}.{name}"[:80], value.why)
@@ -240,9 +240,9 @@ def of_no_number(machine: Interpreter, name: str) -> Any:
     if value is None:
         return None
     owner, _, size = value.name.rpartition(".")
-    machine.taken.get(owner, {}).pop(size, None)
-    if not machine.taken.get(owner, {1: 1}):
-        del machine.taken[owner]
+    machine.assumed_settings.get(owner, {}).pop(size, None)
+    if not machine.assumed_settings.get(owner, {1: 1}):
+        del machine.assumed_settings[owner]
     return unknown_attribute(machine, value, name, True)
 
 

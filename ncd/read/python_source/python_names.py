@@ -116,7 +116,7 @@ def _iterated(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(machine: Interpreter, *args: Any, **named: Any) -> Any:
         lists = [machine.items(one) for one in args]
-        return iter(machine.within(list(function(*lists, **named))))
+        return iter(machine.checked_size(list(function(*lists, **named))))
 
     return run
 
@@ -183,7 +183,7 @@ def _sum(machine: Interpreter, values: Any, start: Any = 0) -> Any:
     for each in machine.items(values):
         if isinstance(each, Unknown):
             return absorbed(machine, each)
-        total = machine.within(total + each)
+        total = machine.checked_size(total + each)
     return total
 
 

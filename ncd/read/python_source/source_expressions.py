@@ -35,7 +35,7 @@ from ncd.words import nearest_name
 def _constant(machine: Interpreter, node: ast.Constant, scope: Scope) -> Any:
     if isinstance(node.value, bytes):
         raise machine.refuse("bytes are not understood here", "a text")
-    return machine.within(node.value)
+    return machine.checked_size(node.value)
 
 
 def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
@@ -193,7 +193,7 @@ def condition(machine: Interpreter, node: ast.expr, scope: Scope) -> bool:
 
 
 def _joined(machine: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
-    return machine.within("".join(machine.value(part, scope) for part in node.values))
+    return machine.checked_size("".join(machine.value(part, scope) for part in node.values))
 
 
 def _formatted(machine: Interpreter, node: ast.FormattedValue, scope: Scope) -> Any:
@@ -233,10 +233,10 @@ def _looped(
 def _comprehension(make: Callable[[list[Any]], Any]) -> Callable[..., Any]:
     def read(machine: Interpreter, node: Any, scope: Scope) -> Any:
         if make is list and (numbers := number_list(machine, node, scope)) is not None:
-            return machine.within(numbers)
+            return machine.checked_size(numbers)
         inner = Scope(scope, function=scope.function)
         turns = _looped(machine, node, inner, node.generators)
-        return make(machine.within([machine.value(node.elt, each) for each in turns]))
+        return make(machine.checked_size([machine.value(node.elt, each) for each in turns]))
 
     return read
 
@@ -247,7 +247,7 @@ def _dict_comprehension(machine: Interpreter, node: ast.DictComp, scope: Scope) 
     for each in _looped(machine, node, inner, node.generators):
         key = machine.value(node.key, each)
         machine.attempt(found.__setitem__, key, machine.value(node.value, each))
-    return machine.within(found)
+    return machine.checked_size(found)
 
 
 EXPRESSIONS: dict[type[ast.AST], Any] = {

@@ -84,7 +84,7 @@ def format_text(machine: Interpreter, text: str, *args: Any, **named: Any) -> st
         exact = found[2] in ("!r", "!a")
         return formatted(machine, machine.attempt(lambda: values[place]), found[3] or "", exact)
 
-    return str(machine.within(FIELD.sub(field, text)))
+    return str(machine.checked_size(FIELD.sub(field, text)))
 
 
 def percent(machine: Interpreter, text: str, values: Any) -> str:
@@ -160,13 +160,13 @@ def combined(
         if not isinstance(one, (*PLAIN, Tensor)):
             raise machine.refuse(f"{described(one)} takes no part in arithmetic", "numbers")
     if isinstance(kind, ast.Mod) and isinstance(a, str):
-        return machine.within(percent(machine, a, b))
+        return machine.checked_size(percent(machine, a, b))
     _check_size(machine, kind, a, b)
     number = in_place or isinstance(b, int | float)
     if number and not machine.tracing and isinstance(a, Tensor) and is_placeholder(a):
         return a  # the numbers of weights do not matter
     table = IN_PLACE if in_place and type(kind) in IN_PLACE else BINARY
-    return machine.within(machine.attempt(table[type(kind)], a, b))
+    return machine.checked_size(machine.attempt(table[type(kind)], a, b))
 
 
 def _is_type(value: Any) -> bool:

@@ -138,7 +138,7 @@ def stands_apart(node: ast.stmt, error: SourceException | TextError) -> bool:
 def _line(machine: Interpreter, node: ast.stmt, scope: Scope) -> None:
     """Interprets a top-level line."""
     try:
-        with machine.aside(ASIDE if isinstance(node, ast.Expr | ast.If) else STEPS):
+        with machine.with_step_budget(ASIDE if isinstance(node, ast.Expr | ast.If) else STEPS):
             machine.run([node], scope)
     except (ReturnSignal, LoopExit):
         raise error_at(node, "it stands outside of a function or a loop") from None
@@ -296,7 +296,7 @@ def _chosen(
                 raise first from None
             machine.skipped.add(type(model))
             machine.instead.setdefault(type(model).__name__, error.fact)
-            machine.taken.clear()
+            machine.assumed_settings.clear()
 
 
 def _drawn(

@@ -104,7 +104,7 @@ def _expression(machine: Interpreter, node: ast.Expr, scope: Scope) -> None:
         return
     value = machine.value(node.value, scope)
     if isinstance(value, nn.Module) and not machine.strict:
-        machine.shown = value
+        machine.last_value_module = value
 
 
 def _yield(machine: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) -> None:
@@ -116,7 +116,7 @@ def _yield(machine: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) 
         raise machine.refuse("yield stands outside of a function")
     value = machine.value(node.value, scope) if node.value else None
     home.names["yield"] += machine.items(value) if isinstance(node, ast.YieldFrom) else [value]
-    machine.within(home.names["yield"])
+    machine.checked_size(home.names["yield"])
 
 
 def _assignment(machine: Interpreter, node: ast.Assign, scope: Scope) -> None:
@@ -170,7 +170,7 @@ def _set_item(machine: Interpreter, given: Any, scope: Scope) -> None:
     if not isinstance(held, kinds):
         raise machine.refuse(f"an item of {described(held)} cannot be set", "a list or a dict")
     machine.attempt(held.__setitem__, place, value)
-    machine.within(held)
+    machine.checked_size(held)
 
 
 def _return(machine: Interpreter, node: ast.Return, scope: Scope) -> None:

@@ -52,7 +52,7 @@ def with_usual_numbers(
     sizes = {name: size for name, size in found.items() if size is not None}
     if not sizes:
         return args, dict(named)
-    machine.taken.setdefault(title, {}).update(sizes)
+    machine.assumed_settings.setdefault(title, {}).update(sizes)
     places = (sizes.get(name, value) for name, value in zip(names, args, strict=False))
     words = {name: sizes.get(name, value) for name, value in named.items()}
     return (*places, *args[len(names) :]), words

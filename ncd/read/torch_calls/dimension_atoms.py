@@ -30,19 +30,19 @@ class CannotSplit(ValueError):
 class AxisFactor:
     """A factor of a dimension, which may be split further later.
 
-    ``hint`` is a name to prefer. ``places`` are the numbers of the steps in which it occurs; two
+    ``hint`` is a name to prefer. ``step_numbers`` are the numbers of the steps in which it occurs; two
     atoms that occur in one step are two axes. ``group`` are the atoms of a spatial group that it
-    belongs to. A ``sealed`` one must stay one axis, as an op needs just one; one that is ``alone``
+    belongs to. A ``is_indivisible`` one must stay one axis, as an op needs just one; one that is ``alone``
     has been named by itself, and so cannot join a group.
     """
 
     size: int
     hint: str = ""
-    places: set[int] = field(default_factory=set)
-    same: AxisFactor | None = None
+    step_numbers: set[int] = field(default_factory=set)
+    merged_into: AxisFactor | None = None
     parts: tuple[AxisFactor, ...] = ()
     group: tuple[AxisFactor, ...] = ()
-    sealed: bool = False
+    is_indivisible: bool = False
     alone: bool = False
 
 
@@ -65,8 +65,8 @@ def resolved_atoms(dim: Iterable[AxisFactor]) -> Dim:
     """
     found: list[AxisFactor] = []
     for atom in dim:
-        while atom.same is not None:
-            atom = atom.same
+        while atom.merged_into is not None:
+            atom = atom.merged_into
         found += resolved_atoms(atom.parts) if atom.parts else (atom,)
     return tuple(found)
 
@@ -83,13 +83,13 @@ def size(dim: Iterable[AxisFactor]) -> int:
 
 def split(atom: AxisFactor, last: int) -> None:
     """Makes an atom the product of two, of which the second has the size ``last``."""
-    if atom.size % last or atom.group or atom.sealed:
+    if atom.size % last or atom.group or atom.is_indivisible:
         raise CannotSplit(f"{atom.size} into {last}")
     usual = (atom.hint, atom.hint) if atom.hint in VAGUE else ("", "")
     one, two = PARTS.get(atom.hint, usual)
     atom.parts = (
-        AxisFactor(atom.size // last, one, set(atom.places)),
-        AxisFactor(last, two, set(atom.places)),
+        AxisFactor(atom.size // last, one, set(atom.step_numbers)),
+        AxisFactor(last, two, set(atom.step_numbers)),
     )
 
 
@@ -134,8 +134,8 @@ def unify(one: Dim, two: Dim) -> bool:
 
 
 def _root(atom: AxisFactor) -> AxisFactor:
-    while atom.same is not None:
-        atom = atom.same
+    while atom.merged_into is not None:
+        atom = atom.merged_into
     return atom
 
 
@@ -152,15 +152,15 @@ def _merged(a: AxisFactor, b: AxisFactor) -> bool:
         return False
     if bool(first) != bool(second) and (a.alone or b.alone):
         raise CannotSplit("an axis by itself, and one side of a spatial group")
-    if (a, b) not in pairs or any(x.places & y.places for x, y in pairs):
+    if (a, b) not in pairs or any(x.step_numbers & y.step_numbers for x, y in pairs):
         return False
     for kept, other in pairs:
         if other.group and not kept.group:
             kept, other = other, kept
-        other.same = kept
+        other.merged_into = kept
         kept.hint = max(kept.hint, other.hint, key=_rank)
-        kept.places |= other.places
-        kept.sealed |= other.sealed
+        kept.step_numbers |= other.step_numbers
+        kept.is_indivisible |= other.is_indivisible
         kept.alone |= other.alone
     return True
 

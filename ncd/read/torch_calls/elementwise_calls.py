@@ -44,7 +44,7 @@ def mapped(g: DimensionBuilder, x: Operand, formula: str, title: str = "") -> Va
 def as_real_numbers(g: DimensionBuilder, x: Operand) -> Value:
     """Returns whole numbers as real ones."""
     x = g.value(x)
-    return x if x.slot.kind == "real" else explicit(g, [g.solid(x)], x.dims, "$1")
+    return x if x.slot.kind == "real" else explicit(g, [g.materialise(x)], x.dims, "$1")
 
 
 def explicit(
@@ -81,7 +81,7 @@ def _widest(wanted: Array, arrays: Sequence[Array]) -> Array:
 def truth(g: DimensionBuilder, one: Operand, two: Operand, formula: str) -> Value:
     """Adds a formula of two arrays that is 0 or 1, as a mask."""
     x, y, dims = g.aligned(g.value(one), g.value(two))
-    return explicit(g, [g.solid(x), g.solid(y)], dims, formula, kind="bool")
+    return explicit(g, [g.materialise(x), g.materialise(y)], dims, formula, kind="bool")
 
 
 def broadcast(
@@ -128,10 +128,10 @@ def bounded(g: DimensionBuilder, places: Value, bound: AxisFactor) -> Value:
 
 def _lowered(one: AxisFactor, two: AxisFactor) -> bool:
     """Replaces the bound of constant positions by that of a table, if they fit; or a vague one."""
-    if (one.hint == "bound" and one.size > two.size) or one.places & two.places:
+    if (one.hint == "bound" and one.size > two.size) or one.step_numbers & two.step_numbers:
         return False
-    one.same = two
-    two.places |= one.places
+    one.merged_into = two
+    two.step_numbers |= one.step_numbers
     return True
 
 
@@ -182,7 +182,7 @@ USUAL: Mapping[str, tuple[float, ...]] = {
 
 def unary(name: str, g: DimensionBuilder, x: Operand, *settings: float) -> Value:
     if name == "elu" and any(n != 1 for n in settings[1:]):
-        g.refuse("another elu")
+        g.reject_call("another elu")
     if name in NAMED or (name == "elu" and settings[:1] in ((), (1,))):
         x = g.value(x)
         if x.slot.kind != "real":
@@ -264,14 +264,14 @@ def leaky_at_random(
     *more: Any,
 ) -> Value:
     if train:
-        g.refuse("slopes that are drawn at random")
+        g.reject_call("slopes that are drawn at random")
     return mapped(g, x, f"max($1, 0) + {formula_number((low + high) / 2)} * min($1, 0)", "rrelu")
 
 
 def kept(g: DimensionBuilder, x: Operand, p: float, train: bool) -> Value:
     """Returns what a dropout of another kind leaves as it is."""
     if train and p:
-        g.refuse("numbers that are drawn at random")
+        g.reject_call("numbers that are drawn at random")
     return g.value(x)
 
 
@@ -300,7 +300,7 @@ def converted(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Opera
         return x
     if g.kind == "real":
         return as_real_numbers(g, x)
-    x = g.solid(x)
+    x = g.materialise(x)
     if g.kind == "bool":
         return explicit(g, [x], x.dims, "$1 != 0", kind="bool")
     return explicit(g, [x], x.dims, "$1", kind="whole", below=x.slot.below)
@@ -313,7 +313,7 @@ def as_whole(g: DimensionBuilder, found: Any, val: Any) -> Any:
     kind = kind_of(val.dtype)
     if kind == "real" or found.slot.kind != "real":
         return found
-    return explicit(g, [g.solid(found)], found.dims, "$1", kind=kind)
+    return explicit(g, [g.materialise(found)], found.dims, "$1", kind=kind)
 
 
 def _same(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Operand:
@@ -384,13 +384,13 @@ def causal(g: DimensionBuilder, scores: Value) -> Value:
         placed = array.names.index(both.names[0]) < array.names.index(both.names[1])
         return CausalMask(both) if placed else in_order(array, both, CausalMask(both))
 
-    return g.op(make, [g.solid(scores)], scores.dims)
+    return g.op(make, [g.materialise(scores)], scores.dims)
 
 
 def masked_fill(g: DimensionBuilder, x: Operand, mask: Any, value: Any) -> Value:
     filled = scalar_of(value) if isinstance(value, ImportedConstant) else value
     if not isinstance(filled, int | float):
-        g.refuse("a value that is an array")
+        g.reject_call("a value that is an array")
     if isinstance(x, ImportedConstant) and isinstance(mask, Value):
         return _two_valued(g, x, mask, filled)
     scores = g.value(x)
@@ -406,11 +406,11 @@ def _two_valued(g: DimensionBuilder, x: ImportedConstant, mask: Value, filled: f
     """Returns an array with one number where a mask is set, and another elsewhere."""
     alike = x.tensor.numel() and bool((x.tensor == x.tensor.reshape(-1)[0]).all())
     if not alike or tuple(x.tensor.shape) != mask.shape:
-        g.refuse("a constant that is filled")
+        g.reject_call("a constant that is filled")
     usual = float(x.tensor.reshape(-1)[0])
     return mapped(
         g,
-        g.solid(mask),
+        g.materialise(mask),
         f"where($1 > 0, {formula_number(filled)}, {formula_number(usual)})",
         "mask",
     )
@@ -428,7 +428,7 @@ def where(g: DimensionBuilder, test: Any, yes: Any, no: Any) -> Value:
     second = scalar_of(no) if isinstance(no, ImportedConstant) else no
     if isinstance(first, int | float) and isinstance(second, int | float):
         chosen = f"where($1 > 0, {formula_number(first)}, {formula_number(second)})"
-        return mapped(g, g.solid(g.value(test)), chosen, "mask")
+        return mapped(g, g.materialise(g.value(test)), chosen, "mask")
     if isinstance(second, int | float) and not isinstance(first, int | float):
         if isinstance(test, ImportedConstant):
             return masked_fill(g, yes, ImportedConstant(~test.tensor.bool()), second)
@@ -500,12 +500,14 @@ def scaled(g: DimensionBuilder, x: Operand, factor: float) -> Value:
 
 
 def _rooted(g: DimensionBuilder, x: Value, atoms: Dim) -> Value:
-    atoms[0].sealed = True
+    atoms[0].is_indivisible = True
     return g.each(lambda axes, arrays: Scale(axes(atoms)), x)
 
 
 def rsub(g: DimensionBuilder, one: Any, two: Any, alpha: float = 1) -> Value:
-    return binary("sub", g, two, one, alpha=alpha) if alpha == 1 else g.refuse("rsub with alpha")
+    return (
+        binary("sub", g, two, one, alpha=alpha) if alpha == 1 else g.reject_call("rsub with alpha")
+    )
 
 
 def compared(name: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
@@ -515,12 +517,12 @@ def compared(name: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
         if scalar is None:
             return truth(g, one, two, f"$1 {COMPARED[name]} $2")
         two = scalar
-    return as_mask(g, g.solid(g.value(one)), f"$1 {COMPARED[name]} {formula_number(two)}")
+    return as_mask(g, g.materialise(g.value(one)), f"$1 {COMPARED[name]} {formula_number(two)}")
 
 
 def as_mask(g: DimensionBuilder, x: Value, formula: str) -> Value:
     """Adds a formula that is 0 or 1."""
-    return explicit(g, [g.solid(x)], x.dims, formula, kind="bool")
+    return explicit(g, [g.materialise(x)], x.dims, formula, kind="bool")
 
 
 TESTED = {
@@ -539,14 +541,14 @@ LEFT = {
 
 def tested(name: str, g: DimensionBuilder, x: Operand) -> Value:
     """Adds a mask of the numbers of one kind, such as those that are infinite."""
-    return as_mask(g, g.solid(g.value(x)), TESTED[name])
+    return as_mask(g, g.materialise(g.value(x)), TESTED[name])
 
 
 def left(formula: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
     """Adds a quotient of whole numbers, or what it leaves; of real ones rounding decides it."""
     values = [g.value(x) for x in (one, two) if not isinstance(x, int | float)]
     if any(value.slot.kind == "real" for value in values) or isinstance(one, int | float):
-        g.refuse("a rounded quotient of real numbers")
+        g.reject_call("a rounded quotient of real numbers")
     if isinstance(two, int | float):
         return mapped(g, one, formula.replace("$2", formula_number(two)))
     return broadcast(g, one, two, formula)
@@ -559,7 +561,7 @@ def logical(name: str, g: DimensionBuilder, one: Operand, two: Any = None) -> Va
     """Adds a mask computed from one or two other masks."""
     values = [g.value(x) for x in ((one,) if name == "not" else (one, two))]
     if any(value.slot.kind != "bool" for value in values):
-        g.refuse("bits of whole numbers")
+        g.reject_call("bits of whole numbers")
     if name == "not":
         return as_mask(g, values[0], "1 - $1")
     return truth(g, values[0], values[1], LOGIC[name])

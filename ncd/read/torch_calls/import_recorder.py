@@ -276,11 +276,11 @@ class Recorder:
 
     # steps ----------------------------------------------------------------------------------------
 
-    def meet(self, atoms: Iterable[AxisFactor]) -> None:
+    def record_cooccurrence(self, atoms: Iterable[AxisFactor]) -> None:
         """Records that these atoms occur in one array, so that they must be different axes."""
         self._places += 1
         for atom in resolved_atoms(atoms):
-            atom.places.add(self._places)
+            atom.step_numbers.add(self._places)
 
     def slot(
         self, dims: Dims, kind: Kind = "real", below: AxisFactor | None = None
@@ -298,7 +298,9 @@ class Recorder:
     ) -> None:
         """Adds a step; ``also`` are further atoms that it names."""
         slots = tuple(value.slot for value in takes)
-        self.meet([*also, *(atom for slot in (*slots, *gives) for atom in slot.atoms)])
+        self.record_cooccurrence(
+            [*also, *(atom for slot in (*slots, *gives) for atom in slot.atoms)]
+        )
         where = self.path if path is None else path
         self.steps.append(ImportStep(make, slots, tuple(gives), self.node, where, tuple(weights)))
 
@@ -343,15 +345,15 @@ class Recorder:
         names = self.layer_axes.get(weight.name, ())
         return names[at] if at < len(names) and names[at] and weight.rows is None else usual
 
-    def refuse(self, why: str) -> NoReturn:
+    def reject_call(self, why: str) -> NoReturn:
         """Raises CannotImport, so that the current node becomes a box."""
         raise CannotImport(why)
 
-    def mark(self) -> tuple[int, dict[str, Value]]:
+    def checkpoint(self) -> tuple[int, dict[str, Value]]:
         """Returns the present state, for :meth:`back_to`."""
         return len(self.steps), dict(self._params)
 
-    def back_to(self, mark: tuple[int, dict[str, Value]]) -> None:
+    def rollback(self, mark: tuple[int, dict[str, Value]]) -> None:
         """Drops the steps since a mark."""
         del self.steps[mark[0] :]
         self._params = dict(mark[1])
@@ -378,18 +380,18 @@ class Recorder:
             return self._parameter(x)
         tensor = x.tensor
         if not tensor.numel():
-            self.refuse("an array without numbers")
+            self.reject_call("an array without numbers")
         dims = tuple(new_dim(n) for n in tensor.shape)
         kind = kind_of(tensor.dtype)
         if kind == "whole" and not are_places(tensor):
             kind = "real"
         if kind == "real" and bool(tensor.isnan().any()):
-            self.refuse("a constant that holds NaN, which has no spelling in a term")
+            self.reject_call("a constant that holds NaN, which has no spelling in a term")
         below = None if kind == "real" else AxisFactor(_bound(tensor), "bound")
         line = _line(tensor) if kind == "whole" and len(all_atoms(dims)) == 1 else None
         numbers = tuple(tensor.detach().double().reshape(-1).tolist())
         if line is None and len(numbers) > MOST:
-            self.refuse("a constant of more than a million numbers")
+            self.reject_call("a constant of more than a million numbers")
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             bound = axes((below,))[0] if below is not None else None
@@ -524,7 +526,7 @@ class GroupChanges(Recorder):
 class DimensionBuilder(GroupChanges):
     """Records steps, and changes the dimensions of values where an op needs it."""
 
-    def call(self, dim: Dim, hint: str) -> None:
+    def suggest_name(self, dim: Dim, hint: str) -> None:
         """Suggests a name for the last part of a dimension, unless it has a better one."""
         parts = resolved_atoms(dim)
         if parts and parts[-1].hint in VAGUE:
@@ -560,18 +562,18 @@ class DimensionBuilder(GroupChanges):
         self.step(make, [x], [slot])
         return Value(dims, slot)
 
-    def apart(self, x: Value, dim: Dim) -> Value:
+    def with_fresh_atoms(self, x: Value, dim: Dim) -> Value:
         """Returns the value with new atoms in place of those of a dimension."""
         new = {atom: AxisFactor(atom.size, other_hint(atom.hint)) for atom in resolved_atoms(dim)}
         for atom in resolved_atoms(dim):
             group = group_of(atom)
             if set(group) - set(new):
-                self.refuse("one side of a group that is renamed")
+                self.reject_call("one side of a group that is renamed")
             if group and group[0] is atom:
                 make_group(tuple(new[one] for one in group))
         return self.renamed(x, dim, tuple(new[atom] for atom in resolved_atoms(dim)))
 
-    def same(self, x: Value, old: Dim, new: Dim) -> Value:
+    def unify_dim(self, x: Value, old: Dim, new: Dim) -> Value:
         """Returns the value with ``new`` in place of its dimension ``old`` of the same size."""
         at = x.dims.index(old)
         try:
@@ -597,7 +599,7 @@ class DimensionBuilder(GroupChanges):
                 if not group or whole != group or any(a.group for a in part):
                     continue
                 if not self.always_together(part):
-                    x = self.solid(x)
+                    x = self.materialise(x)
                     x = self.split_group(x, group) if plain is other else self.new_group(x, part)
         return x
 
@@ -605,13 +607,13 @@ class DimensionBuilder(GroupChanges):
         """Returns the value with a dimension split into the same sizes as another one."""
         wanted = [atom for atom in resolved_atoms(like) if atom.size > 1]
         if len(wanted) == 1 and not wanted[0].group:
-            return self.single(x, at)
-        x = self.loose(x)
+            return self.as_one_axis(x, at)
+        x = self.as_divisible(x)
         parts = view_dims((x.dims[at],), [atom.size for atom in wanted])
         x = Value((*x.dims[:at], *parts, *x.dims[at + 1 :]), x.slot)
         for i, part in enumerate(parts):
             if len(resolved_atoms(part)) > 1:
-                x = self.single(x, at + i)
+                x = self.as_one_axis(x, at + i)
         own = x.dims[at : at + len(wanted)]
         x = Value((*x.dims[:at], all_atoms(own), *x.dims[at + len(wanted) :]), x.slot)
         for i, atom in enumerate(wanted):
@@ -630,10 +632,10 @@ class DimensionBuilder(GroupChanges):
             one = x.dims[i] if -i <= len(x.dims) else ()
             two = y.dims[i] if -i <= len(y.dims) else ()
             if one and two and size(one) == size(two):
-                y = self.same(y, two, one)
+                y = self.unify_dim(y, two, one)
                 two = y.dims[i]
             if two and not one and {*resolved_atoms(two)} & {*all_atoms(x.dims)}:
-                y = self.apart(y, two)
+                y = self.with_fresh_atoms(y, two)
                 two = y.dims[i]
             out.append(max(one, two, key=lambda dim: (size(dim), len(resolved_atoms(dim)))))
         return x, y, tuple(out)
@@ -675,7 +677,7 @@ class DimensionBuilder(GroupChanges):
         met, rest = ([x.dims[i] for i in places if (i in long) is here] for here in (True, False))
         return self.whole_groups(x, met, rest)
 
-    def solid(self, x: Value) -> Value:
+    def materialise(self, x: Value) -> Value:
         """Returns the value with every atom of its dimensions in its array."""
         own = set(resolved_atoms(x.slot.atoms))
         lacks = tuple(atom for atom in all_atoms(x.dims) if atom not in own)
@@ -689,12 +691,12 @@ class DimensionBuilder(GroupChanges):
 
         return self.op(make, [x], x.dims, kind=x.slot.kind, below=x.slot.below)
 
-    def single(self, x: Value, at: int, alone: bool = True) -> Value:
+    def as_one_axis(self, x: Value, at: int, alone: bool = True) -> Value:
         """Returns the value with one plain atom for a dimension, merged if it has several.
 
         It is to be named by itself, unless it is not ``alone``.
         """
-        x = self.solid(x)
+        x = self.materialise(x)
         at %= len(x.dims)
         if any(
             set(group_of(atom)) - {*resolved_atoms(x.dims[at])}
@@ -703,13 +705,13 @@ class DimensionBuilder(GroupChanges):
             x = self.ungrouped(x)
         dim = resolved_atoms(x.dims[at])
         if len(dim) == 1 and not dim[0].group:
-            dim[0].sealed, dim[0].alone = True, dim[0].alone or alone
+            dim[0].is_indivisible, dim[0].alone = True, dim[0].alone or alone
             return x
         if not dim:
             return self._unsqueezed(x, [at], alone)
         places = "m" if any(atom.hint == "c" for atom in dim) else "p"
         hint = dim[0].hint if len(dim) == 1 else places
-        new = (AxisFactor(size(dim), hint, sealed=True, alone=alone),)
+        new = (AxisFactor(size(dim), hint, is_indivisible=True, alone=alone),)
         dims = (*x.dims[:at], new, *x.dims[at + 1 :])
         rest = tuple(atom for atom in resolved_atoms(x.slot.atoms) if atom not in dim)
         slot = x.slot.on((*rest, *new))
@@ -724,7 +726,7 @@ class DimensionBuilder(GroupChanges):
 
     def _unsqueezed(self, x: Value, places: Sequence[int], alone: bool = True) -> Value:
         """Returns the value with an axis of size 1 for some dimensions that have none."""
-        new = {at: AxisFactor(1, "one", sealed=True, alone=alone) for at in places}
+        new = {at: AxisFactor(1, "one", is_indivisible=True, alone=alone) for at in places}
         dims = tuple((new[i],) if i in new else dim for i, dim in enumerate(x.dims))
 
         def add(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -736,7 +738,7 @@ class DimensionBuilder(GroupChanges):
 
     def as_shaped(self, x: Value) -> Value:
         """Returns the value with one axis for each dimension; those of a spatial group are one."""
-        x = self.solid(x)
+        x = self.materialise(x)
         if ones := [at for at, dim in enumerate(x.dims) if not resolved_atoms(dim)]:
             x = self._unsqueezed(x, ones)
         for at in range(len(x.dims)):
@@ -745,20 +747,20 @@ class DimensionBuilder(GroupChanges):
             i = group.index(dim[0]) if group else 0
             around = x.dims[at - i : at - i + len(group)] if at >= i else ()
             if len(dim) != 1 or all_atoms(around) != group:
-                x = self.single(x, at)
+                x = self.as_one_axis(x, at)
         return x
 
-    def loose(self, x: Value) -> Value:
+    def as_divisible(self, x: Value) -> Value:
         """Returns the value with atoms that can be split in place of those that cannot."""
         x = self.ungrouped(x)
         for atom in resolved_atoms(x.slot.atoms):
-            if atom.sealed:
+            if atom.is_indivisible:
                 x = self.renamed(x, (atom,), (AxisFactor(atom.size, atom.hint),))
         return x
 
     def ungrouped(self, x: Value) -> Value:
         """Returns the value with plain atoms in place of its spatial groups."""
-        x = self.solid(x)
+        x = self.materialise(x)
         for atom in resolved_atoms(x.slot.atoms):
             group = group_of(atom)
             if group and group[0] is atom:
@@ -769,13 +771,13 @@ class DimensionBuilder(GroupChanges):
         """Returns the value with a spatial group for some neighbouring dimensions."""
         atoms = tuple(leaf for at in places for leaf in resolved_atoms(x.dims[at]))
         if atoms and group_of(atoms[0]) == atoms and len(atoms) == len(places):
-            return self.solid(x)
+            return self.materialise(x)
         x = self.ungrouped(x)
         for at in places:
-            x = self.single(x, at, alone=False)
+            x = self.as_one_axis(x, at, alone=False)
         group = tuple(resolved_atoms(x.dims[at])[0] for at in places)
         if len(set(group)) < len(group):
-            self.refuse("positions that are one and the same axis")
+            self.reject_call("positions that are one and the same axis")
         if self.always_together(group) and not any(atom.alone for atom in group):
             make_group(group)
             return x

@@ -28,19 +28,19 @@ from ncd.read.torch_calls.shape_calls import part_of, view_as
 def embedding(g: DimensionBuilder, table: Any, places: Operand, *more: Any) -> Value:
     rows = g.value(table)
     if not rows.dims or not rows.dims[0]:
-        g.refuse("a table without rows")
-    rows = g.single(rows, 0)
+        g.reject_call("a table without rows")
+    rows = g.as_one_axis(rows, 0)
     (vocabulary,) = resolved_atoms(rows.dims[0])
     learned = isinstance(table, ImportedConstant)
     usual = "v" if not isinstance(places, ImportedConstant) else "p"  # a table of positions
     vocabulary.hint = vocabulary.hint or (g.axis_hint(table, 0, usual) if learned else usual)
-    vocabulary.sealed = True
+    vocabulary.is_indivisible = True
     depth = rows.dims[1:]
     for atom in all_atoms(depth)[-1:]:
         atom.hint = atom.hint or (g.axis_hint(table, 1, "m") if learned else "m")
-    at = g.solid(g.value(places))
+    at = g.materialise(g.value(places))
     if at.slot.kind == "real":
-        g.refuse("places that are real numbers")
+        g.reject_call("places that are real numbers")
     at = bounded(g, at, vocabulary)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -57,7 +57,7 @@ def selected(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> Value
     """Adds a lookup by an array of positions along any dimension."""
     table, count = g.value(x), len(g.value(places).dims)
     if not table.dims:
-        g.refuse("positions in one number")
+        g.reject_call("positions in one number")
     at %= len(table.dims)
     turned = Value((table.dims[at], *table.dims[:at], *table.dims[at + 1 :]), table.slot)
     found = embedding(g, turned, places)
@@ -71,11 +71,11 @@ def indexed(g: DimensionBuilder, x: Operand, places: Sequence[Any]) -> Operand:
     if len(given) > 1:
         return _outer(g, x, given, [places[at] for at in given])
     if len(given) != 1 or not isinstance(places[given[0]], Value | ImportedConstant):
-        g.refuse("positions along several dimensions")
+        g.reject_call("positions along several dimensions")
     at, chosen = given[0], places[given[0]]
     if isinstance(chosen, ImportedConstant) and not chosen.name:
         if chosen.tensor.dtype == torch.bool:
-            g.refuse("a choice by a mask")
+            g.reject_call("a choice by a mask")
         chosen = ImportedConstant(_from_start(chosen.tensor, size(g.value(x).dims[at])))
         if (start := _run(chosen.tensor)) is not None:
             return part_of(g, x, at, start, start + len(chosen.tensor))
@@ -91,13 +91,13 @@ def _outer(g: DimensionBuilder, x: Operand, dims: Sequence[int], places: Sequenc
     beside = list(dims) == list(range(dims[0], dims[0] + len(dims)))
     whole = all(not one.is_floating_point() and one.dtype != torch.bool for one in known)
     if len(known) < len(dims) or not beside or not whole:
-        g.refuse("positions along several dimensions")
+        g.reject_call("positions along several dimensions")
     rank = max(one.dim() for one in known)
     wide = [one.reshape((1,) * (rank - one.dim()) + tuple(one.shape)) for one in known]
     own = [[i for i, n in enumerate(one.shape) if n > 1] for one in wide]
     order = [i for some in own for i in some]
     if order != sorted(set(order)):
-        g.refuse("positions that several dimensions share")
+        g.reject_call("positions that several dimensions share")
     value = g.value(x)
     for at, one in reversed([*zip(dims, wide, strict=True)]):
         flat = _from_start(one.squeeze(), size(value.dims[at]))
@@ -111,18 +111,18 @@ def gathered(g: DimensionBuilder, x: Operand, at: int, places: Operand, **more: 
         first = x.tensor.reshape(-1)[0]
         if bool((x.tensor == first).all()):  # the same number, wherever it is looked up
             return ImportedConstant(first.expand(g.shape).clone())
-    table, spots = g.solid(g.value(x)), g.solid(g.value(places))
+    table, spots = g.materialise(g.value(x)), g.materialise(g.value(places))
     at %= len(table.dims)
-    table = g.single(table, at)
+    table = g.as_one_axis(table, at)
     if spots.dims[at] and {*resolved_atoms(spots.dims[at])} & {*all_atoms(table.dims)}:
-        spots = g.apart(spots, spots.dims[at])
+        spots = g.with_fresh_atoms(spots, spots.dims[at])
     for i, dim in enumerate(table.dims):
         if i != at and size(dim) != size(spots.dims[i]):
-            g.refuse("a lookup in a part of the rows")
+            g.reject_call("a lookup in a part of the rows")
         if i != at and dim:
-            spots = g.same(spots, spots.dims[i], dim)
+            spots = g.unify_dim(spots, spots.dims[i], dim)
     (along,) = resolved_atoms(table.dims[at])
-    spots = bounded(g, g.solid(spots), along)
+    spots = bounded(g, g.materialise(spots), along)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         chosen, rows = arrays
@@ -163,7 +163,7 @@ def bag(
     each = count // max(1, len(starts))
     even = starts == [*range(0, count, each or 1)][: len(starts)] and each * len(starts) == count
     if not starts or not even or last or weights is not None or padded not in (None, -1):
-        g.refuse("bags of several lengths, or with weights")
+        g.reject_call("bags of several lengths, or with weights")
     rows = view_as(g, g.value(places), (len(starts), each))
     found = embedding(g, table, rows)
     how = ("sum", "mean", "amax")[mode]

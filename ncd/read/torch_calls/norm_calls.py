@@ -39,10 +39,10 @@ def layer_norm(
     *more: Any,
 ) -> Value:
     k = len(shape)
-    value = _whole_groups(g, g.solid(g.value(x)), k)
+    value = _whole_groups(g, g.materialise(g.value(x)), k)
     atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in resolved_atoms(dim))
     if not atoms:
-        g.refuse("a norm of one number")
+        g.reject_call("a norm of one number")
     given = [one for one in (weight, bias) if one is not None]
     if all(is_unshared_parameter(g, one) for one in given) and given != [bias]:
         name = norm_name(weight.layer, g.path) if given else "norm"
@@ -82,7 +82,7 @@ def group_norm(
     *more: Any,
 ) -> Value:
     """Adds a group norm; as separate steps if its weights are shared."""
-    value = g.solid(g.value(x))
+    value = g.materialise(g.value(x))
     shape = value.shape
     if (
         is_unshared_parameter(g, weight)
@@ -94,7 +94,7 @@ def group_norm(
     parted = view_as(g, value, (shape[0], groups, shape[1] // groups, *shape[2:]))
     atoms = all_atoms(parted.dims[2:])
     if not atoms:
-        g.refuse("a norm of one number")
+        g.reject_call("a norm of one number")
     found = view_as(g, standardised(g, parted, atoms, eps), shape)
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
@@ -114,10 +114,10 @@ def _of_groups(
 ) -> Value:
     if len(x.dims) == 3:
         as_signal(x)
-    x = g.single(x, 1)
+    x = g.as_one_axis(x, 1)
     (channel,), places = resolved_atoms(x.dims[1]), all_atoms(x.dims[2:])
     if not places:
-        g.refuse("a norm of one position")
+        g.reject_call("a norm of one position")
     name = parameter_name(weight.layer, g.path)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -130,11 +130,11 @@ def _of_groups(
 def rms_norm(
     g: DimensionBuilder, x: Operand, shape: Sequence[int], weight: Any = None, eps: Any = None
 ) -> Value:
-    value = _whole_groups(g, g.solid(g.value(x)), len(shape))
+    value = _whole_groups(g, g.materialise(g.value(x)), len(shape))
     eps = torch.finfo(torch.float32).eps if eps is None else eps
     atoms = all_atoms(value.dims[len(value.dims) - len(shape) :])
     if not atoms:
-        g.refuse("a norm of one number")
+        g.reject_call("a norm of one number")
     if not is_unshared_parameter(g, weight):
         squares = along("mean", g, mapped(g, value, "$1 ** 2"), atoms)
         found = broadcast(g, value, squares, f"$1 / sqrt($2 + {eps!r})", "normalise")
@@ -163,20 +163,20 @@ def batch_norm(
     if mean is None:
         return _channel_norm(g, x, weight, bias, eps, [0, *range(2, len(g.shape))])
     learned = [one for one in (weight, bias) if one is not None]
-    value = g.solid(g.value(x))
+    value = g.materialise(g.value(x))
     unshared = all(is_unshared_parameter(g, one) for one in learned)
     if len(learned) == 1 or not unshared or len(value.dims) < 2:
-        g.refuse("a batch norm with shared parameters or without statistics")
+        g.reject_call("a batch norm with shared parameters or without statistics")
     if training is not g.training:
-        g.refuse("a batch norm whose mode is not that of the whole module")
+        g.reject_call("a batch norm whose mode is not that of the whole module")
     if prod(value.shape) == value.shape[1]:
-        g.refuse("a batch norm of one number for each channel")
+        g.reject_call("a batch norm of one number for each channel")
     if len(value.dims) == 3:
         as_signal(value)
-    value = g.single(value, 1)
+    value = g.as_one_axis(value, 1)
     rows = resolved_atoms(value.dims[0])
     if len(rows) != 1 or rows[0].group:
-        value = g.single(value, 0)
+        value = g.as_one_axis(value, 0)
     name = parameter_name(weight.layer, g.path) if learned else "norm"
     kept = [ImportedConstant(one.tensor, one.buffer) for one in (mean, variance)]
     both = (*resolved_atoms(value.dims[0]), *resolved_atoms(value.dims[1]))
@@ -191,12 +191,12 @@ def _channel_norm(
     g: DimensionBuilder, x: Operand, weight: Any, bias: Any, eps: float, places: Sequence[int]
 ) -> Value:
     """Adds a norm along some dimensions, with a learned factor and sum for each channel."""
-    value = g.solid(g.value(x))
+    value = g.materialise(g.value(x))
     if any(group_of(atom) for i in places for atom in resolved_atoms(value.dims[i]) if i < 2):
         value = g.ungrouped(value)
     atoms = all_atoms(value.dims[i] for i in places)
     if not atoms:
-        g.refuse("a norm of one number")
+        g.reject_call("a norm of one number")
     found = Value(value.dims, standardised(g, value, atoms, eps).slot)
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
@@ -220,7 +220,7 @@ def instance_norm(
 ) -> Value:
     """Adds a norm of each channel of each example."""
     if not own_statistics or (g.training and mean is not None):
-        g.refuse("a norm with statistics that it keeps")
+        g.reject_call("a norm with statistics that it keeps")
     return _channel_norm(g, x, weight, bias, eps, range(2, len(g.shape)))
 
 

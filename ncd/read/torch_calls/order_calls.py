@@ -48,11 +48,11 @@ def place(how: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool 
     if at is None:
         value, at = view_as(g, value, (size(all_atoms(value.dims)),)), 0
         if keep:
-            g.refuse("a place in all dimensions")
+            g.reject_call("a place in all dimensions")
     if not value.dims:
-        g.refuse("the place of one number")
+        g.reject_call("the place of one number")
     at %= len(value.dims)
-    value = g.single(value, at)
+    value = g.as_one_axis(value, at)
     along = resolved_atoms(value.dims[at])
     most = reduced(f"a{how}", g, value, at, True)
     largest = broadcast(g, value, most, "$1 == $2")
@@ -62,7 +62,7 @@ def place(how: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool 
         formula = parse(f"where($1 > 0, {name}, {size(along)})")
         return Map(Signature(Type((array,)), Type((Array(array),))), formula, "place")
 
-    largest = g.op(where, [g.solid(largest)], largest.dims)
+    largest = g.op(where, [g.materialise(largest)], largest.dims)
     first = reduced("amin", g, largest, at, keep)
     whole = Value(first.dims, first.slot)
     return _as_places(g, whole, along[0])
@@ -76,7 +76,7 @@ def _as_places(g: DimensionBuilder, x: Value, below: AxisFactor) -> Value:
         out = Array(array, axes((below,))[0])
         return Map(Signature(Type((array,)), Type((out,))), parse("$1"))
 
-    return g.op(make, [g.solid(x)], x.dims, kind="whole", below=below)
+    return g.op(make, [g.materialise(x)], x.dims, kind="whole", below=below)
 
 
 def ordered(g: DimensionBuilder, x: Operand, *given: Any, **named: Any) -> Any:
@@ -87,10 +87,10 @@ def ordered(g: DimensionBuilder, x: Operand, *given: Any, **named: Any) -> Any:
     at = named.get("dim", given[0] if given else -1)
     falling = named.get("descending", given[1] if len(given) > 1 else False)
     if stable and 1 in g.used:
-        g.refuse("an order that keeps equal numbers as they are")
+        g.reject_call("an order that keeps equal numbers as they are")
     value = as_real_numbers(g, g.value(x))
     if not value.dims or not value.dims[at]:
-        g.refuse("the order of one number")
+        g.reject_call("the order of one number")
     count = size(value.dims[at])
     if falling:
         return top(g, value, count, at)

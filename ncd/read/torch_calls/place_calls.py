@@ -32,7 +32,7 @@ def roll(g: DimensionBuilder, x: Operand, shifts: Any, dims: Any = ()) -> Value:
     steps = [shifts] if isinstance(shifts, int) else list(shifts)
     places = [dims] if isinstance(dims, int) else list(dims)
     if len(steps) != len(places):
-        g.refuse("a roll over all dimensions as one")
+        g.reject_call("a roll over all dimensions as one")
     for step, at in zip(steps, places, strict=True):
         if value.dims[at] and step % size(value.dims[at]):
             value = _rolled(g, value, at, step)
@@ -40,7 +40,7 @@ def roll(g: DimensionBuilder, x: Operand, shifts: Any, dims: Any = ()) -> Value:
 
 
 def _rolled(g: DimensionBuilder, x: Value, at: int, step: int) -> Value:
-    value = g.single(x, at)
+    value = g.as_one_axis(x, at)
     atoms = resolved_atoms(value.dims[at])
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -62,7 +62,7 @@ def pad(
     if mode != "constant":
         return reflected(g, x, sides, mode)
     if abs(filled) > 1e300:
-        g.refuse("a padding that is not with one finite number")
+        g.reject_call("a padding that is not with one finite number")
     found: Operand = x
     for i in range(len(sides) // 2):
         before, after = sides[2 * i : 2 * i + 2]
@@ -93,10 +93,10 @@ def _value_rank(g: DimensionBuilder, x: Operand) -> int:
 
 def _padded(g: DimensionBuilder, x: Value, at: int, sides: tuple[int, int], filled: float) -> Value:
     x = as_real_numbers(g, x)
-    value, at = g.single(x, at), at % len(x.dims)
+    value, at = g.as_one_axis(x, at), at % len(x.dims)
     old = resolved_atoms(value.dims[at])
     hint = old[0].hint if old[0].hint != "one" else ""
-    new = (AxisFactor(size(old) + sum(sides), hint, sealed=True, alone=True),)
+    new = (AxisFactor(size(old) + sum(sides), hint, is_indivisible=True, alone=True),)
     rest = tuple(atom for atom in resolved_atoms(value.slot.atoms) if atom not in old)
     slot = ImportedArray((*rest, *new))
 
@@ -112,7 +112,7 @@ def cumulative(how: str, g: DimensionBuilder, x: Operand, at: int, **more: Any) 
     value = as_real_numbers(g, g.value(x))
     if not value.dims or not value.dims[at]:
         return value
-    value = g.single(value, at)
+    value = g.as_one_axis(value, at)
     atoms = resolved_atoms(value.dims[at])
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:

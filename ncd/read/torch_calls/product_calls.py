@@ -58,12 +58,12 @@ def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> Va
     if not is_unshared_parameter(g, weight) or not biased or weight.tensor.dim() != 2:
         found = matmul(g, value, _turned(weight))
         return found if bias is None else broadcast(g, found, bias, "$1 + $2")
-    value = g.solid(value)
+    value = g.materialise(value)
     value = g.whole_groups(value, value.dims[:-1], value.dims[-1:])
     before = value.dims[-1]
     after = new_dim(weight.tensor.shape[0], g.axis_hint(weight, 0, "out"))
     if not before:
-        value = g.single(value, len(value.dims) - 1)
+        value = g.as_one_axis(value, len(value.dims) - 1)
         before = value.dims[-1]
     name = parameter_name(weight.layer, g.path)
     weights = [weight] if bias is None else [weight, bias]
@@ -74,7 +74,7 @@ def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> Va
         pattern = Signature(Type((one,)), Type((two,)))
         return in_order(arrays[0], one, Linear(pattern, name, bias is not None))
 
-    g.meet((*ins, *outs))
+    g.record_cooccurrence((*ins, *outs))
     return g.op(make, [value], (*value.dims[:-1], after), weights)
 
 
@@ -86,7 +86,7 @@ def _turned(x: Any) -> Operand:
 
 def addmm(g: DimensionBuilder, bias: Any, x: Operand, weight: Any, **more: Any) -> Value:
     if more:
-        g.refuse("a scaled sum")
+        g.reject_call("a scaled sum")
     if (
         isinstance(weight, ImportedConstant)
         and is_unshared_parameter(g, weight)
@@ -127,18 +127,18 @@ def product(g: DimensionBuilder, x: Value, y: Value, along: int, free: int) -> V
     atoms = resolved_atoms(y.dims[free])
     y = g.without_units(_without(y, {a for a in atoms if a.size == 1 and a in mine}), mine)
     if any(atom in mine for atom in resolved_atoms(y.dims[free])):
-        y = g.apart(y, y.dims[free])
+        y = g.with_fresh_atoms(y, y.dims[free])
     if size(x.dims[-1]) != size(y.dims[along]):
-        g.refuse("an axis of size 1 that is repeated")
+        g.reject_call("an axis of size 1 that is repeated")
     if x.dims[-1] or y.dims[along]:
         _as_rows(x.dims[-1], y.dims[along])
-        y = g.same(y, y.dims[along], x.dims[-1])
+        y = g.unify_dim(y, y.dims[along], x.dims[-1])
     summed = resolved_atoms(x.dims[-1])
     if len(x.dims) > 3:
         _name_heads(g, x, y.dims[free])
     for value in (x, y):
         if set(summed) - {*resolved_atoms(value.slot.atoms)}:
-            x, y = g.solid(x), g.solid(y)
+            x, y = g.materialise(x), g.materialise(y)
     dims = (*lead, x.dims[-2], y.dims[free])
     held = {*resolved_atoms(x.slot.atoms), *resolved_atoms(y.slot.atoms)}
     atoms = tuple(atom for atom in all_atoms(dims) if atom in held)
@@ -170,7 +170,7 @@ def _name_heads(g: DimensionBuilder, x: Value, free: Dim) -> None:
     for dim, hint in ((x.dims[-2], "t"), (x.dims[-1], "k"), (free, "s" if scores else "k")):
         g.recall(dim, hint)
     for dim, hint in ((x.dims[-3], "heads"), (x.dims[-1], "k"), (free, "k")):
-        g.call(dim, hint)
+        g.suggest_name(dim, hint)
 
 
 def _as_rows(features: Dim, rows: Dim) -> None:
@@ -195,11 +195,11 @@ def _led(g: DimensionBuilder, x: Value, y: Value) -> tuple[Value, Dims]:
         p = x.dims[-i] if i <= len(x.dims) else ()
         q = y.dims[-i] if i <= len(y.dims) else ()
         if p and q and size(p) == size(q):
-            y = g.same(y, q, p)
+            y = g.unify_dim(y, q, p)
         elif p and q:
-            g.refuse("an axis of size 1 that is repeated")
+            g.reject_call("an axis of size 1 that is repeated")
         elif {*resolved_atoms(q)} & {*all_atoms(x.dims)}:
-            y = g.apart(y, q)
+            y = g.with_fresh_atoms(y, q)
         lead.insert(0, p or (y.dims[-i] if i <= len(y.dims) else ()))
     return y, tuple(lead)
 
@@ -231,7 +231,7 @@ def _einsum_without(arrays: Sequence[Array], out: Array, names: Sequence[str]) -
     sides = [Array(axis for axis in array if axis.name not in names) for array in (*arrays, out)]
     try:
         term = Einsum(Signature(Type(sides[:-1]), Type((sides[-1],))))
-        term.lift(Type(arrays))
+        term.infer_outputs(Type(arrays))
     except NCDError:
         return None
     return term
@@ -242,8 +242,8 @@ def einsum(g: DimensionBuilder, pattern: str, given: Sequence[Operand], **more: 
     left, arrow, right = pattern.replace(" ", "").partition("->")
     words = left.split(",")
     if "." in pattern or not arrow or any(len(set(word)) < len(word) for word in words):
-        g.refuse("an einsum with dots, or with a letter twice")
-    values = [g.solid(g.value(x)) for x in given]
+        g.reject_call("an einsum with dots, or with a letter twice")
+    values = [g.materialise(g.value(x)) for x in given]
     values = [
         g.whole_groups(x, *_parts(x, word, words, right))
         for x, word in zip(values, words, strict=True)
@@ -253,9 +253,9 @@ def einsum(g: DimensionBuilder, pattern: str, given: Sequence[Operand], **more: 
         value = values[i]
         for at, letter in enumerate(word):
             if letter in known:
-                value = g.same(value, value.dims[at], known[letter])
+                value = g.unify_dim(value, value.dims[at], known[letter])
             elif {*resolved_atoms(value.dims[at])} & {*all_atoms(known.values())}:
-                value = g.apart(value, value.dims[at])
+                value = g.with_fresh_atoms(value, value.dims[at])
         known |= {letter: value.dims[at] for at, letter in enumerate(word)}
         values[i] = value
     dims = tuple(known[letter] for letter in right)
@@ -307,10 +307,10 @@ HOW = {"amax": "max", "amin": "min", "mean": "mean", "prod": "product", "sum": "
 
 def along(how: str, g: DimensionBuilder, x: Value, atoms: Dim) -> Value:
     """Reduces some atoms; their dimensions have size 1 then."""
-    x = g.solid(x)
+    x = g.materialise(x)
     gone = {*atoms}
     if any(set(group_of(atom)) - gone for atom in atoms):
-        g.refuse("one side of a spatial group")
+        g.reject_call("one side of a spatial group")
     dims = tuple(tuple(a for a in resolved_atoms(dim) if a not in gone) for dim in x.dims)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -360,7 +360,7 @@ def variance(
     places = range(len(value.dims)) if at in (None, []) else [at] if isinstance(at, int) else at
     count = prod(size(value.dims[i]) for i in places)
     if count <= less:
-        g.refuse("a variance of too few numbers")
+        g.reject_call("a variance of too few numbers")
     mean = reduced("mean", g, value, list(places), True)
     found = reduced("mean", g, broadcast(g, value, mean, "($1 - $2) ** 2"), list(places), keep)
     if less:
@@ -384,17 +384,17 @@ def distances(g: DimensionBuilder, x: Operand, y: Operand, p: float = 2.0, *more
         return mapped(g, total, "sqrt($1)")
     if p == 1:
         return reduced("sum", g, mapped(g, apart, "abs($1)"), -1)
-    return g.refuse("distances of another norm")
+    return g.reject_call("distances of another norm")
 
 
 def softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
-    value = g.solid(g.value(x))
+    value = g.materialise(g.value(x))
     at %= len(value.dims) or 1
     dim = resolved_atoms(value.dims[at]) if value.dims else ()
     if not dim:
-        g.refuse("a softmax of one number")
+        g.reject_call("a softmax of one number")
     if group_of(dim[0]) != dim:
-        value = g.single(value, at)
+        value = g.as_one_axis(value, at)
     atoms = resolved_atoms(value.dims[at])
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -412,12 +412,12 @@ def top(
 ) -> Any:
     """Adds the k largest numbers along a dimension, and their positions."""
     if not largest:
-        g.refuse("the smallest numbers")
+        g.reject_call("the smallest numbers")
     value = g.value(x)
     if not value.dims:
-        g.refuse("the largest of one number")
+        g.reject_call("the largest of one number")
     at %= len(value.dims)
-    value = g.single(value, at)
+    value = g.as_one_axis(value, at)
     old = resolved_atoms(value.dims[at])
     new = (AxisFactor(k, "n"),)
     rest = tuple(atom for atom in resolved_atoms(value.slot.atoms) if atom not in old)
@@ -448,7 +448,7 @@ def attention(
     if enable_gqa:
         q, k, v = _repeated(g, q, k, v)
     for dim in (q.dims[-1], v.dims[-1]):
-        g.call(dim, "k")
+        g.suggest_name(dim, "k")
     scores = product(g, q, k, -1, -2)
     usual = size(q.dims[-1]) ** -0.5
     scores = scaled(g, scores, usual if scale is None else scale)
@@ -478,7 +478,7 @@ def _repeated(g: DimensionBuilder, q: Value, k: Value, v: Value) -> tuple[Value,
     """Returns keys and values whose heads serve several heads of the queries."""
     times = q.shape[-3] // k.shape[-3]
     extra = new_dim(times, "q")
-    g.meet(extra)
+    g.record_cooccurrence(extra)
 
     def wide(x: Value) -> Value:
         return Value((*x.dims[:-3], (*x.dims[-3], *extra), *x.dims[-2:]), x.slot)

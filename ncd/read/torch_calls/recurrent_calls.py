@@ -113,13 +113,13 @@ def recurrent(
 ) -> tuple[Value, ...]:
     """Adds a recurrent layer for each of ``layers``; returns its outputs and last states."""
     if not all(is_unshared_parameter(g, each) for each in weights):
-        g.refuse("a layer that shares weights")
-    value = g.solid(g.value(x))
+        g.reject_call("a layer that shares weights")
+    value = g.materialise(g.value(x))
     at = 1 if batch_first and len(value.dims) == 3 else 0
     begin = [first] if isinstance(first, Value | ImportedConstant) else list(first)
     count, ways = 4 if bias else 2, 1 + both_ways
     if len(weights) != count * layers * ways:
-        g.refuse("a layer whose states are projected")
+        g.reject_call("a layer whose states are projected")
     last: list[list[Value]] = [[] for _ in range(states)]
     for i in range(layers):
         found = []
@@ -144,10 +144,10 @@ def _layer(
     weights: Sequence[Any],
 ) -> tuple[Value, list[Value]]:
     """Adds one layer along dimension ``at``; returns its outputs and the last states."""
-    x = g.single(x, at)
+    x = g.as_one_axis(x, at)
     steps, before = resolved_atoms(x.dims[at]), x.dims[-1]
     rest = [dim for i, dim in enumerate(x.dims[:-1]) if i != at]
-    hidden = (AxisFactor(weights[1].tensor.shape[1], "hidden", sealed=True),)
+    hidden = (AxisFactor(weights[1].tensor.shape[1], "hidden", is_indivisible=True),)
     states = [_matched(g, start, (*rest, hidden)) for start in starts]
     names = (parameter_name(weights[0].layer, g.path), parameter_name(weights[1].layer, g.path))
     order = [weights[0], *weights[2:3], weights[1], *weights[3:4]]
@@ -181,10 +181,10 @@ def _matched(g: DimensionBuilder, x: Value, dims: Sequence[Dim]) -> Value:
     """Returns a state with these dimensions."""
     for i, dim in enumerate(dims):
         if x.dims[i]:
-            x = g.same(x, x.dims[i], dim)
+            x = g.unify_dim(x, x.dims[i], dim)
         else:
             x = Value((*x.dims[:i], dim, *x.dims[i + 1 :]), x.slot)
-    return g.solid(x)
+    return g.materialise(x)
 
 
 RECURRENT_CALLS: dict[str, Handler] = {

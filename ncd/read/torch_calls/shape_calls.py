@@ -40,7 +40,7 @@ from ncd.read.torch_calls.import_recorder import (
 def view(g: DimensionBuilder, x: Operand, *shape: Any) -> Operand:
     """Returns a tensor in the shape of the current node."""
     if any(isinstance(n, torch.dtype) for n in shape):
-        g.refuse("bits that are read as numbers of another kind")
+        g.reject_call("bits that are read as numbers of another kind")
     if isinstance(x, ImportedConstant) and not x.name:
         return ImportedConstant(x.tensor.reshape(g.shape))
     if (weight := _weight(g, x)) is not None:
@@ -58,9 +58,9 @@ def _name_heads(g: DimensionBuilder, x: Value) -> None:
     for at, dim in enumerate(x.dims):
         parts = resolved_atoms(dim)
         if len(parts) == 1 and parts[0].size == g.heads.get(module) and parts[0].hint in VAGUE:
-            g.call(dim, "heads")
+            g.suggest_name(dim, "heads")
             if len(x.dims) == at + 2:
-                g.call(x.dims[-1], "k")
+                g.suggest_name(x.dims[-1], "k")
             return
 
 
@@ -79,7 +79,7 @@ def _weight(g: DimensionBuilder, x: Operand) -> ImportedConstant | None:
 
 def view_as(g: DimensionBuilder, x: Value, shape: Sequence[int]) -> Value:
     """Returns the value in another shape."""
-    for change in (lambda x: x, g.loose, lambda x: _merged(g, x, shape)):
+    for change in (lambda x: x, g.as_divisible, lambda x: _merged(g, x, shape)):
         x = change(x)
         try:
             return Value(view_dims(x.dims, shape), x.slot)
@@ -99,7 +99,7 @@ def _merged(g: DimensionBuilder, x: Value, shape: Sequence[int]) -> Value:
     if first >= end:
         return x
     x = Value((*x.dims[:first], all_atoms(x.dims[first:end]), *x.dims[end:]), x.slot)
-    x = g.single(x, first, alone=False)
+    x = g.as_one_axis(x, first, alone=False)
     return g.renamed(x, x.dims[first], (AxisFactor(size(x.dims[first]), "n"),))
 
 
@@ -141,7 +141,7 @@ def expand(g: DimensionBuilder, x: Operand, *shape: Any, **more: Any) -> Operand
     value = g.without_ones(value, [-i for i, (dim, n) in enumerate(pairs, 1) if size(dim) != n])
     dims = ((),) * (len(g.shape) - len(value.dims)) + value.dims
     new = tuple(dim if size(dim) == n else new_dim(n) for dim, n in zip(dims, g.shape, strict=True))
-    g.meet(all_atoms(new))
+    g.record_cooccurrence(all_atoms(new))
     return Value(new, value.slot)
 
 
@@ -150,7 +150,7 @@ def repeat(g: DimensionBuilder, x: Operand, times: Sequence[int]) -> Operand:
     value = g.value(x)
     dims = ((),) * (len(times) - len(value.dims)) + value.dims
     if any(n != 1 and size(dim) != 1 for dim, n in zip(dims, times, strict=True)):
-        g.refuse("a repetition of several numbers")
+        g.reject_call("a repetition of several numbers")
     return expand(g, value, list(times))
 
 
@@ -160,11 +160,11 @@ def repeat_interleave(
     """Returns a tensor whose entries along a dimension are repeated, each ``times`` times."""
     value = g.value(x)
     if not isinstance(times, int) or dim is None:
-        g.refuse("a repetition by an array")
+        g.reject_call("a repetition by an array")
     at = dim % len(value.dims)
     extra = new_dim(times)
     dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
-    g.meet(all_atoms(dims))
+    g.record_cooccurrence(all_atoms(dims))
     return Value(dims, value.slot)
 
 
@@ -221,7 +221,7 @@ def select(g: DimensionBuilder, x: Operand, at: int, place: int) -> Operand:
     value = g.value(x)
     at %= len(value.dims)
     if size(value.dims[at]) > 1:
-        value = g.single(value, at)
+        value = g.as_one_axis(value, at)
     place %= size(value.dims[at])
     chosen = _selected(g, value, dict.fromkeys(resolved_atoms(value.dims[at]), place))
     return Value((*chosen.dims[:at], *chosen.dims[at + 1 :]), chosen.slot)
@@ -253,7 +253,7 @@ def pieces(g: DimensionBuilder, x: Operand, at: int, sizes: Sequence[int]) -> tu
     if len(sizes) == 1:
         return (value,)
     if size(value.dims[at]) > 1:
-        value = g.single(value, at)
+        value = g.as_one_axis(value, at)
     whole = resolved_atoms(value.dims[at])
     hint = whole[0].hint
     named = ((n, hint if n > 1 else "one") for n in sizes)  # equal ones share a name
@@ -370,7 +370,7 @@ def _every(g: DimensionBuilder, x: Value, at: int, first: int, last: int, step: 
     """Returns every n-th position of a dimension that is a multiple of n long."""
     total = size(x.dims[at])
     if total % step or first >= step or last < total - step + 1 + first:
-        g.refuse("a slice with steps")
+        g.reject_call("a slice with steps")
     at %= len(x.dims)
     shape = (*x.shape[:at], total // step, step, *x.shape[at + 1 :])
     found = select(g, view_as(g, x, shape), at + 1, first)
@@ -400,10 +400,10 @@ def concatenate(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> O
     most = max(values, key=lambda value: len(all_atoms(value.dims)))  # has a batch of one as well
     wide = tuple(dim or most.dims[i] for i, dim in enumerate(values[0].dims))
     wide = tuple(values[0].dims[i] if i == at else dim for i, dim in enumerate(wide))
-    first = g.single(Value(wide, values[0].slot), at)
+    first = g.as_one_axis(Value(wide, values[0].slot), at)
     ready = [first]
     for value in values[1:]:
-        ready.append(_matched(g, g.single(value, at), first, at))
+        ready.append(_matched(g, g.as_one_axis(value, at), first, at))
     total = sum(size(value.dims[at]) for value in ready)
     hints = [resolved_atoms(value.dims[at])[0].hint for value in ready]
     hint = next((hint for hint in hints if hint != "one"), "")
@@ -426,12 +426,12 @@ def _matched(g: DimensionBuilder, x: Value, first: Value, at: int) -> Value:
         if i == at:
             continue
         if size(dim) != size(x.dims[i]):
-            g.refuse("arrays of other shapes")
+            g.reject_call("arrays of other shapes")
         if x.dims[i]:
-            x = g.same(x, x.dims[i], dim)
+            x = g.unify_dim(x, x.dims[i], dim)
         elif dim:  # a batch of one
             x = Value((*x.dims[:i], dim, *x.dims[i + 1 :]), x.slot)
-    return g.solid(x)
+    return g.materialise(x)
 
 
 def _empty(x: Operand) -> bool:
@@ -474,7 +474,7 @@ def scattered(
     shape = x.tensor.shape if isinstance(x, ImportedConstant) else x.shape
     first, last, _ = slice(start, end).indices(shape[at])
     if step != 1:
-        g.refuse("a slice with steps")
+        g.reject_call("a slice with steps")
     pieces = [part]
     if first:
         pieces.insert(0, part_of(g, x, at, 0, first))
@@ -511,7 +511,7 @@ def as_complex(g: DimensionBuilder, x: Operand) -> Pair:
 
 def as_real(g: DimensionBuilder, x: Any) -> Operand:
     if not isinstance(x, Pair):
-        g.refuse("a complex number of another kind")
+        g.reject_call("a complex number of another kind")
     return stack(g, [x.real, x.imaginary], len(x.real.dims))
 
 
@@ -533,7 +533,7 @@ def _complex_parts(g: DimensionBuilder, x: Any) -> tuple[Operand, Operand]:
         return ImportedConstant(x.tensor.real.contiguous()), ImportedConstant(
             x.tensor.imag.contiguous()
         )
-    g.refuse("a complex number of another kind")
+    g.reject_call("a complex number of another kind")
 
 
 COMPLEX_CALLS: dict[str, Callable[..., Any]] = {

@@ -53,10 +53,13 @@ def sides(values: Any, n: int) -> tuple[int, ...]:
 
 def windows(g: DimensionBuilder, x: Value, at: int, k: int, step: int, pad: int, gap: int) -> Value:
     """Returns the windows of a dimension in its place, and their places as the last dimension."""
-    x = g.single(x, at)
+    x = g.as_one_axis(x, at)
     old = resolved_atoms(x.dims[at])
     count = (old[0].size + 2 * pad - gap * (k - 1) - 1) // step + 1
-    new, place = (AxisFactor(count, old[0].hint, sealed=True),), (AxisFactor(k, "w", sealed=True),)
+    new, place = (
+        (AxisFactor(count, old[0].hint, is_indivisible=True),),
+        (AxisFactor(k, "w", is_indivisible=True),),
+    )
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         pattern = Signature(Type((axes(old),)), Type((axes((*new, *place)),)))
@@ -69,9 +72,9 @@ def summed(
     g: DimensionBuilder, x: Value, at: int, place: int, count: int, step: int, pad: int, gap: int
 ) -> Value:
     """Returns the sum of the windows of a dimension, whose places are another one."""
-    x = g.single(g.single(x, at), place)
+    x = g.as_one_axis(g.as_one_axis(x, at), place)
     old, window = resolved_atoms(x.dims[at]), resolved_atoms(x.dims[place])
-    new = (AxisFactor(count, old[0].hint, sealed=True),)
+    new = (AxisFactor(count, old[0].hint, is_indivisible=True),)
     dims = [new if i == at else dim for i, dim in enumerate(x.dims) if i != place]
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -120,7 +123,7 @@ def _grouped(
     g: DimensionBuilder, x: Operand, n: int, channels: tuple[int, int]
 ) -> tuple[Value, int]:
     """Returns an array with its channels in groups, and how many dimensions stand before them."""
-    value = g.solid(as_real_numbers(g, x))
+    value = g.materialise(as_real_numbers(g, x))
     lead = len(value.dims) - n - 1
     return view_as(g, value, (*value.shape[:lead], *channels, *value.shape[lead + 1 :])), lead
 
@@ -143,7 +146,7 @@ def fold(
     g: DimensionBuilder, x: Operand, sizes: Any, kernel: Any, gaps: Any, pads: Any, steps: Any
 ) -> Value:
     """Adds windows up to a picture: torch's ``Fold``."""
-    value = g.solid(as_real_numbers(g, x))
+    value = g.materialise(as_real_numbers(g, x))
     shape, n = g.shape, 2
     lengths, gap, pad, step = (sides(each, n) for each in (kernel, gaps, pads, steps))
     counts = [
@@ -174,7 +177,7 @@ def _half(g: DimensionBuilder, kernel: Sides, gap: Sides, n: int) -> Sides:
     """Returns the padding with which a window keeps the size."""
     lengths, gaps = per_dimension(kernel, n), per_dimension(gap, n)
     if any(length % 2 == 0 for length in lengths):
-        g.refuse("an even kernel with the same size")
+        g.reject_call("an even kernel with the same size")
     return _sides([d * (k - 1) // 2 for k, d in zip(lengths, gaps, strict=True)])
 
 
@@ -251,20 +254,22 @@ def windowed(
     weights: Sequence[ImportedConstant] = (),
 ) -> Value:
     """Adds an op on the last ``n`` dimensions, and on the channels before them if they change."""
-    value = g.solid(g.value(x))
+    value = g.materialise(g.value(x))
     if n == 1:
         as_signal(value)
     places = range(len(value.dims) - n, len(value.dims))
-    value = g.grouped(value, places) if n > 1 else g.single(value, len(value.dims) - 1)
+    value = g.grouped(value, places) if n > 1 else g.as_one_axis(value, len(value.dims) - 1)
     at = len(value.dims) - n - 1
     if channels is not None and not value.dims[at]:
-        value = g.single(value, at)
+        value = g.as_one_axis(value, at)
     old = tuple(atom for i in places for atom in resolved_atoms(value.dims[i]))
     sizes = g.shape[len(g.shape) - n :]
     same = tuple(sizes) == tuple(atom.size for atom in old)
     new = old
     if not same:
-        new = tuple(AxisFactor(k, one.hint, sealed=True) for k, one in zip(sizes, old, strict=True))
+        new = tuple(
+            AxisFactor(k, one.hint, is_indivisible=True) for k, one in zip(sizes, old, strict=True)
+        )
     if not same and n > 1:
         make_group(new)
     before = resolved_atoms(value.dims[at]) if channels is not None else ()
@@ -326,13 +331,13 @@ def mixed(g: DimensionBuilder, x: Value, at: int, count: int, formula: str, titl
         formula: An entry of the matrix, in ``o`` and ``i``: the new and the old position.
         title: The name of the matrix.
     """
-    x = g.single(x, at)
+    x = g.as_one_axis(x, at)
     old = resolved_atoms(x.dims[at])
     if count * size(old) > ENTRIES:
-        g.refuse("positions that are too many for a matrix")
+        g.reject_call("positions that are too many for a matrix")
     hint = old[0].hint if old[0].hint != "one" else ""
-    new = (AxisFactor(count, hint, sealed=True, alone=True),)
-    g.meet((*old, *new))
+    new = (AxisFactor(count, hint, is_indivisible=True, alone=True),)
+    g.record_cooccurrence((*old, *new))
 
     def entries(axes: Axes, arrays: Sequence[Array]) -> Term:
         both = axes((*new, *old))
@@ -353,7 +358,7 @@ def _each(
     g: DimensionBuilder, x: Operand, formulas: Sequence[str], sizes: Sequence[int], title: str
 ) -> Any:
     """Multiplies the last dimensions by matrices; those of the same size stay if there is none."""
-    value = g.solid(as_real_numbers(g, x))
+    value = g.materialise(as_real_numbers(g, x))
     for i, (formula, count) in enumerate(zip(formulas, sizes, strict=True)):
         if formula:
             at = len(value.dims) - len(sizes) + i
@@ -382,7 +387,7 @@ def mean_pool(
         found = average_pool(n, g, x, kernel, stride, padding)
         return scaled(g, found, prod(lengths) / divisor) if divisor else found
     if divisor:
-        g.refuse("windows that are cut off, and divided by one number")
+        g.reject_call("windows that are cut off, and divided by one number")
     value = g.value(x)
     steps = sides(stride, n) if stride else lengths
     formulas = []
@@ -418,7 +423,7 @@ def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> Value:
 def adaptive_max(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> tuple[Value, None]:
     """Adds the largest numbers of as many windows as are wanted; their places are not read."""
     if 1 in g.used:
-        g.refuse("the places of the largest numbers")
+        g.reject_call("the places of the largest numbers")
     value = g.value(x)
     shape = value.shape[-n:]
     wanted = sides(sizes, n)
@@ -511,8 +516,8 @@ def nearest_resize(
             extra = new_dim(k // have)
             dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
             value = Value(dims, value.slot)
-            g.meet(leaf for dim in dims for leaf in resolved_atoms(dim))
-            value = g.single(value, at)  # one side by itself, which a skip meets
+            g.record_cooccurrence(leaf for dim in dims for leaf in resolved_atoms(dim))
+            value = g.as_one_axis(value, at)  # one side by itself, which a skip meets
         else:
             row = torch.arange(have, dtype=torch.float64)[None, None]
             places = resize(row, [k], scale)[0, 0].long()

@@ -92,8 +92,10 @@ class AxisNames:
         sizes = tuple(atom.size for atom in group)
         if self.sizes.setdefault(name, sizes) != sizes:
             return False
-        places = {place for atom in group for place in atom.places}
-        return not any(places & atom.places for other in self.users.get(name, ()) for atom in other)
+        places = {place for atom in group for place in atom.step_numbers}
+        return not any(
+            places & atom.step_numbers for other in self.users.get(name, ()) for atom in other
+        )
 
     def _take(self, name: str, group: Dim) -> None:
         self.names[group[0]] = name

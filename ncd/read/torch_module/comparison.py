@@ -32,15 +32,15 @@ def _places(module: CircuitModule) -> Iterator[tuple[nn.Module, str, InitialValu
     """Yields the part, the name and the first value of all tensors, in the order of the steps."""
     seen: set[str] = set()
     for cell in module.circuit.cells:
-        if cell.path in seen or not (cell.layer is not None or cell.initial):
+        if cell.path in seen or not (cell.layer is not None or cell.initial_values):
             continue
         seen.add(cell.path)
-        home = module.get_submodule(".".join(cell.scope)) if cell.scope else module
+        home = module.get_submodule(".".join(cell.module_path)) if cell.module_path else module
         if cell.layer is None:
-            yield home, cell.name, next(iter(cell.initial.values()))
+            yield home, cell.name, next(iter(cell.initial_values.values()))
             continue
         layer = getattr(home, cell.name)
-        yield from ((layer, name, initial) for name, initial in cell.initial.items())
+        yield from ((layer, name, initial) for name, initial in cell.initial_values.items())
 
 
 def _is_given(name: str, initial: InitialValue) -> bool:

@@ -62,13 +62,13 @@ def add_torch_call(
     words = [_spelled(g, x, taken) for x in args]
     words += [f"{name}={_spelled(g, x, taken)}" for name, x in kept.items()]
     if not taken:
-        g.refuse("a call without arrays")
+        g.reject_call("a call without arrays")
     several = isinstance(val, tuple | list)
     found = [_result(g, each, taken) for each in (val if several else [val])]
     target = "aten.reshape" if target in VIEWS else target
     title = target.removesuffix(".default").removesuffix("_").replace("_.", ".")  # not in place
     for value in found:
-        g.meet(all_atoms(value.dims))
+        g.record_cooccurrence(all_atoms(value.dims))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         ins = [Array(axes(all_atoms(v.dims)), a.below) for v, a in zip(taken, arrays, strict=True)]
@@ -115,15 +115,15 @@ def _spelled(g: DimensionBuilder, x: Any, taken: list[Value]) -> str:
         return f"[{', '.join(_spelled(g, each, taken) for each in x)}]"
     if isinstance(x, Value | ImportedConstant):
         if len(taken) == len(LETTERS):
-            g.refuse(f"more than {len(LETTERS)} arrays")
-        value = _in_groups(g, g.solid(g.value(x)))
+            g.reject_call(f"more than {len(LETTERS)} arrays")
+        value = _in_groups(g, g.materialise(g.value(x)))
         if isinstance(x, ImportedConstant) and kind_of(x.tensor.dtype) != value.slot.kind:
-            g.refuse("whole numbers below 0, or huge ones")
+            g.reject_call("whole numbers below 0, or huge ones")
         taken.append(value)
         return f"<{len(taken) - 1}>"
     if x is None or isinstance(x, bool | int | float | str):
         return repr(x) if not isinstance(x, float) or abs(x) < 1e300 else _infinite(x)
-    g.refuse(f"an argument {x}")
+    g.reject_call(f"an argument {x}")
 
 
 def _infinite(x: float) -> str:
@@ -157,10 +157,10 @@ def _shaped(x: Value) -> str:
 def _result(g: DimensionBuilder, val: Any, taken: Sequence[Value]) -> Value:
     """Returns a result with the shape that torch gives; equal dimensions keep their atoms."""
     if not isinstance(val, torch.Tensor) or any(not isinstance(n, int) for n in val.shape):
-        g.refuse("a result that is no tensor of a known shape")
+        g.reject_call("a result that is no tensor of a known shape")
     shape = tuple(val.shape)
     if 0 in shape:
-        g.refuse("a result without numbers")
+        g.reject_call("a result without numbers")
     like = next((x for x in taken if len(x.dims) == len(shape)), None)
     dims: list[Dim] = []
     for i, n in enumerate(shape):
@@ -170,7 +170,7 @@ def _result(g: DimensionBuilder, val: Any, taken: Sequence[Value]) -> Value:
     if any({*group_of(atom)} - {*atoms} for atom in atoms):
         dims = [new_dim(n) for n in shape]
     if val.dtype.is_complex:
-        g.refuse("complex numbers")
+        g.reject_call("complex numbers")
     kind = kind_of(val.dtype)
     return Value(tuple(dims), ImportedArray(all_atoms(dims), kind, g.bound(kind)))
 
@@ -401,7 +401,7 @@ class CallReader:
     def _built(self, node: fx.Node, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a call: of its op, of smaller calls, or of a box."""
         g, val = self.builder, node.meta.get("val")
-        mark, forced = g.mark(), "" if self.outer else self.forced.get(node.name, "")
+        mark, forced = g.checkpoint(), "" if self.outer else self.forced.get(node.name, "")
         target = operator_name(str(node.target), val)
         name = target.split(".")[1] if target.startswith("aten.") else target
         self._at(node)
@@ -413,10 +413,10 @@ class CallReader:
             why = str(error)
         except Exception as error:  # whatever a handler raises for what nobody has thought of
             why = f"it is called in a way that is not known ({fact(error)})"
-        g.back_to(mark)
+        g.rollback(mark)
         if not forced and (found := self._in_parts(node, name, args, named)) is not None:
             return found
-        g.back_to(mark)
+        g.rollback(mark)
         if self.outer:
             raise Undivided(why)
         self._at(node)

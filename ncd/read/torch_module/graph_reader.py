@@ -231,7 +231,7 @@ class _Reader(CallReader):
                 step, names = split_input(name, value, called)
                 called |= names
                 self.found.inputs[name] = step.takes[0]
-                g.meet(step.takes[0].atoms)
+                g.record_cooccurrence(step.takes[0].atoms)
                 g.steps.insert(0, step)
 
     def _placeholder(self, node: fx.Node) -> Any:
@@ -257,7 +257,7 @@ class _Reader(CallReader):
         if given:
             called = zip(value.dims, given, strict=True)
             self.found.called |= {dim[0]: name for dim, name in called if name != "_"}
-        self.found.builder.meet(value.slot.atoms)
+        self.found.builder.record_cooccurrence(value.slot.atoms)
         self.found.builder.inputs.append(value.slot)
         self.found.inputs[name] = value.slot
         self.inputs[name] = value

@@ -279,7 +279,7 @@ def _repetition(items: Sequence[ModuleStep]) -> ModuleStep:
     try:
         term = Repeat((_body(first),) * len(items), name, False, memory)
     except NCDError as error:
-        raise error.at(where=name) from None
+        raise error.with_context(where=name) from None
     return ModuleStep(term, first.takes, last.gives, name=name)
 
 

@@ -86,7 +86,7 @@ class InputSpec:
             return {}
         return {name: len(words) for name, words in self.words.items()}
 
-    def shown(self, axis: str) -> tuple[str, ...]:
+    def axis_words(self, axis: str) -> tuple[str, ...]:
         """Returns the words along an axis, long ones shortened.
 
         >>> InputSpec({"y": ("a" * 400,)}).shown("y")

@@ -73,7 +73,7 @@ class Question:
 
     text: str
     answers: tuple[Answer, ...]
-    right: int
+    answer_index: int
     why: str
     about: str = ""
     hides: bool = False
@@ -110,13 +110,13 @@ def question(entry: Entry, settings: Mapping[str, int], ask: str) -> Question | 
 def _shape(circuit: Circuit, id: str) -> Question:
     right, cell = _made(circuit, id)
     wrong = [other for other in _like(right, cell) if _parts(other) != _parts(right)]
-    text = f"What shape leaves {cell.op.label}?"
-    return _posed(text, right, wrong, f"{_sentence(cell.words)}.", _spelled, id, hides=True)
+    text = f"What shape leaves {cell.op.display_name}?"
+    return _posed(text, right, wrong, f"{_sentence(cell.description)}.", _spelled, id, hides=True)
 
 
 def _numbers(circuit: Circuit, id: str) -> Question:
     array, cell = _made(circuit, id)
-    name = array_names(circuit).get(id) or f"what leaves {cell.op.label}"
+    name = array_names(circuit).get(id) or f"what leaves {cell.op.display_name}"
     sizes = [axis.numel for axis in array]
     products = " × ".join(f"{size:,}" for size in sizes)
     others = sorted({other.numel for other in _like(array, cell)}, reverse=True)
@@ -134,7 +134,7 @@ def _numbers(circuit: Circuit, id: str) -> Question:
 
 def _made(circuit: Circuit, id: str) -> tuple[Array, Cell]:
     """Returns an array with sizes and axes, and the op that makes it and no other."""
-    cell = circuit.makers.get(id)
+    cell = circuit.producers.get(id)
     array = circuit.values[id].array if id in circuit.values else Array()
     if cell is None or len(cell.outputs) > 1 or not array or array.below is not None:
         raise _Unasked
@@ -162,7 +162,7 @@ def _like(right: Array, cell: Cell) -> list[Array]:
 
 def _parts(array: Array) -> Counter[tuple[str, str]]:
     """Returns what is compared of a shape: its axes in any order."""
-    return Counter((axis.called, axis.size_text) for axis in array)
+    return Counter((axis.display_name, axis.size_text) for axis in array)
 
 
 # --- axes -----------------------------------------------------------------------------------------
@@ -170,26 +170,26 @@ def _parts(array: Array) -> Counter[tuple[str, str]]:
 
 def _gone(circuit: Circuit, id: str) -> Question:
     cell = _cell(circuit, id)
-    ins = {axis.called: axis for value in cell.inputs for axis in value.array}
-    outs = {axis.called for value in cell.outputs for axis in value.array}
+    ins = {axis.display_name: axis for value in cell.inputs for axis in value.array}
+    outs = {axis.display_name for value in cell.outputs for axis in value.array}
     lost = [axis for name, axis in ins.items() if name not in outs]
     if len(lost) != 1:
         raise _Unasked
     stays = [axis for name, axis in ins.items() if name in outs]
-    text = f"Which axis goes into {cell.op.label} and does not leave it?"
-    return _posed(text, lost[0], stays, f"{_sentence(cell.words)}.", _called, id)
+    text = f"Which axis goes into {cell.op.display_name} and does not leave it?"
+    return _posed(text, lost[0], stays, f"{_sentence(cell.description)}.", _called, id)
 
 
 def _along(circuit: Circuit, id: str) -> Question:
     cell = _cell(circuit, id)
-    own = {axis.called: axis for axis in cell.site.dom.axes}
-    every = {axis.called: axis for value in cell.inputs for axis in value.array}
+    own = {axis.display_name: axis for axis in cell.site.own_inputs.axes}
+    every = {axis.display_name: axis for value in cell.inputs for axis in value.array}
     if len(own) != 1:
         raise _Unasked
     wrong = [axis for name, axis in every.items() if name not in own]
-    text = f"Along which axis does {cell.op.label} work?"
-    over = ", ".join(axis.called for axis in wrong)
-    why = f"{_sentence(cell.words)}, and the same at every place of {over}."
+    text = f"Along which axis does {cell.op.display_name} work?"
+    over = ", ".join(axis.display_name for axis in wrong)
+    why = f"{_sentence(cell.description)}, and the same at every place of {over}."
     return _posed(text, next(iter(own.values())), wrong, why, _called, id)
 
 
@@ -289,7 +289,7 @@ def _posed(
 def _identity(answer: Answer) -> object:
     if isinstance(answer, Array):
         return frozenset(_parts(answer).items())
-    return answer.called if isinstance(answer, Axis) else answer
+    return answer.display_name if isinstance(answer, Axis) else answer
 
 
 def _spelled(answer: Answer) -> str:
@@ -299,7 +299,7 @@ def _spelled(answer: Answer) -> str:
 
 def _called(answer: Answer) -> str:
     assert isinstance(answer, Axis)
-    return answer.called
+    return answer.display_name
 
 
 def _sentence(words: str) -> str:

@@ -220,7 +220,7 @@ def _times(axes: str, n: int) -> str:
 
 
 def _axis(axis: Axis) -> str:
-    return f"{axis.called}\u0304" if axis.sequence else axis.called
+    return f"{axis.display_name}\u0304" if axis.sequence else axis.display_name
 
 
 def _shapes(entry: Entry, circuit: Circuit) -> Iterator[tuple[str, str]]:
@@ -233,7 +233,7 @@ def _shapes(entry: Entry, circuit: Circuit) -> Iterator[tuple[str, str]]:
         if len(chosen) < OPS and role not in chosen and worth and _question(entry, _asking(cell)):
             chosen[role] = cell
     for cell in sorted(chosen.values(), key=cells.index):
-        yield f"ask={_asking(cell)}", f"{cell.op.label} takes {_arrays(cell.inputs)}."
+        yield f"ask={_asking(cell)}", f"{cell.op.display_name} takes {_arrays(cell.inputs)}."
 
 
 def _asking(cell: Cell) -> str:
@@ -246,15 +246,15 @@ def _question(entry: Entry, ask: str) -> Question | None:
 
 def _news(cell: Cell) -> int:
     """Returns how many axes an op adds and drops, less for one that changes no numbers."""
-    calls = cell.torch if isinstance(cell.torch, tuple) else (cell.torch,)
+    calls = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
     passes = all(isinstance(call, Arg) for call in calls)
     return _changed(cell) + (cell.op.role not in PASSING) * 2 - passes * 9
 
 
 def _changed(cell: Cell) -> int:
     """Returns how many axes go in and do not leave, or the other way."""
-    ins = {axis.called for value in cell.inputs for axis in value.array}
-    outs = {axis.called for value in cell.outputs for axis in value.array}
+    ins = {axis.display_name for value in cell.inputs for axis in value.array}
+    outs = {axis.display_name for value in cell.outputs for axis in value.array}
     return len(ins ^ outs)
 
 
@@ -276,7 +276,7 @@ def _busiest(entry: Entry) -> Iterator[tuple[str, str]]:
             sizes = "".join(f"{name}={n}&" for name, n in at.items())
             does = verb if len(busy) == 1 else all_verb
             yield f"{sizes}ask={ask}", f"{len(busy)} of its {len(ops)} operations {does}."
-            same = (op for op in busy if op.label == found.answers[found.right])
+            same = (op for op in busy if op.label == found.answers[found.answer_index])
             largest = max(same, key=lambda op: getattr(op, what))
             yield f"{sizes}select={largest.node}", found.why
             return
@@ -289,7 +289,7 @@ def _published(entry: Entry, ask: str) -> dict[str, int]:
         return {}
     settings = entry.settings(entry.presets[0].knobs)
     there = question(entry, settings, ask)
-    if not there or there.answers[there.right] == usual.answers[usual.right]:
+    if not there or there.answers[there.answer_index] == usual.answers[usual.answer_index]:
         return {}
     return {name: n for name, n in settings.items() if n != entry.settings({})[name]}
 
@@ -300,7 +300,7 @@ def _growth(entry: Entry) -> Iterator[tuple[str, str]]:
         for knob in filter(_grows, entry.knobs):
             now, then = knob.default, 2 * knob.default
             found = _question(entry, f"{what}:{knob.name}={then}")
-            if found and found.answers[found.right] != "just as many":
+            if found and found.answers[found.answer_index] != "just as many":
                 meaning = f" ({knob.help})" if knob.help else ""
                 says = f"We double {knob.name}{meaning}, now {now}."
                 yield f"ask={what}:{knob.name}={then}", says

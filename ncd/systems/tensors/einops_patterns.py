@@ -192,7 +192,7 @@ class _Stage:
         """Returns the steps that rename, split or reduce an axis."""
         if not parts:
             return [Index(_pattern([Array((axis,))], [Array()]), {axis.name: 0})]
-        if len(parts) == 1 and parts[0].text in (REST, axis.called):
+        if len(parts) == 1 and parts[0].text in (REST, axis.display_name):
             self.own[parts[0]] = axis
             return []
         for part in parts:

@@ -78,22 +78,22 @@ def run(
 class HeadReport:
     """The behaviour of heads on unseen sequences.
 
-    ``looks`` are each head's shares, ``even`` those of uniform attention. ``right`` is the score
-    with all heads, ``now`` with the current ones, ``without`` with each one switched off.
+    ``attention_shares`` are each head's shares, ``even`` those of uniform attention. ``full_score`` is the score
+    with all heads, ``current_score`` with the current ones, ``without`` with each one switched off.
     """
 
     tried: int
-    looks: Mapping[Head, Shares]
+    attention_shares: Mapping[Head, Shares]
     even: Shares
-    right: float
-    now: float
+    full_score: float
+    current_score: float
     without: Mapping[Head, float]
 
     def does(self, head: Head) -> tuple[str, float]:
         """Returns the kind of cell on which a head puts the most weight, relative to uniform
         attention.
         """
-        found = self.looks[head]
+        found = self.attention_shares[head]
         name = max(found, key=lambda name: found[name] - self.even[name])
         return name, found[name]
 
@@ -120,7 +120,7 @@ def with_heads_off(
     """Returns the skill of a module while some heads are off."""
     looks, even = attention_shares(module, task, tokens, off)
     now = score(module, task, tokens, answers, off)
-    return replace(own, looks=looks, even=even, now=now)
+    return replace(own, attention_shares=looks, even=even, current_score=now)
 
 
 def attention_shares(

@@ -238,10 +238,10 @@ class Task:
     ``data`` is generated from the knobs and a seed, at most ``examples`` of them. ``score`` of
     outputs and answers is called ``measure``; higher is better. Training takes ``steps`` of
     ``batch`` examples with Adam at ``rate``. ``deep`` systems without norms start with larger
-    weights: :func:`ncd.systems.training.training_loop.he_init`. ``apart`` is the weight of
+    weights: :func:`ncd.systems.training.training_loop.he_init`. ``similarity_penalty`` is the weight of
     :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
     ``sizes`` are the knobs that the data depends on. ``noise`` makes what the system is given out
-    of examples, with chance in it. ``together`` is the knob of how many examples a run takes, for
+    of examples, with chance in it. ``batch_knob`` is the knob of how many examples a run takes, for
     systems that use statistics of them; others take any number.
     """
 
@@ -256,14 +256,14 @@ class Task:
     examples: Callable[[], int]
     sizes: tuple[str, ...]
     deep: bool = False
-    apart: float = 0
+    similarity_penalty: float = 0
     decay: float = 0
     noise: Callable[[Tensor, Mapping[str, int], torch.Generator], Given] | None = None
-    together: str = ""
+    batch_knob: str = ""
 
     def in_a_run(self, knobs: Mapping[str, int]) -> int:
         """Returns the number of examples that a run takes."""
-        return knobs[self.together] if self.together else 1
+        return knobs[self.batch_knob] if self.batch_knob else 1
 
     def in_a_step(self, knobs: Mapping[str, int]) -> int:
         """Returns the number of examples of a step: about ``batch``, in whole runs."""
@@ -370,7 +370,7 @@ TASKS: Mapping[str, Task] = {
             2e-3,
             available,
             ("b", "x", "y"),
-            together="b",
+            batch_knob="b",
         ),
         Task(
             "unet",
@@ -423,7 +423,7 @@ TASKS: Mapping[str, Task] = {
                 3e-3,
                 sequence_count,
                 ("t", "v"),
-                apart=APART.get(name, 0),
+                similarity_penalty=APART.get(name, 0),
                 decay=DECAY.get(name, 0),
             )
             for name, own in SEQUENCES.items()

@@ -90,7 +90,7 @@ def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     """
     own = {knob.name: knob.default for knob in entry.knobs}
     if entry.name in TASKS:
-        own.pop(TASKS[entry.name].together, None)
+        own.pop(TASKS[entry.name].batch_knob, None)
     turned = (f"{name}{n}" for name, n in settings.items() if n != own.get(name, n))
     return _read(bundled("assets", "weights", f"{'-'.join((entry.name, *turned))}.safetensors"))
 
@@ -244,13 +244,13 @@ def _numbers() -> Mapping[str, Tensor]:
 
 @dataclass(frozen=True)
 class TrainedWeights:
-    """Trained weights that replace those drawn from the seed; ``said`` describes their training.
+    """Trained weights that replace those drawn from the seed; ``summary`` describes their training.
 
     ``ships`` is true for weights that are part of the package.
     """
 
     weights: bytes = field(repr=False)
-    said: str
+    summary: str
     ships: bool = False
 
     @lazy_property

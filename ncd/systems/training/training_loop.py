@@ -115,7 +115,7 @@ class TaskTraining(TrainingLoop):
 
     def _backward(self, given: tuple[Tensor, ...], targets: Tensor) -> Tensor:
         """Adds the gradients of the mean loss of one run, or of several, and returns that loss."""
-        size = self.task.in_a_run(self.knobs) if self.task.together else len(targets)
+        size = self.task.in_a_run(self.knobs) if self.task.batch_knob else len(targets)
         runs = [*zip(*(x.split(size) for x in (*given, targets)), strict=True)]
         loss = torch.zeros((), device=self.device)
         for *inputs, answers in runs:
@@ -127,12 +127,12 @@ class TaskTraining(TrainingLoop):
     def _loss(self, given: tuple[Tensor, ...], targets: Tensor) -> Tensor:
         """Returns the task's loss, and the penalty on heads that look at the same."""
         inputs, targets = tuple(x.to(self.device) for x in given), targets.to(self.device)
-        if not self.task.apart:
+        if not self.task.similarity_penalty:
             return self.task.loss(self.module(*inputs), targets)
         maps: dict[str, Tensor] = {}
         (outputs,) = self.module.execute(inputs, watch=capture_maps(self.module.circuit, maps))
         alike = torch.stack([overlap(found) for found in maps.values()]).mean()
-        return self.task.loss(outputs, targets) + self.task.apart * alike
+        return self.task.loss(outputs, targets) + self.task.similarity_penalty * alike
 
     def _batches(self) -> Iterator[Tensor]:
         """Yields the rows of each step: every example once, in a new order each epoch."""
@@ -147,7 +147,7 @@ class TaskTraining(TrainingLoop):
     @torch.no_grad()
     def score(self) -> float:
         module = copy.deepcopy(self.module)  # the averages of its norms are of training alone
-        module.train(bool(self.task.together))
+        module.train(bool(self.task.batch_knob))
         found, answers = answered(self.task, self.knobs, module, self.data, self.device)
         return self.task.score(found, answers)
 
@@ -166,8 +166,8 @@ def answered(
     Of several outputs the first counts. Noise is the same each time. Where a run takes some
     examples together, those that do not fill one are left out.
     """
-    size = task.in_a_run(knobs) if task.together else 64
-    if task.together:
+    size = task.in_a_run(knobs) if task.batch_knob else 64
+    if task.batch_knob:
         count = len(own.unseen[:count]) // size * size
     unseen, answers = own.unseen[:count], own.answers[:count]
     given, wanted = task.given(knobs, unseen, answers, generator(0, "noise of the unseen"))
@@ -185,7 +185,7 @@ def check_room(task: Task, knobs: Mapping[str, int], circuit: Circuit) -> None:
     gradients and Adam's two means, and the examples twice, as generated and as split.
     """
     weights, together = 4 * cost_of(circuit).parameters, task.in_a_run(knobs)
-    at_once = 1 if task.together else task.batch
+    at_once = 1 if task.batch_knob else task.batch
     examples = task.examples() * sum(weight(value.array) for value in circuit.inputs) // together
     beside, most = 4 * weights + 2 * examples, Limits.from_environment().bytes
 

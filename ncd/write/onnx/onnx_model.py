@@ -67,7 +67,7 @@ def free_axes(circuit: Circuit) -> DynamicAxes:
 
 def dims_read(cell: Cell) -> list[Dim]:
     """Returns the dimensions whose size an op needs, though they are not of its inputs."""
-    own = {dim.key for array in cell.site.ins for dim in array.dims}
+    own = {dim.key for array in cell.site.inputs for dim in array.dims}
     return [dim for axis in cell.site.reads for dim in axis.dims if dim.key not in own]
 
 
@@ -104,24 +104,24 @@ class _Search:
 
     def cell(self, cell: Cell) -> None:
         found: dict[tuple[str, int], set[str | None]] = {}
-        for value, array in zip(cell.inputs, cell.site.ins, strict=True):
+        for value, array in zip(cell.inputs, cell.site.inputs, strict=True):
             for dim, mark in zip(array.dims, self.symbols[value.id], strict=True):
                 found.setdefault(dim.key, set()).add(mark)
         for dim in dims_read(cell):
             if self.local:  # its name may be that of another axis: any of its size
                 same = {symbol(other) for other in self.inputs if other.size == dim.size}
-                self.fix(same, cell.op.label)
+                self.fix(same, cell.op.display_name)
             elif symbol(dim) not in self.fixed and dim in self.inputs:
                 found[dim.key] = {symbol(dim)}
         for each in found.values():
             if len(each) > 1:
-                self.fix(each, cell.op.label)
+                self.fix(each, cell.op.display_name)
         marks = {key: next(iter(each)) for key, each in found.items()}
         for name in dict.fromkeys(mark for mark in marks.values() if mark):
             keys = {key for key, mark in marks.items() if mark == name}
             if name not in self.fixed and not _same_at_other_sizes(cell, keys):
-                self.fix([name], cell.op.label)
-        for value, array in zip(cell.outputs, cell.site.outs, strict=True):
+                self.fix([name], cell.op.display_name)
+        for value, array in zip(cell.outputs, cell.site.outputs, strict=True):
             self.symbols[value.id] = tuple(marks.get(dim.key) for dim in array.dims)
 
     def scan(self, loop: Loop) -> None:
@@ -175,8 +175,8 @@ def _same_at(cell: Cell, keys: set[tuple[str, int]], change: Any) -> bool:
 
     try:
         op: Op = rewrite_axes(cell.op, resized)
-        site = op.site(rewrite_axes(cell.site.ins, resized))
-        if rewrite_axes(cell.site.outs, resized) != site.outs:
+        site = op.apply_to(rewrite_axes(cell.site.inputs, resized))
+        if rewrite_axes(cell.site.outputs, resized) != site.outputs:
             return False
         pairs = zip(_answers(cell.op, cell.site), _answers(op, site), strict=True)
         return all(_same(a, b, keys) for a, b in pairs)
@@ -185,9 +185,9 @@ def _same_at(cell: Cell, keys: set[tuple[str, int]], change: Any) -> bool:
 
 
 def _answers(op: Op, site: Site) -> Iterator[Any]:
-    yield op.torch(site)
-    yield op.layer(site)
-    yield [initial.array for initial in op.initial(site).values()]
+    yield op.torch_code(site)
+    yield op.layer_call(site)
+    yield [initial.array for initial in op.initial_values(site).values()]
 
 
 def _same(a: Any, b: Any, keys: set[tuple[str, int]]) -> bool:
@@ -238,7 +238,7 @@ class ModelGraph:
     stored: list[TensorProto] = field(default_factory=list)
     fixed: dict[str, str] = field(default_factory=dict)  # sizes, with the op that fixes each
 
-    def whole(self) -> ModelProto:
+    def build_model(self) -> ModelProto:
         """Returns the model, checked."""
         self._note_fixed(STRUCTURE)
         entered = [self._entered(value) for value in self.circuit.inputs]
@@ -310,26 +310,26 @@ class ModelGraph:
                 try:
                     self._cell(unit, nodes)
                 except NCDError as error:
-                    raise error.at(where=unit.op.label, op=unit.op) from None
-                self._note_fixed(unit.op.label)
+                    raise error.with_context(where=unit.op.display_name, op=unit.op) from None
+                self._note_fixed(unit.op.display_name)
 
     def _note_fixed(self, why: str) -> None:
         for name in fixed_sizes(self.trace):
             self.fixed.setdefault(name, why)
 
     def _cell(self, cell: Cell, nodes: Nodes) -> None:
-        if cell.op.calls:
-            raise untranslatable(f"torch.ops.{cell.op.calls}")
+        if cell.op.torch_function:
+            raise untranslatable(f"torch.ops.{cell.op.torch_function}")
         args = [self.values[value.id] for value in cell.inputs]
         sizes: dict[tuple[str, int], int] = {}
-        for array, tensor in zip(cell.site.ins, args, strict=True):
+        for array, tensor in zip(cell.site.inputs, args, strict=True):
             for dim, size in zip(array.dims, tensor.shape, strict=True):
                 sizes[dim.key] = size
         for dim in dims_read(cell) if self.axes else ():
             if self.axes and symbol(dim) in self.axes.free:
                 sizes[dim.key] = self.trace.size(symbol(dim), dim.size)
         writer = NodeWriter(nodes, args, sizes, cell.layer, self._own(cell))
-        code = cell.torch
+        code = cell.torch_code
         found = [writer.read(e) for e in code] if isinstance(code, tuple) else writer.read(code)
         if isinstance(code, TorchExpr) and len(cell.outputs) == 1:
             found = [found]
@@ -339,12 +339,14 @@ class ModelGraph:
     def _own(self, cell: Cell) -> dict[str, Tensor]:
         """Returns the weights of a cell by their names in its layer."""
         if cell.layer is None:
-            own = [self._weight(cell.path, it.array.shape, it) for it in cell.initial.values()]
+            own = [
+                self._weight(cell.path, it.array.shape, it) for it in cell.initial_values.values()
+            ]
             return dict(zip(("",), own, strict=False))
         known = shapes(cell.layer)
         return {
             name: self._weight(f"{cell.path}.{name}", known[name], own)
-            for name, own in cell.initial.items()
+            for name, own in cell.initial_values.items()
             if name in known
         }
 
@@ -534,12 +536,12 @@ def onnx(
     check_seed(seed, "onnx")
     circuit = elaborate(term)
     if weights == "inputs":
-        return open_graph(parametric_term(term, circuit)).whole()
+        return open_graph(parametric_term(term, circuit)).build_model()
     if weights is None:
         numbers: Mapping[str, Numbers] = compile(term, seed).state_dict()
     else:
         numbers = _fitting(weights, CircuitModule(circuit, None).state_dict())
-    return ModelGraph(circuit, Trace(), numbers, free_axes(circuit)).whole()
+    return ModelGraph(circuit, Trace(), numbers, free_axes(circuit)).build_model()
 
 
 def _fitting(given: Any, wanted: Mapping[str, Numbers]) -> Mapping[str, Numbers]:

@@ -60,9 +60,9 @@ class AttributeNames:
         return name
 
     def _method(self, body: MethodBody) -> str:
-        if not body.step and "forward" not in self.keys.values():
+        if not body.is_scan_step and "forward" not in self.keys.values():
             return "forward"
-        name = unique("step" if body.step else "forward", self.taken | MODULE)
+        name = unique("step" if body.is_scan_step else "forward", self.taken | MODULE)
         self.taken.add(name)
         return name
 
@@ -247,7 +247,7 @@ class ClassWriter:
         for body in self.scope.bodies:
             for cell in body.units:
                 if isinstance(cell, Cell) and self.attributes.layers[cell.id]:
-                    learned = [n for n, i in cell.initial.items() if i.learned]
+                    learned = [n for n, i in cell.initial_values.items() if i.learned]
                     if learned and cell.layer is None:
                         return self.layer(cell)
                     if "weight" in learned:
@@ -281,7 +281,7 @@ class ClassWriter:
         if layer is not None:
             self._keep(name, writer.write(layer), "module", (cell.id,))
             return
-        for initial in cell.initial.values():
+        for initial in cell.initial_values.values():
             value = writer.write(initial_tensor(initial))
             if initial.learned:
                 value = called("nn.Parameter(", (value,))
@@ -310,7 +310,7 @@ class ClassWriter:
             self._keep(scope.name, self._instance(scope, fences), "module", nodes)
             return
         home = self.outline.scopes[scope.path[:-1]]
-        if home.listed:
+        if home.is_module_list:
             every = [self.file.instances[child.path] for child in home.children.values()]
             value = listed(every, lambda axis: self.size(axis, fences, stored=False))
             each = tuple(child.nodes for child in home.children.values())

@@ -227,7 +227,7 @@ IMPORTS = {
 class Writer:
     """Writes expressions with the names of tensors, layers and sizes at their place.
 
-    ``batched`` says which tensors may have batch axes in front. ``like`` is a real tensor (or None)
+    ``batched`` says which tensors may have batch axes in front. ``reference_tensor`` is a real tensor (or None)
     and ``near`` any tensor, which new ones imitate. ``bound`` are parts that have a variable.
     """
 
@@ -238,8 +238,8 @@ class Writer:
     args: tuple[str, ...] = ()
     batched: tuple[bool, ...] = ()
     ranks: tuple[int, ...] = ()
-    own: str = ""
-    like: str = ""
+    parameter_code: str = ""
+    reference_tensor: str = ""
     near: str = ""
     bound: dict[ex.TorchExpr, str] = field(default_factory=dict)
 
@@ -289,7 +289,7 @@ def _size(writer: Writer, expr: ex.Size) -> Code:
 
 
 def _layer(writer: Writer, expr: ex.Layer) -> Code:
-    return called(f"{writer.own}(", map(writer.write, expr.args))
+    return called(f"{writer.parameter_code}(", map(writer.write, expr.args))
 
 
 def _call(writer: Writer, expr: ex.Call) -> Code:
@@ -420,9 +420,9 @@ def _new(writer: Writer, filled: ex.Filled, value: ex.TorchExpr | None) -> Code:
     shape = tuple_of(sizes) if sizes else Code("()")
     parts = sizes if sizes and value is None else [shape]
     what = "zeros" if value is None else "full"
-    if writer.like:
+    if writer.reference_tensor:
         number = () if value is None else (writer.write(value),)
-        return called(f"{writer.like}.new_{what}(", (*parts, *number))
+        return called(f"{writer.reference_tensor}.new_{what}(", (*parts, *number))
     if value is not None:
         parts.append(_real(writer, value))
     place = [Code(f"device={writer.near}.device")] if writer.near else []
@@ -440,9 +440,9 @@ def _cast(writer: Writer, expr: ex.Cast) -> Code:
     on = writer.write(expr.on)
     if expr.to == "whole":
         return method(on, "long", ())
-    if not writer.like:
+    if not writer.reference_tensor:
         return method(on, "float", ())
-    return method(on, "to", (Code(f"{writer.like}.dtype"),))
+    return method(on, "to", (Code(f"{writer.reference_tensor}.dtype"),))
 
 
 _WRITERS: Mapping[type[ex.TorchExpr], Callable[[Writer, Any], Code]] = {
@@ -450,7 +450,7 @@ _WRITERS: Mapping[type[ex.TorchExpr], Callable[[Writer, Any], Code]] = {
     ex.Const: _const,
     ex.Size: _size,
     ex.Layer: _layer,
-    ex.Weight: lambda writer, expr: Code(writer.own),
+    ex.Weight: lambda writer, expr: Code(writer.parameter_code),
     ex.Call: _call,
     ex.Method: _method,
     ex.Infix: _infix,

@@ -186,19 +186,19 @@ class VariableNames:
         steps = self.known.steps(cell)
         for value, source in steps.aliases(cell):
             self.roots[value.id] = self.root(source)
-        name = cell.op.out(cell.site) if not steps.stated else ""
+        name = cell.op.result_name(cell.site) if not steps.needs_statement else ""
         if name and len(cell.outputs) == 1:
             self.given.setdefault(self.root(cell.outputs[0]), variable(name.lower()))
 
     def stated(self, unit: Cell | SourcePart) -> bool:
-        return isinstance(unit, SourcePart) or self.known.steps(unit).stated
+        return isinstance(unit, SourcePart) or self.known.steps(unit).needs_statement
 
     def _name_inputs(self) -> None:
         several = len(self.body.inputs) > 1
         for value in self.body.inputs:
             axes = value.array if several else ()
             wanted = self._by_axis(axes[0]) if axes else "x"
-            self.hold(value, self.choose([self.given.get(value.id, wanted)], -1))
+            self.reserve(value, self.choose([self.given.get(value.id, wanted)], -1))
             name = self.names[value.id]
             self.busy[name] = max(self.busy[name], 0)  # two inputs have two names
         self.arguments = tuple(self.names[value.id] for value in self.body.inputs)
@@ -235,7 +235,7 @@ class VariableNames:
     def free(self, name: str, time: int, blocked: set[str]) -> bool:
         return name not in TAKEN and name not in blocked and self.busy.get(name, -1) <= time
 
-    def hold(self, value: Value, name: str) -> None:
+    def reserve(self, value: Value, name: str) -> None:
         self.names[value.id] = name
         self.busy[name] = self.last.get(self.root(value), -1)
         self.real[name] = value.array.below is None
@@ -246,7 +246,7 @@ class VariableNames:
         given = self.given.get(self.root(value))
         if given:
             return [given]
-        words = [word.strip() for word in op.out(cell.site).split(",")]
+        words = [word.strip() for word in op.result_name(cell.site).split(",")]
         out = words[place] if place < len(words) else ""
         more = [name.lower() for name in (cell.name, type(op).__name__) if name]
         more = [name for name in map(plain, more) if name not in AMBIGUOUS | TAKEN]
@@ -257,18 +257,18 @@ class VariableNames:
             return [self._by_axis(axis) for axis in _new_axes(cell, place)[:1]] or ["x", *more]
         ins = [self.names[value.id] for value in cell.inputs]
         if len(ins) == 1:
-            same = cell.site.ins[0].names == cell.site.outs[0].names
+            same = cell.site.inputs[0].names == cell.site.outputs[0].names
             same = same or self.known.steps(cell).reshapes
             return [*(ins if same else []), "x", "out", *more]
-        alike = zip(ins, cell.site.ins, strict=True)
-        kept = [name for name, array in alike if array.names == cell.site.outs[0].names]
+        alike = zip(ins, cell.site.inputs, strict=True)
+        kept = [name for name, array in alike if array.names == cell.site.outputs[0].names]
         return ["x", *kept, "out", *more]
 
 
 def _new_axes(cell: Cell, place: int) -> list[Axis]:
     """The axes of an output that are in no input."""
-    known = {name for array in cell.site.dom for name in array.names}
-    return [axis for axis in cell.site.cod[place] if axis.name not in known]
+    known = {name for array in cell.site.own_inputs for name in array.names}
+    return [axis for axis in cell.site.own_outputs[place] if axis.name not in known]
 
 
 def _bare(name: str) -> str:

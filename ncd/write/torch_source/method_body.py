@@ -109,7 +109,7 @@ class BlockStatements:
             given = self.naming.given.get(self.naming.root(value))
             outs.append(self.naming.choose([given] if given else wanted, time, outs))
         for value, target in zip(outputs, outs, strict=True):
-            self.naming.hold(value, target)
+            self.naming.reserve(value, target)
         self._say(", ".join(outs), _call(self._called(body), ins), _ids(body))
 
     def _called(self, body: MethodBody, on: str = "") -> str:
@@ -136,7 +136,7 @@ class BlockStatements:
         if len(methods) > 1 or ends != {(len(part.inputs), count)} or len(part.outputs) != count:
             return False
         home = self.owner.outline.scopes[part.bodies[0].scope.path[:-1]]
-        return part.loop.shared or (home.listed and len(home.children) == len(part.bodies))
+        return part.loop.shared or (home.is_module_list and len(home.children) == len(part.bodies))
 
     def _for(self, part: SourcePart, time: int) -> None:
         loop, nodes, first = part.loop, _ids(*part.bodies), part.bodies[0]
@@ -155,7 +155,7 @@ class BlockStatements:
         self._say("", Code(f"for {item} in {over}:"), nodes)
         self._say(", ".join(targets), _call(head, [*targets, *memory]), nodes, 1)
         for value, name in zip(part.outputs, targets, strict=True):
-            self.naming.hold(value, name)
+            self.naming.reserve(value, name)
 
     def _states(self, inputs: Boundary, others: Sequence[str], nodes: Ids, time: int) -> list[str]:
         """Variables that a loop may change: the old ones, or new ones where those are needed."""
@@ -189,7 +189,7 @@ class BlockStatements:
         for name, out in zip(lists, outs, strict=True):
             self._say("", Code(f"{name}.append({out})"), nodes, 1)
         for value, name in zip(part.outputs[:n], targets, strict=True):
-            self.naming.hold(value, name)
+            self.naming.reserve(value, name)
         self._stacked(part, lists, time, nodes)
 
     def _new(self, wanted: Iterable[str], time: int, block: Collection[str]) -> list[str]:
@@ -224,7 +224,7 @@ class BlockStatements:
                 code = method(code, "unflatten", (Code(str(dims[-1])), Code(str(axis.shape))))
             given = self.naming.given.get(self.naming.root(value), "x")
             target = self.naming.choose([given, "y"], time, lists[i + 1 :])
-            self.naming.hold(value, target)
+            self.naming.reserve(value, target)
             self._say(target, code, nodes)
 
 
@@ -233,7 +233,7 @@ def access(outline: ModuleTree, here: Submodule, scope: Submodule, up: int = 0) 
     path = scope.path[: len(scope.path) - up]
     on, home = "self", here
     for name in path[len(here.path) :]:
-        on = f"{on}[{name}]" if home.listed else attribute(on, name)
+        on = f"{on}[{name}]" if home.is_module_list else attribute(on, name)
         home = outline.scopes[(*home.path, name)]
     return on
 
@@ -259,10 +259,10 @@ class OpStatements:
         """Returns a cell's statements; none if all its outputs exist already."""
         self.found: list[Statement] = []
         steps, names = self.owner.steps(cell), self.naming.names
-        if steps.stated:
+        if steps.needs_statement:
             writer = self._writer(cell)
-            if steps.together is not None:
-                self._together(cell, steps.together, writer, time)
+            if steps.tuple_expr is not None:
+                self._together(cell, steps.tuple_expr, writer, time)
             else:
                 self._each(cell, steps, writer, time)
         for value, source in steps.aliases(cell):
@@ -276,11 +276,11 @@ class OpStatements:
         args = tuple(self.naming.names[value.id] for value in cell.inputs)
         reals = [n for n, v in zip(args, cell.inputs, strict=True) if v.array.below is None]
         like = near = ""
-        if self.owner.steps(cell).new:
+        if self.owner.steps(cell).creates_tensor:
             reals += [name for name, real in self.naming.real.items() if real and not args]
             like = next(iter(reals), "") or self.owner.weight()
             like = like or next((name for name, real in self.naming.real.items() if real), "")
-            if not like and self.owner.steps(cell).real:
+            if not like and self.owner.steps(cell).creates_real:
                 like = self.owner.like()
             near = like or next(iter((*args, *self.naming.real)), "")
         owner, fences = self.owner, cell.fences[self.skip :]
@@ -303,7 +303,7 @@ class OpStatements:
         code = self._short(expr, writer, cell, time, [])
         for place, value in enumerate(cell.outputs):
             names.append(self.naming.choose(self.naming.wanted(cell, place), time, names))
-            self.naming.hold(value, names[-1])
+            self.naming.reserve(value, names[-1])
         self.found.append(Statement(", ".join(names), code, (cell.id,)))
 
     def _each(self, cell: Cell, steps: CellCode, writer: Writer, time: int) -> None:
@@ -319,7 +319,7 @@ class OpStatements:
             value, name = cell.outputs[place], "_"
             if self.naming.root(value) in self.naming.last:  # else nothing needs it
                 name = self.naming.choose(self.naming.wanted(cell, place), time, block)
-            self.naming.hold(value, name)
+            self.naming.reserve(value, name)
             self.found.append(Statement(name, code, (cell.id,)))
 
     def _needed(self, writer: Writer, later: Sequence[TorchExpr], steps: CellCode) -> set[str]:
@@ -330,7 +330,7 @@ class OpStatements:
             args, parts = used(expr, bound)
             names |= {writer.args[i] for i in args} | {bound[part] for part in parts}
         if later and writer.near:
-            names |= {writer.like, writer.near}
+            names |= {writer.reference_tensor, writer.near}
         return names
 
     def _hoist(
@@ -345,7 +345,7 @@ class OpStatements:
         elif isinstance(expr, Position):
             wanted = [f"{writer.dims.dim(expr.dim)}_pos"]
         after = {**writer.bound, expr: ""}
-        needed = {name for name in (writer.like, writer.near) if name}
+        needed = {name for name in (writer.reference_tensor, writer.near) if name}
         for other in every:
             rest, parts = used(other, after)
             needed |= {writer.args[i] for i in rest} | {writer.bound.get(p, "") for p in parts}

@@ -34,7 +34,7 @@ class Submodule:
         return self.path[-1] if self.path else ""
 
     @property
-    def listed(self) -> bool:
+    def is_module_list(self) -> bool:
         """Whether it is a list of modules."""
         return not self.bodies
 
@@ -60,7 +60,7 @@ class MethodBody:
     outputs: Boundary
     skip: int = 0
     title: str = ""
-    step: bool = False  # of a scan without a name
+    is_scan_step: bool = False  # of a scan without a name
     circuit: Circuit | None = None  # if it is that of a loop's body
 
     @lazy_property
@@ -198,7 +198,7 @@ class ModuleTree:
             skip = len(loop.fences) + 1
             ends = circuit.inputs, circuit.outputs
             made = self._body(scope, circuit.term, circuit.units, *ends, skip, title or loop.name)
-            made.step = not loop.name
+            made.is_scan_step = not loop.name
             bodies.append(made)
         return SourcePart(
             loop.kind, loop.id, tuple(bodies), loop.inputs, loop.outputs, loop.fences, loop
@@ -238,7 +238,7 @@ def _inside(term: Block, inputs: Boundary, given: Boundary) -> Boundary:
     """Returns the inputs with the block's local axis names."""
     if not term.local:
         return inputs
-    arrays = term.inside(Type(value.array for value in given))[0]
+    arrays = term.to_local(Type(value.array for value in given))[0]
     known = {value.id: array for value, array in zip(given, arrays, strict=True)}
     return tuple(Value(value.id, known[value.id]) for value in inputs)
 
@@ -254,7 +254,7 @@ def _names(fence: Fence) -> dict[str, Axis]:
     term = fence.term
     if not (isinstance(term, Block) and term.local):
         return {}
-    return term.inside(Type(value.array for value in fence.states[0]))[1]
+    return term.to_local(Type(value.array for value in fence.states[0]))[1]
 
 
 def common(paths: Iterable[Sequence[str]]) -> tuple[str, ...]:
@@ -277,57 +277,57 @@ HEAVY = (ex.Call, ex.Contract, ex.Layer, ex.Method, ex.Rearrange)
 
 @dataclass(frozen=True)
 class CellCode:
-    """The computation of a cell: an expression for each output, or one for all (``together``)."""
+    """The computation of a cell: an expression for each output, or one for all (``tuple_expr``)."""
 
     exprs: tuple[ex.TorchExpr, ...] = ()
-    together: ex.TorchExpr | None = None
+    tuple_expr: ex.TorchExpr | None = None
 
     @staticmethod
     def of(cell: Cell) -> CellCode:
         """Returns the op's expressions; those that unpack one tuple become that tuple."""
-        found = cell.torch
+        found = cell.torch_code
         if isinstance(found, ex.TorchExpr):
             count = len(cell.outputs)
-            return CellCode((found,)) if count == 1 else CellCode(together=found)
+            return CellCode((found,)) if count == 1 else CellCode(tuple_expr=found)
         first = found[0] if found else None
         if isinstance(first, ex.Item) and len(found) > 1:
             whole = tuple(ex.Item(first.on, i) for i in range(len(found)))
             if found == whole:
-                return CellCode(together=first.on)
+                return CellCode(tuple_expr=first.on)
         return CellCode(found)
 
     @property
-    def every(self) -> tuple[ex.TorchExpr, ...]:
-        return self.exprs if self.together is None else (self.together,)
+    def all_exprs(self) -> tuple[ex.TorchExpr, ...]:
+        return self.exprs if self.tuple_expr is None else (self.tuple_expr,)
 
     @lazy_property
-    def coded(self) -> bool:
+    def needs_code(self) -> bool:
         """Whether it needs code; a copy does not."""
-        return any(not isinstance(expr, ex.Arg) for expr in self.every)
+        return any(not isinstance(expr, ex.Arg) for expr in self.all_exprs)
 
     @lazy_property
-    def stated(self) -> bool:
+    def needs_statement(self) -> bool:
         """Whether it needs a statement; a parameter is read where it is used."""
-        return any(not isinstance(expr, ex.Arg | ex.Weight) for expr in self.every)
+        return any(not isinstance(expr, ex.Arg | ex.Weight) for expr in self.all_exprs)
 
     @property
     def reshapes(self) -> bool:
         """Whether it only splits, merges or permutes dimensions."""
-        return all(isinstance(e, ex.Rearrange) and isinstance(e.on, ex.Arg) for e in self.every)
+        return all(isinstance(e, ex.Rearrange) and isinstance(e.on, ex.Arg) for e in self.all_exprs)
 
     @lazy_property
-    def new(self) -> bool:
+    def creates_tensor(self) -> bool:
         """Whether it creates a tensor that must be on the device of another."""
-        return self.real or any(isinstance(part, ex.Position) for part in self._parts())
+        return self.creates_real or any(isinstance(part, ex.Position) for part in self._parts())
 
     @lazy_property
-    def real(self) -> bool:
+    def creates_real(self) -> bool:
         """Whether it creates numbers that must have the dtype of others."""
         parts = (p for p in self._parts() if isinstance(p, ex.Filled | ex.Cast))
         return any(isinstance(part, ex.Filled) or part.to == "real" for part in parts)
 
     def _parts(self) -> Iterator[ex.TorchExpr]:
-        return (part for expr in self.every for part in expr.walk())
+        return (part for expr in self.all_exprs for part in expr.walk())
 
     @lazy_property
     def repeated(self) -> tuple[ex.TorchExpr, ...]:

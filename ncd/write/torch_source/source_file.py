@@ -96,7 +96,7 @@ class File:
     def _follow_cell(self, cell: Cell) -> None:
         batched = {i for i, value in enumerate(cell.inputs) if value.id in self._batched}
         steps = self.steps(cell)
-        exprs = steps.exprs if steps.together is None else [steps.together] * len(cell.outputs)
+        exprs = steps.exprs if steps.tuple_expr is None else [steps.tuple_expr] * len(cell.outputs)
         for value, expr in zip(cell.outputs, exprs, strict=True):
             if any(isinstance(part, Arg) and part.index in batched for part in expr.walk()):
                 self._batched.add(value.id)
@@ -109,7 +109,7 @@ class File:
         wanted = class_name(name or "") or self._title(root.bodies[0])
         title = unique(wanted, TAKEN, "")
         self.taken = TAKEN | {title}
-        scopes = [scope for scope in self.outline.after_children() if not scope.listed]
+        scopes = [scope for scope in self.outline.after_children() if not scope.is_module_list]
         alike = Counter(map(_likeness, scopes))
         for scope in scopes[:-1]:
             self._class(scope, alone=alike[_likeness(scope)] == 1)
@@ -125,7 +125,7 @@ class File:
         return [*found, *(SourceLine(text, tuple(filter(self._says, ns))) for text, ns in last)]
 
     def _says(self, id: str) -> bool:
-        return self.steps(self.circuit.cell(id)).coded
+        return self.steps(self.circuit.cell(id)).needs_code
 
     def _class(self, scope: Submodule, alone: bool) -> None:
         """Adds the class of a submodule, or reuses an equal one."""
@@ -134,7 +134,7 @@ class File:
         if key not in self._by_term:
             self._by_term[key] = self._served(scope, alone)
         known, sizes = self._by_term[key]
-        known.members.append([cell.id for cell in scope.cells if self.steps(cell).coded])
+        known.members.append([cell.id for cell in scope.cells if self.steps(cell).needs_code])
         self.instances[scope.path] = Instance(known.name, sizes, attributes.methods)
 
     def _served(self, scope: Submodule, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
@@ -164,13 +164,13 @@ class File:
         yield title
         yield class_name(scope.name) if not scope.name.isdecimal() else ""
         around = self.outline.scopes[scope.path[:-1]]
-        while around.listed:
+        while around.is_module_list:
             around = self.outline.scopes[around.path[:-1]]
         yield class_name(around.bodies[0].title) + title
 
     def _title(self, body: MethodBody) -> str:
         """Returns a name for the whole: its outermost block's, or its only op's."""
-        coded = [cell for cell in body.cells if self.steps(cell).coded]
+        coded = [cell for cell in body.cells if self.steps(cell).needs_code]
         blocks = (self.outline.fences[id] for id in common([cell.fences for cell in coded]))
         titles = (class_name(fence.title) for fence in blocks if not fence.scope)
         ops = [class_name(type(cell.op).__name__) for cell in coded]

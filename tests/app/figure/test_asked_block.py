@@ -22,7 +22,9 @@ PHONE = selection.WIDTHS[0]
 
 def phone(entry: Entry, settings: dict[str, int]) -> Scene:
     term = entry.build(**settings)
-    return Scene(entry, settings, 0, "cpu", InputSpec(), False, "names", "", term, wide=PHONE)
+    return Scene(
+        entry, settings, 0, "cpu", InputSpec(), False, "names", "", term, column_width=PHONE
+    )
 
 
 def asked(entry: Entry) -> list[tuple[dict[str, int], str]]:

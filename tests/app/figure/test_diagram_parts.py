@@ -92,18 +92,20 @@ def test_products_of_axes_that_a_learned_map_takes_together() -> None:
 
 
 def test_the_query_of_a_drawing_has_all_that_it_depends_on(session: dict[str, Any]) -> None:
-    here = replace(ATTENTION, wide=620, labels="both")
+    here = replace(ATTENTION, column_width=620, labels="both")
     plain = dict(parse_qsl(diagram_module.drawing_query(here)))
     assert plain == {
         **{name: str(value) for name, value in here.settings.items()},
         **{"labels": "both", "dark": "0", "callouts": "on", "folded": "auto", "wide": "620"},
     }
     session["folded"] = "none"
-    more = replace(here, notes=False, dark=True, about="v7", formats=Formats(weights="int8"))
+    more = replace(
+        here, show_callouts=False, dark=True, about="v7", formats=Formats(weights="int8")
+    )
     found = dict(parse_qsl(diagram_module.drawing_query(more)))
     assert (found["callouts"], found["dark"], found["folded"]) == ("off", "1", "none")
     assert (found["about"], found["formats"]) == ("v7", "weights=int8")
-    assert diagram_module.drawing_query(replace(here, veil=HiddenSizes("v7"))) == ""
+    assert diagram_module.drawing_query(replace(here, hidden_sizes=HiddenSizes("v7"))) == ""
     texted = replace(here, entry=replace(here.entry, text="b i -> i b"))
     assert dict(parse_qsl(diagram_module.drawing_query(texted)))["text"] == "b i -> i b"
 
@@ -123,12 +125,12 @@ def test_a_drawing_is_sent_with_what_the_page_needs(
 ) -> None:
     session["quiz"] = quiz
     sent: list[dict[str, Any]] = []
-    listing = replace(ATTENTION, entry=replace(ATTENTION.entry, listing=True), veil=veil)
+    listing = replace(ATTENTION, entry=replace(ATTENTION.entry, listing=True), hidden_sizes=veil)
     with (
         patch.object(diagram_module, "_message", lambda **own: sent.append(own)),
         patch.object(diagram_module, "_diagram", lambda **own: sent.append(own)),
     ):
-        diagram_module.render(replace(listing, selected="n1", notes=True), "?h=4")
+        diagram_module.render(replace(listing, selected="n1", show_callouts=True), "?h=4")
         diagram_module.send_cost_line(ATTENTION, "?h=4", "cost", timed=True)
         diagram_module.send_cost_line(ATTENTION, "?h=4", "cost")
     told, diagram, timed, line = sent
@@ -168,7 +170,7 @@ def test_a_fault_is_marked_and_what_is_only_too_large_is_not() -> None:
     plain = diagram_module.diagram_message(ATTENTION, None, "auto")
     assert diagram_module.diagram_message(ATTENTION, wrong, "auto").svg != plain.svg
     assert (
-        diagram_module.diagram_message(ATTENTION, replace(wrong, node=None), "auto").svg
+        diagram_module.diagram_message(ATTENTION, replace(wrong, op_id=None), "auto").svg
         == plain.svg
     )
     large = Refusal(LimitError("large"), None, ATTENTION.entry, {})
@@ -190,7 +192,7 @@ def test_hover_texts_name_arrays_and_blocks() -> None:
 
 def card(here: Scene, id: str) -> str:
     with patch.object(html_panel, "render") as show:
-        shown = op_card.render(here.choosing(id))
+        shown = op_card.render(here.with_selection(id))
     assert show.called == shown
     return str(show.call_args.args[0]) if shown else ""
 
@@ -251,7 +253,10 @@ def test_the_gradient_of_an_op_is_drawn_with_its_inputs_named() -> None:
 
 
 def test_terms_stand_side_by_side_with_notes_above_on_a_phone() -> None:
-    wide, phone = replace(ATTENTION, wide=1280), replace(ATTENTION, wide=selection.WIDTHS[0])
+    wide, phone = (
+        replace(ATTENTION, column_width=1280),
+        replace(ATTENTION, column_width=selection.WIDTHS[0]),
+    )
     linear = next(iter(ncd.elaborate(CHAIN).cells)).id
     notes = {linear: "a note"}
     drawn = terms_in_a_row((CHAIN, CHAIN), "=", wide, notes)
@@ -259,7 +264,9 @@ def test_terms_stand_side_by_side_with_notes_above_on_a_phone() -> None:
     assert terms_in_a_row((CHAIN, CHAIN), "=", wide) != drawn
     narrow = terms_in_a_row((CHAIN, CHAIN), "=", phone, notes)
     assert narrow.startswith("<p>a note</p>")
-    assert "a note" not in terms_in_a_row((CHAIN, CHAIN), "=", replace(phone, notes=False), notes)
+    assert "a note" not in terms_in_a_row(
+        (CHAIN, CHAIN), "=", replace(phone, show_callouts=False), notes
+    )
     last = terms_in_a_row((ncd.Softmax("m:3"), CHAIN), "=", wide, {"L": "a note"})
     assert "<title>a note</title>" in last
     boxed = terms_in_a_row((ncd.Block(CHAIN, "Part", "linear"), CHAIN), "=", wide, box="Part")
@@ -274,12 +281,12 @@ def test_terms_stand_side_by_side_with_notes_above_on_a_phone() -> None:
 
 
 def test_callouts_are_a_list_on_a_phone_only() -> None:
-    noted = next(one for one in map(scene, ncd.catalogue) if one.look["notes"])
-    phone = replace(noted, wide=selection.WIDTHS[0])
+    noted = next(one for one in map(scene, ncd.catalogue) if one.draw_options["notes"])
+    phone = replace(noted, column_width=selection.WIDTHS[0])
     count = len(noted.entry.callouts(noted.settings))
     assert callouts_html(phone).count("<li>") == count > 0
-    assert callouts_html(noted) == callouts_html(replace(phone, notes=False)) == ""
-    assert callouts_html(replace(phone, veil=HiddenSizes("v1"))) == ""
+    assert callouts_html(noted) == callouts_html(replace(phone, show_callouts=False)) == ""
+    assert callouts_html(replace(phone, hidden_sizes=HiddenSizes("v1"))) == ""
     assert callouts_html(replace(phone, entry=replace(noted.entry, notes={}))) == ""
     assert spelled("a < b").startswith("a &lt; b")
     assert "<math" in spelled("of $x_{i}$") and "<math" not in spelled("x")

@@ -149,7 +149,7 @@ def test_factors_have_names_and_links_and_one_factor_is_no_product() -> None:
 
 
 def test_a_place_beyond_an_edge_has_no_link() -> None:
-    dims = LAYER.site.ins[0].dims
+    dims = LAYER.site.inputs[0].dims
     at = {dim.key: 0 for dim in dims}
     assert _behind(LAYER, 0, at).startswith("behind=")
     for wrong in (-1, dims[-1].size):
@@ -250,7 +250,7 @@ def test_a_row_of_attention_has_a_line_for_each_step_and_what_is_mixed() -> None
     for mixed in found.mixed:
         at = ", ".join(map(str, mixed.place))
         assert not mixed.place or f"= {mixed.place[-1]}" in text(html), at
-    words = replace(ATTENTION, feed=SimpleNamespace(shown=lambda axis: ("one", "two")))  # type: ignore[arg-type]
+    words = replace(ATTENTION, inputs_spec=SimpleNamespace(shown=lambda axis: ("one", "two")))  # type: ignore[arg-type]
     named = arithmetic_html._keys(words, found, [0, 1, 5], "")
     assert named == ["0 one", "1 two", "5"]
 
@@ -267,7 +267,7 @@ def test_the_window_stands_where_it_looks() -> None:
 
 def test_a_convolution_shows_its_largest_channels() -> None:
     own = scene("residual-block", n1=8)
-    conv = next(cell for cell in own.circuit.cells if cell.op.label.startswith("Conv"))
+    conv = next(cell for cell in own.circuit.cells if cell.op.display_name.startswith("Conv"))
     shape = conv.outputs[0].array.shape
     html = picked_cell.number_html(own, conv.outputs[0].id, tuple(size // 2 for size in shape))
     assert html.count("<figure>") <= MOST_CHANNELS + 1
@@ -304,8 +304,8 @@ def test_a_convolution_shows_three_channels_and_one_more_if_it_is_the_last(
     values = ncd.trace(module, *ncd.example_inputs(term)).values
     (conv,) = module.circuit.cells
     found = how_made(module, values, conv.outputs[0].id, (0, 1, 1))
-    assert isinstance(found.how, Products)
-    html = window_html(values, conv, found.index, found.how)
+    assert isinstance(found.arithmetic, Products)
+    html = window_html(values, conv, found.index, found.arithmetic)
     assert (html.count("<figure>"), more in text(html)) == (figures, True)
     assert ("more" in html) == bool(more)
 
@@ -372,11 +372,13 @@ def test_a_pooled_cell_says_what_it_stands_for(
 def test_ops_that_hand_a_number_on_are_named() -> None:
     made = NumberOrigin(LAYER.outputs[0].id, (0,), 1.0, LAYER)
     assert picked_cell._through(made) == ""
-    assert text(picked_cell._through(replace(made, through=(LAYER,)))).endswith("only hands it on.")
+    assert text(picked_cell._through(replace(made, passed_cells=(LAYER,)))).endswith(
+        "only hands it on."
+    )
     two = (LAYER, ATTENTION.circuit.cells[-1])
-    said = text(picked_cell._through(replace(made, through=two)))
-    assert said.endswith("only hand it on.") and said.startswith(two[1].op.label)
+    said = text(picked_cell._through(replace(made, passed_cells=two)))
+    assert said.endswith("only hand it on.") and said.startswith(two[1].op.display_name)
     assert "It is given" in picked_cell._how(ATTENTION, replace(made, cell=None))
-    assert LAYER.op.label in text(picked_cell._how(ATTENTION, made))
+    assert LAYER.op.display_name in text(picked_cell._how(ATTENTION, made))
     assert "covers" in picked_cell._framed("t", "h", "covers")
     assert '<p class="muted">' not in picked_cell._framed("t", "h", "")

@@ -133,16 +133,26 @@ def test_a_scene_has_what_its_link_says() -> None:
     entry = ncd.catalogue["multi-head-attention"]
     plain = live_endpoint.scene(entry, {})
     assert plain is not None
-    assert (plain.labels, plain.dark, plain.notes, plain.wide) == ("names", False, True, None)
+    assert (plain.labels, plain.dark, plain.show_callouts, plain.column_width) == (
+        "names",
+        False,
+        True,
+        None,
+    )
     assert (plain.seed, plain.device, plain.selected) == (0, "cpu", "")
     asked = {"h": "2", "labels": "both", "dark": "1", "callouts": "off", "wide": "620"}
     full = live_endpoint.scene(entry, {**asked, "about": "v7", "formats": "weights=int8"})
     assert full is not None
-    assert (full.settings["h"], full.labels, full.dark, full.notes) == (2, "both", True, False)
-    assert (full.wide, full.about, full.formats.weights) == (620, "v7", "int8")
+    assert (full.settings["h"], full.labels, full.dark, full.show_callouts) == (
+        2,
+        "both",
+        True,
+        False,
+    )
+    assert (full.column_width, full.about, full.formats.weights) == (620, "v7", "int8")
     assert live_endpoint.scene(ncd.catalogue["unet"], {"x": "33"}) is None
     causal = live_endpoint.scene(entry, {"dark": "0", "callouts": "x"})
-    assert causal is not None and not causal.dark and causal.notes
+    assert causal is not None and not causal.dark and causal.show_callouts
 
 
 @pytest.mark.parametrize("panel", ["", "shapes", "source", "cost"])

@@ -84,7 +84,7 @@ def test_an_origin(
 ) -> None:
     monkeypatch.setenv("NCD_HOSTS", setting)
     site = ServerMiddleware(_nothing)
-    assert site.welcome(_request(kind, host, origin)) is answer
+    assert site.is_allowed(_request(kind, host, origin)) is answer
 
 
 def test_a_proxy_may_tell_the_name_that_its_visitors_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_a_proxy_may_tell_the_name_that_its_visitors_use(monkeypatch: pytest.Mon
         monkeypatch.setenv("NCD_HOSTS", setting)
         request = _request("websocket", "inside", "https://app.example.org")
         request["headers"].append((b"x-forwarded-host", b"app.example.org"))
-        assert ServerMiddleware(_nothing).welcome(request) is answer
+        assert ServerMiddleware(_nothing).is_allowed(request) is answer
 
 
 async def _nothing(*_: Any) -> None:

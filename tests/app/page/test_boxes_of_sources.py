@@ -29,8 +29,8 @@ def test_a_function_of_a_source_that_the_page_does_not_call_is_a_box_without_val
         "machine, which runs it."
     ]
     term = custom_entry(source).build()
-    (box,) = [cell.op for cell in elaborate(term).cells if cell.op.calls]
-    assert box.calls == "closed.cummax" and not hasattr(torch.ops.closed, "cummax")
+    (box,) = [cell.op for cell in elaborate(term).cells if cell.op.torch_function]
+    assert box.torch_function == "closed.cummax" and not hasattr(torch.ops.closed, "cummax")
     assert [array.shape for array in term.cod] == [(2, 4, 8)]
     with pytest.raises(NCDError, match="values end here"):
         ncd.compile(term)

@@ -172,7 +172,7 @@ def test_the_stages_of_resnet_50_have_their_weights(stage: int, weights: int) ->
     entry = ncd.catalogue["residual-block"]
     published = entry.preset(f"resnet-50-conv{stage}").knobs
     term = entry.build(**published)
-    ops = [cell.id for cell in elaborate(term).cells if cell.op.label.startswith("Conv")]
+    ops = [cell.id for cell in elaborate(term).cells if cell.op.display_name.startswith("Conv")]
     biases = 2 * (published["n1"] // 4 + published["n1"])
     counted = sum(op.parameters for op in ncd.cost(term).ops if op.node in ops)
     assert counted == weights + biases

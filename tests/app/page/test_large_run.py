@@ -86,7 +86,7 @@ def test_a_run_is_cancelled() -> None:
     found: PoolRun = app.session_state[STATE]
     found.ticket.leave()
     fine(app.run())
-    assert found.ticket.over and (found.ticket.result or offered(app))
+    assert found.ticket.ended and (found.ticket.result or offered(app))
 
 
 def test_a_system_of_ones_own_runs_in_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def test_the_line_under_the_diagram() -> None:
     assert text(page.cost_line(ATTENTION, 0.5)) == f"{plain} · 500 ms on cpu"
     int8 = replace(ATTENTION, formats=Formats(weights="int8"))
     assert "B in int8" in text(page.cost_line(int8, None))
-    assert page.cost_line(replace(ATTENTION, veil=HiddenSizes("v1")), 0.5) == ""
+    assert page.cost_line(replace(ATTENTION, hidden_sizes=HiddenSizes("v1")), 0.5) == ""
     with patch.object(Scene, "runs", False):
         assert text(page.cost_line(ATTENTION, 0.5)) == plain
     unsized = replace(ATTENTION, term=ncd.Id("y"))
@@ -253,7 +253,7 @@ def files(here: Scene) -> list[str]:
 
 def test_the_files_of_a_page(session: dict[str, Any]) -> None:
     usual = ["svg", "png", "pdf", "tex", "html", "py", "safetensors", "onnx", "json"]
-    own = replace(ATTENTION, learned=TrainedWeights(b"w", "trained"))
+    own = replace(ATTENTION, loaded_weights=TrainedWeights(b"w", "trained"))
     name = ATTENTION.entry.name
     python = {"multi_head_attention.py", "multi_head_attention_torch.py"}
     plain = files(ATTENTION)
@@ -263,7 +263,7 @@ def test_the_files_of_a_page(session: dict[str, Any]) -> None:
     }
     assert f"{name}.safetensors" in files(own)
     assert f"{name}.safetensors" not in files(
-        replace(own, learned=TrainedWeights(b"w", "", ships=True))
+        replace(own, loaded_weights=TrainedWeights(b"w", "", ships=True))
     )
     assert python & set(plain)
     whole = "einops" in ncd.source(ATTENTION.term)
@@ -285,7 +285,7 @@ def test_files_are_offered_when_the_menu_is_open_and_no_quiz_goes_on(
 ) -> None:
     now = {
         "scene": ATTENTION,
-        "quiz": replace(ATTENTION, veil=HiddenSizes("v1")),
+        "quiz": replace(ATTENTION, hidden_sizes=HiddenSizes("v1")),
         "refusal": Refusal(SizeError("wrong"), None, ATTENTION.entry, {}),
     }[what]
     menu = MagicMock()
@@ -307,7 +307,7 @@ def test_the_header_of_a_source_file() -> None:
     said = provenance.python(ATTENTION, facts, einops=False)
     assert said.startswith(f"# {facts['title']} ({facts['source']}): {facts['link']}\n# h=4, k=16")
     assert "# It needs torch alone.\n" in said and "Where ncd is installed, this line" in said
-    own = replace(ATTENTION, learned=TrainedWeights(b"w", "trained"))
+    own = replace(ATTENTION, loaded_weights=TrainedWeights(b"w", "trained"))
     line = provenance.reproducing_line(own)
     assert 'open("multi-head-attention.safetensors", "rb")' in line
     assert "and multi-head-attention.safetensors is the file" in provenance.python(
@@ -315,10 +315,10 @@ def test_the_header_of_a_source_file() -> None:
     )
     with patch.object(Scene, "runs", False):
         assert "Where ncd is installed" not in provenance.python(ATTENTION, facts, False)
-    ships = replace(ATTENTION, learned=TrainedWeights(b"w", "", ships=True))
+    ships = replace(ATTENTION, loaded_weights=TrainedWeights(b"w", "", ships=True))
     assert "ncd.systems.training.trained_weights.shipped(" in provenance.reproducing_line(ships)
     words = {"y": ("a", "b"), "x": ("c",)}
-    read = replace(ships, feed=InputSpec(words, trained=True))
+    read = replace(ships, inputs_spec=InputSpec(words, trained=True))
     assert (
         "ncd.systems.training.trained_weights.attention_weights(4, 0)"
         in provenance.reproducing_line(read)
@@ -359,8 +359,8 @@ def test_the_first_diagram_says_what_heads_change_and_where_they_look(
         here = _scene(words, 5)
         session["wide"] = "340"
         phone = _scene(words, 5)
-    assert (here.wide, here.labels, here.dark) == (selection.WIDTHS[-2], "both", True)
-    assert (phone.wide, phone.labels) == (selection.WIDTHS[0], "names")
+    assert (here.column_width, here.labels, here.dark) == (selection.WIDTHS[-2], "both", True)
+    assert (phone.column_width, phone.labels) == (selection.WIDTHS[0], "names")
     said = text(_drawing(here))
     m, k = here.settings["m"], here.settings["k"]
     assert f"5 heads of {k} features each" in said
@@ -409,7 +409,7 @@ def test_a_large_run_is_offered_waited_for_or_shown(
         large_run.render(ATTENTION)
         assert found == [shown]
         wrong = Refusal(SizeError("wrong"), None, ATTENTION.entry, {})
-        large_run.render(replace(ATTENTION, refused=wrong))
+        large_run.render(replace(ATTENTION, build_refusal=wrong))
         large_run.render(replace(ATTENTION, term=ncd.Id("y")))
     assert found == [shown]
     assert own is None or own.leave.called == bool(ticket and ticket.get("other"))
@@ -470,9 +470,9 @@ def test_the_map_of_a_large_run(
         cells=[[-1.0, 2.0]], shape=(1, 2), block=(1, 1), smallest=-1.0, largest=2.0
     )
     found = large_run._focus(value, seen)  # type: ignore[arg-type]
-    assert (found.label, found.square, found.ends.low) == (label, square, -2.0)
+    assert (found.label, found.square_cells, found.ends.low) == (label, square, -2.0)
     if sides is not None:
-        assert (found.rows.said, found.columns.said) == sides
+        assert (found.rows.position_label, found.columns.position_label) == sides
     seen.smallest = 0.0
     assert large_run._focus(value, seen).ends.low == 0.0  # type: ignore[arg-type]
 
@@ -599,7 +599,7 @@ def test_the_scene_of_a_page_has_its_theme_and_words_where_it_takes_them(
             assert page._scene(entry) is wrong
     assert isinstance(found, Scene) and found.dark == page.heatmap.DARK.get() == dark
     page.heatmap.DARK.set(False)
-    assert found.feed == (feed if takes else InputSpec())
+    assert found.inputs_spec == (feed if takes else InputSpec())
 
 
 def test_a_text_is_put_into_the_session(session: dict[str, Any]) -> None:

@@ -60,7 +60,7 @@ def test_an_exported_line_gives_the_numbers_of_the_page() -> None:
     ready = session_weights.shipped_or_served(entry, settings)
     assert ready is not None
     feed, labels = InputSpec(), "names"
-    scene = Scene(entry, settings, 3, "cpu", feed, False, labels, "", term, learned=ready)
+    scene = Scene(entry, settings, 3, "cpu", feed, False, labels, "", term, loaded_weights=ready)
     found: dict[str, dict[str, torch.Tensor]] = {}
     exec(provenance.reproducing_line(scene), {}, found)
     module = read_weights(ncd.compile(term, 9), ready.weights)

@@ -39,7 +39,7 @@ def test_a_step_shows_what_arrives_its_rule_and_what_goes_on() -> None:
 
 def test_what_is_selected_is_the_step_where_it_has_one() -> None:
     circuit = elaborate(ncd.catalogue["autograd"].build())
-    einsum = next(cell for cell in circuit.cells if cell.op.label.startswith("Einsum"))
+    einsum = next(cell for cell in circuit.cells if cell.op.display_name.startswith("Einsum"))
     assert "Step 5 of 8" in step(2, select=einsum.id)
     assert "Step 2 of 8" in step(2, select=circuit.cells[0].id)  # a name is no step
     assert "Step 8 of 8" in step(99999)

@@ -37,7 +37,7 @@ def test_a_large_map_is_pooled_and_small_in_bytes() -> None:
     found = pool(grid, heatmap.LARGE)
     assert found.maps.shape == (256, 256) and found.block == (8, 8)
     assert found.maps[0, 0] == pytest.approx(grid[:8, :8].mean(), rel=1e-5)
-    assert found.told == "2,048 × 2,048 numbers, shown as means of 8 × 8."
+    assert found.caption == "2,048 × 2,048 numbers, shown as means of 8 × 8."
     small = pool(grid, heatmap.SMALL)
     assert len(heatmap.data_url(small.maps, ColourRange.of(grid, signed=False))) < 16_000
 
@@ -90,8 +90,8 @@ def test_a_few_huge_numbers_do_not_set_the_colours(far: int) -> None:
     numbers[0, :far] = -1e6
     ends = ColourRange.of(numbers, signed=True)
     assert (ends.low, ends.high) == pytest.approx((-1, 1), rel=0.01)
-    assert (ends.beyond, ends.largest) == (far, 1e6)
-    assert (ends.whole.low, ends.whole.high) == (-1e6, 1e6)
+    assert (ends.outliers, ends.largest) == (far, 1e6)
+    assert (ends.with_outliers.low, ends.with_outliers.high) == (-1e6, 1e6)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_a_few_huge_numbers_do_not_set_the_colours(far: int) -> None:
 )
 def test_other_numbers_set_the_colours_to_the_largest(numbers: heatmap.CellGrid) -> None:
     ends = ColourRange.of(np.float32(numbers), signed=False)
-    assert ends.beyond == 0 and ends.high == (ends.largest or 1) and ends == ends.whole
+    assert ends.outliers == 0 and ends.high == (ends.largest or 1) and ends == ends.with_outliers
 
 
 def test_the_first_queries_of_a_causal_map_do_not_hide_the_others() -> None:
     rows = np.arange(200, dtype=np.float32)[:, None]
     causal = np.tril(np.ones((200, 200), np.float32)) / (rows + 1)
     ends = ColourRange.of(causal, signed=False)
-    assert ends.largest == 1 and ends.beyond and ends.high < 0.2
+    assert ends.largest == 1 and ends.outliers and ends.high < 0.2
 
 
 def test_three_channels_are_red_green_and_blue() -> None:
@@ -187,7 +187,7 @@ def test_a_router_does_not_attend() -> None:
     """In Mixtral each layer has two softmaxes: over the keys, and over the chosen experts."""
     cells = elaborate(ncd.catalogue["mixtral"].build(n=2)).cells
     softmaxes = [cell for cell in cells if cell.op.role == "softmax"]
-    over = [cell.site.cod[0][0].name for cell in softmaxes if attention_maps.attends(cell)]
+    over = [cell.site.own_outputs[0][0].name for cell in softmaxes if attention_maps.attends(cell)]
     assert (over, len(softmaxes)) == (["x", "x"], 4)
 
 

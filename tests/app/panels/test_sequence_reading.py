@@ -39,8 +39,8 @@ def test_what_is_typed_is_what_goes_in() -> None:
     here, read = scene("reversal", "abc def, ghi jkl")
     assert here.inputs[0].tolist() == list(range(12))
     assert read.words == tuple("abcdefghijkl")
-    assert here.words("t") == tuple("abcdefghijkl")
-    assert here.feed.description == "the sequence a b c d e f g h i j k l"
+    assert here.axis_words("t") == tuple("abcdefghijkl")
+    assert here.inputs_spec.description == "the sequence a b c d e f g h i j k l"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -122,7 +122,7 @@ def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
     html = sequence_reading._heads(less, asked, able)
     assert html.count('aria-checked="false"') == 1 and html.count('aria-checked="true"') == 1
     told = sequence_reading._told(less, able)
-    assert f"{able.now:.1%}</b> with 1 head off" in told and "not trained" not in told
+    assert f"{able.current_score:.1%}</b> with 1 head off" in told and "not trained" not in told
     told = sequence_reading._told(less, able, learned=False)
     assert "right here, by weights that are not trained. Of all answers" in told
 

@@ -44,7 +44,7 @@ def walk(name: str, place: str, **query: str) -> dict[str, Any]:
 def test_every_op_is_a_stop_and_every_stop_is_lit(entry: Entry) -> None:
     seen = scene(entry)
     every = stops(seen.circuit)
-    circuit, svg = seen.circuit, ncd.draw(seen.term, **seen.look).svg(fonts=False)
+    circuit, svg = seen.circuit, ncd.draw(seen.term, **seen.draw_options).svg(fonts=False)
     drawn = set(" ".join(IDS.findall(svg)).split())
     units = [stop.unit.id for stop in every if stop.unit]
     scans = {fence.id for fence in circuit.fences} & set(units)  # each is one stop
@@ -63,7 +63,7 @@ def test_every_op_is_a_stop_and_every_stop_is_lit(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_op_has_a_sentence_on_what_it_is_for(entry: Entry) -> None:
     for cell in scene(entry).circuit.cells:
-        assert re.fullmatch(r"[A-Z].*[.]", op_purpose(cell)), cell.op.label
+        assert re.fullmatch(r"[A-Z].*[.]", op_purpose(cell)), cell.op.display_name
 
 
 @pytest.mark.few(20)
@@ -106,7 +106,9 @@ def test_the_walk_back_is_that_of_the_autograd_panel() -> None:
 @pytest.mark.parametrize("name", ["subtensors", "scaled-dot-product-attention", "unet"])
 def test_every_stop_of_the_way_back_is_lit(name: str) -> None:
     seen = scene(ncd.catalogue[name])
-    drawn = set(" ".join(IDS.findall(ncd.draw(seen.term, **seen.look).svg(fonts=False))).split())
+    drawn = set(
+        " ".join(IDS.findall(ncd.draw(seen.term, **seen.draw_options).svg(fonts=False))).split()
+    )
     found = walk(name, "back1")
     assert found["stops"] and all(drawn & set(ids) for ids in found["stops"])
 

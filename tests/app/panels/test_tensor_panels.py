@@ -97,7 +97,7 @@ def test_a_figure_continues_below_where_the_column_is_narrow() -> None:
     own = scene("tensors")
     drawn = {
         wide: terms_in_a_row(
-            (own.term, own.term), "=", replace(own, wide=wide), {"": "Both.", "f": "It."}
+            (own.term, own.term), "=", replace(own, column_width=wide), {"": "Both.", "f": "It."}
         )
         for wide in (340, 860)
     }

@@ -95,13 +95,13 @@ def test_a_run_ends_with_a_button_and_keeps_what_it_learned() -> None:
     run = state(app).run
     assert run is not None
     while not run.progress:
-        run.look(1)
+        run.poll(1)
     fine(app.button(key="stop").click().run())
-    while not run.over:
-        run.look(1)
+    while not run.ended:
+        run.poll(1)
     fine(app.run())
     learned = state(app).learned
-    assert learned is not None and learned.said == f"trained for {len(run.progress):,} steps"
+    assert learned is not None and learned.summary == f"trained for {len(run.progress):,} steps"
     assert len(run.progress) < 3000
     assert run.progress[-1].score is not None
 
@@ -115,8 +115,8 @@ def test_a_run_that_ends_while_the_page_is_made_is_shown_in_the_next(
 
     def late(*given: Any) -> str:
         run = state(app).run
-        while run is not None and not run.over:
-            run.look(1)
+        while run is not None and not run.ended:
+            run.poll(1)
         return shown(*given)
 
     monkeypatch.setattr(training, "bar", late)
@@ -132,8 +132,8 @@ def test_a_run_of_other_settings_ends_quietly() -> None:
     run = state(app).run
     assert run is not None
     app.slider(key="n").set_value(40).run()
-    while not run.over:
-        run.look(1)
+    while not run.ended:
+        run.poll(1)
     fine(app.run())
     assert UNTRAINED in panel(app, "Values")
     app.slider(key="n").set_value(32)
@@ -147,7 +147,7 @@ def test_a_run_ends_when_its_page_is_left() -> None:
     assert run is not None
     app.query_params.clear()
     fine(app.switch_page("pages/legend.py").run())
-    assert run.over and run.failure == "left"
+    assert run.ended and run.failure == "left"
 
 
 def test_what_cannot_be_trained_says_what_would() -> None:
@@ -276,8 +276,8 @@ def test_a_second_run_is_drawn_over_the_first() -> None:
         fine(app.button(key="train").click().run())
         run = state(app).run
         assert run is not None
-        while not run.over:
-            run.look(1)
+        while not run.ended:
+            run.poll(1)
         fine(app.run())
     loss = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert [line["name"] for line in loss["data"]] == ["this run", "100 steps before"]

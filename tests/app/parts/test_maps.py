@@ -40,7 +40,14 @@ def test_a_map_is_sent_with_its_cells_its_sides_and_its_colours() -> None:
         "columns": AxisLabels("<i>x</i>", "x"),
     }
     marks = (CellFrame("chosen", 1, 2), CellFrame("row", 0))
-    data = replace(PLAIN, **sides, said="of a layer", square=True, whole=True, marks=marks).data
+    data = replace(
+        PLAIN,
+        **sides,
+        value_label="of a layer",
+        square_cells=True,
+        integer_values=True,
+        marks=marks,
+    ).data
     assert (data["id"], data["label"], data["said"], data["square"]) == (
         *("m", "weights", "of a layer"),
         True,
@@ -56,7 +63,9 @@ def test_a_map_is_sent_with_its_cells_its_sides_and_its_colours() -> None:
     }
     assert data["marks"] == [["chosen", 1, 2], ["row", 0, None]]
     assert data["whole"] is False  # a cell stands for two numbers
-    assert replace(PLAIN, whole=True, numbers=Pooled(grid(2, 3), (2, 3))).data["whole"] is True
+    assert (
+        replace(PLAIN, integer_values=True, pooled=Pooled(grid(2, 3), (2, 3))).data["whole"] is True
+    )
     assert "pixels" not in data and data["picks"] == ""
     seen = replace(PLAIN, pixels=np.full((1, 2, 3), 7, np.uint8)).data
     assert b64decode(seen["pixels"]) == bytes([7] * 6) and "cells" not in seen
@@ -94,7 +103,7 @@ def test_a_map_is_clicked_if_a_side_or_the_map_picks(
     rows: Place | None, columns: Place | None, own: str, picks: str
 ) -> None:
     found = replace(
-        PLAIN, rows=AxisLabels(picks=rows), columns=AxisLabels(picks=columns), picks=own
+        PLAIN, rows=AxisLabels(picks=rows), columns=AxisLabels(picks=columns), cell_action=own
     )
     assert found.data["picks"] == picks
 
@@ -145,7 +154,7 @@ def test_the_colours_end_at_outliers_or_before_them() -> None:
     with patch.object(st, "session_state", {}):
         assert map_component.colours(ends) == ends
     with patch.object(st, "session_state", {"colours": "all"}):
-        assert map_component.colours(ends) == ends.whole
+        assert map_component.colours(ends) == ends.with_outliers
 
 
 def test_pictures_are_cut_from_one_sheet() -> None:
@@ -237,7 +246,7 @@ def test_a_caption_says_where_numbers_come_from_and_explains_chance() -> None:
     plain = scene("scaled-dot-product-attention")
     assert captions.numbers_origin(plain) == "Random inputs, from seed 0; nothing is learned here."
     learned: Any = SimpleNamespace(said="trained for 5 steps")
-    assert captions.numbers_origin(replace(attention, learned=learned)).startswith(
+    assert captions.numbers_origin(replace(attention, loaded_weights=learned)).startswith(
         "Weights trained for 5"
     )
 

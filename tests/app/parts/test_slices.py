@@ -189,6 +189,6 @@ def test_outliers_are_told_with_an_offer() -> None:
     html = map_component.outlier_notice(few, few)
     assert "3 numbers are much larger than all others, up to 50 in size, so the colours end" in html
     assert "Colours up to 50" in html
-    html = map_component.outlier_notice(one, one.whole)
+    html = map_component.outlier_notice(one, one.with_outliers)
     assert "1 number is much larger than all others, up to 50 in size, so the others look" in html
     assert "Colours up to 2<" in html

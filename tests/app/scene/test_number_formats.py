@@ -33,7 +33,7 @@ def test_what_cannot_be_read_becomes_float32_with_a_note(session: dict[str, Any]
     assert formats(ENTRY).weights == "int8"
     assert session["formats"] == "weights=int8"
     session["formats"] = "weights=int3"
-    assert formats(ENTRY).plain
+    assert formats(ENTRY).is_float32
     assert session["formats"] == "" and "int3" in session[NOTES]["formats"]
 
 
@@ -87,13 +87,13 @@ def test_choices_are_taken_over(session: dict[str, Any]) -> None:
         (LinkParameter("0"), "9" * 9, "9" * 9),
         (LinkParameter("0"), "9" * 10, None),
         (LinkParameter("0"), "x", None),
-        (LinkParameter(4, longest=3), "12345", "123"),
+        (LinkParameter(4, max_length=3), "12345", "123"),
         (LinkParameter("a", ("a", "b")), "b", "b"),
         (LinkParameter("a", ("a", "b")), "c", None),
-        (LinkParameter("", longest=3), "abc", "abc"),
-        (LinkParameter("", longest=3), "abcd", None),
+        (LinkParameter("", max_length=3), "abc", "abc"),
+        (LinkParameter("", max_length=3), "abcd", None),
         (LinkParameter("", packed=True), "z.AAAA", None),
-        (LinkParameter("", longest=3, packed=True), "abcd", "abcd"),
+        (LinkParameter("", max_length=3, packed=True), "abcd", "abcd"),
     ],
 )
 def test_a_key_of_the_link_takes_its_own_values(

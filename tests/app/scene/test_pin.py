@@ -109,10 +109,10 @@ def test_the_pinned_scene_has_its_own_settings_and_no_selection(session: dict[st
     found = pin.pinned_scene(now, Pin(ATTENTION.settings({"h": 2}), 3))
     assert isinstance(found, Scene)
     assert (found.settings["h"], found.seed, found.selected, found.dark) == (2, 3, "", True)
-    assert found.entry is ATTENTION and found.refused is None
+    assert found.entry is ATTENTION and found.build_refusal is None
     other = pin.pinned_scene(now, Pin(LSTM.settings({"h": 7}), 1, LSTM))
     assert isinstance(other, Scene)
-    assert (other.entry, other.settings["h"], other.feed) == (LSTM, 7, InputSpec())
+    assert (other.entry, other.settings["h"], other.inputs_spec) == (LSTM, 7, InputSpec())
     assert other.formats.cached == LSTM.cached
 
 
@@ -121,7 +121,7 @@ def test_a_pinned_setting_that_cannot_be_built_is_refused_or_drawn_in_part(
 ) -> None:
     unet = ncd.catalogue["unet"]
     found = pin.pinned_scene(scene("unet"), Pin(unet.settings({}) | {"x": 33}, 0))
-    refused = found if isinstance(found, Refusal) else found.refused
+    refused = found if isinstance(found, Refusal) else found.build_refusal
     assert refused is not None and "cannot be halved" in refused.error.fact
 
 
@@ -135,4 +135,4 @@ def test_a_pinned_seed_has_the_symbols_of_the_page_at_that_seed(
     assert isinstance(found, Scene) and own is not None
     axis = entry.build(**found.settings).dom[0][0]
     assert (axis.name, axis.size) == ("t", 8)
-    assert found.feed == InputSpec({"t": own.words}, numbers=own.numbers)
+    assert found.inputs_spec == InputSpec({"t": own.words}, numbers=own.numbers)

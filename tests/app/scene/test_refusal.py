@@ -20,7 +20,7 @@ def test_only_knobs_that_have_a_part_in_an_error_are_tried() -> None:
     assert found.error.fact.startswith("an image of 33 × 33 cannot be halved")
     part = {knob.name: refusal._matters(found, knob) for knob in entry.knobs if knob.is_size}
     assert part == {"depth": True, "c": False, "x": True, "y": False}
-    assert found.ways == ({"x": 32},)
+    assert found.fixes == ({"x": 32},)
 
 
 PUBLISHED = [(entry.name, preset.name) for entry in catalogue.values() for preset in entry.presets]
@@ -37,7 +37,7 @@ def test_no_cure_makes_a_size_smaller_than_the_page_has_it_at_first(name: str, p
     try:
         check_run(elaborate(term), watched=True)
     except LimitError as error:
-        ways = refusal.Refusal(error, None, entry, settings).ways
+        ways = refusal.Refusal(error, None, entry, settings).fixes
         assert ways
         knobs = {knob.name: knob for knob in entry.knobs}
         for way in ways:
@@ -49,7 +49,7 @@ def test_a_small_llama_is_small_in_all_its_sizes() -> None:
     entry = catalogue["llama"]
     settings = entry.settings(entry.preset("llama-3-8b").knobs)
     error = LimitError("a run takes at least 60,000,000,000 bytes of memory", cure="less")
-    (way,) = refusal.Refusal(error, None, entry, settings).ways
+    (way,) = refusal.Refusal(error, None, entry, settings).fixes
     assert way == {"n": 6, "m": 256, "k": 64, "d": 512, "v": 1024}
     assert all(knob.min <= way.get(knob.name, knob.default) <= knob.max for knob in entry.knobs)
 
@@ -61,5 +61,5 @@ def test_no_setting_is_offered_that_torch_refuses_too() -> None:
     assert term is not None
     found = limit_refusal(entry, settings, term)
     assert found is not None and "torch refuses it: Halving dimension" in found.error.fact
-    assert found.ways == ({"d": 4},)
-    check_run(elaborate(entry.build(**{**settings, **found.ways[0]})), watched=True)
+    assert found.fixes == ({"d": 4},)
+    check_run(elaborate(entry.build(**{**settings, **found.fixes[0]})), watched=True)

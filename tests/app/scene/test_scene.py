@@ -50,20 +50,20 @@ def costing(flops: int, parameters: int = 0) -> Any:
     ],
 )
 def test_a_diagram_fits_its_column(wide: int | None, width: float, narrow: bool) -> None:
-    own = replace(scene(ATTENTION), wide=wide)
+    own = replace(scene(ATTENTION), column_width=wide)
     assert (own.width, own.narrow) == (pytest.approx(width), narrow)
-    assert own.look["width"] == own.width
+    assert own.draw_options["width"] == own.width
 
 
 def test_callouts_are_drawn_where_there_is_room_and_nobody_is_asked() -> None:
     own = scene(ATTENTION)
-    noted = next(one for one in map(scene, ncd.catalogue) if one.look["notes"])
-    assert not replace(noted, notes=False).look.get("notes")
-    assert not replace(noted, wide=selection.WIDTHS[0]).look.get("notes")
-    assert replace(noted, wide=selection.WIDTHS[1]).look.get("notes")
-    hidden = replace(own, labels="both", veil=HiddenSizes("v0")).look
+    noted = next(one for one in map(scene, ncd.catalogue) if one.draw_options["notes"])
+    assert not replace(noted, show_callouts=False).draw_options.get("notes")
+    assert not replace(noted, column_width=selection.WIDTHS[0]).draw_options.get("notes")
+    assert replace(noted, column_width=selection.WIDTHS[1]).draw_options.get("notes")
+    hidden = replace(own, labels="both", hidden_sizes=HiddenSizes("v0")).draw_options
     assert (hidden["labels"], hidden["notes"]) == ("names", {})
-    assert replace(own, labels="both").look["labels"] == "both"
+    assert replace(own, labels="both").draw_options["labels"] == "both"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_run_is_quick_or_long_by_its_cost(
     flops: int, parameters: int, quick: bool, long: bool
 ) -> None:
     with costing(flops, parameters):
-        assert (scene(ATTENTION).quick, scene(ATTENTION).long) == (quick, long)
+        assert (scene(ATTENTION).is_quick, scene(ATTENTION).starts_on_demand) == (quick, long)
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,15 @@ def test_a_run_is_quick_or_long_by_its_cost(
 )
 def test_a_large_run_waits_until_a_slider_rests(flops: int, rests: int) -> None:
     with costing(flops), patch.object(module, "sleep") as sleep:
-        assert scene(ATTENTION).work(lambda: 7) == 7
+        assert scene(ATTENTION).run_in_pool(lambda: 7) == 7
     assert sleep.call_count == rests
 
 
 def test_a_module_is_made_once_for_what_it_depends_on() -> None:
     own = scene("multi-head-attention")
-    assert not own.compiled
+    assert not own.is_compiled
     made = own.module
-    assert own.compiled and own.module is made
+    assert own.is_compiled and own.module is made
     assert replace(own, selected="n1").module is made
     for other in (replace(own, seed=1), replace(own, formats=Formats(weights="int8"))):
         assert not other.compiled and other.module is not made
@@ -112,9 +112,9 @@ def test_all_arrays_of_a_run_are_those_of_the_module() -> None:
     outputs = own.module(*own.inputs)
     (last,) = own.circuit.outputs
     assert torch.allclose(own.trace.values[last.id], outputs, atol=1e-6)
-    assert own.trace is own.trace and own.runs and own.sized
-    assert own.choosing("n3").selected == "n3"
-    assert own.words("y") == ()
+    assert own.trace is own.trace and own.can_run and own.has_all_sizes
+    assert own.with_selection("n3").selected == "n3"
+    assert own.axis_words("y") == ()
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_what_is_built_or_too_large_is_known_by_its_settings(
     assert build_term(entry, entry.settings({}))[0] is term
     unet = ncd.catalogue["unet"]
     sketch, refused = build_term(unet, unet.settings({}) | {"x": 33})
-    assert refused is not None and refused.node is not None and sketch is not None
+    assert refused is not None and refused.op_id is not None and sketch is not None
     own = scene(ATTENTION)
     assert own.refusal is None
     monkeypatch.setenv("NCD_MAX_FLOPS", "10")
-    assert own.refusal is not None and own.refusal.large and not own.runs
+    assert own.refusal is not None and own.refusal.large and not own.can_run
     monkeypatch.delenv("NCD_MAX_FLOPS")
     assert own.refusal is None
     assert replace(own, refused=refused).refusal is refused

@@ -43,7 +43,7 @@ class Run(SimpleNamespace):
 
 def going(*runs: Any, seed: int | None = 0) -> Training:
     run, beside = (*runs, None, None)[:2]
-    return Training("lenet", SETTINGS, seed, run, beside=beside)
+    return Training("lenet", SETTINGS, seed, run, second_run=beside)
 
 
 @pytest.fixture
@@ -55,11 +55,11 @@ def session() -> Iterator[dict[str, Any]]:
 
 def test_a_training_belongs_to_its_system_settings_and_seed(session: dict[str, Any]) -> None:
     found = going(seed=3)
-    assert found.of(LENET, SETTINGS, 3)
-    assert not found.of(LENET, SETTINGS, 4)
-    assert not found.of(OTHER, SETTINGS, 3)
-    assert not found.of(LENET, {**SETTINGS, "b": 99}, 3)
-    assert going(seed=None).of(LENET, SETTINGS, 4)  # weights from a file
+    assert found.matches(LENET, SETTINGS, 3)
+    assert not found.matches(LENET, SETTINGS, 4)
+    assert not found.matches(OTHER, SETTINGS, 3)
+    assert not found.matches(LENET, {**SETTINGS, "b": 99}, 3)
+    assert going(seed=None).matches(LENET, SETTINGS, 4)  # weights from a file
     assert session_weights.training(LENET, SETTINGS, 3) is None
     session["training"] = found
     assert session_weights.training(LENET, SETTINGS, 3) is found
@@ -67,16 +67,16 @@ def test_a_training_belongs_to_its_system_settings_and_seed(session: dict[str, A
 
 
 def test_weights_are_taken_over_when_all_runs_have_ended() -> None:
-    assert not going().going and going().runs == ()
+    assert not going().is_running and going().runs == ()
     first, second = Run(weights=b"w", progress=[SimpleNamespace(step=1000)]), Run()
     found = going(first, second)
     assert found.runs == (first, second)
     first.over = True
-    found.look()
-    assert found.going and found.learned is None
+    found.poll()
+    assert found.is_running and found.learned is None
     second.over = True
-    found.look()
-    assert not found.going
+    found.poll()
+    assert not found.is_running
     assert found.learned == TrainedWeights(b"w", "trained for 1,000 steps")
     looked = first.looked
     found.look()  # once is enough

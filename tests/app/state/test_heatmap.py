@@ -98,9 +98,9 @@ def test_a_cell_is_a_mean_unless_that_hides_the_largest_and_masked_numbers_do_no
     assert np.isnan(pool(half, 3).maps[0, 2])
     low = pool(f32([[-9, 1, 0, 0, 5, -5]]), 3)
     assert (low.maps.tolist(), low.largest) == ([[-9, 0, 5]], True)
-    assert low.told == "1 × 6 numbers, shown as the largest number of 1 × 2."
-    assert Pooled(half, (1, 6), (1, 2)).told == "1 × 6 numbers, shown as means of 1 × 2."
-    assert Pooled(half, (1, 6)).told == ""
+    assert low.caption == "1 × 6 numbers, shown as the largest number of 1 × 2."
+    assert Pooled(half, (1, 6), (1, 2)).caption == "1 × 6 numbers, shown as means of 1 × 2."
+    assert Pooled(half, (1, 6)).caption == ""
 
 
 @pytest.mark.parametrize("count", [12, 13])
@@ -112,26 +112,28 @@ def test_a_few_numbers_far_beyond_all_others_do_not_set_the_scale(
     numbers = f32([*[-2] * (count - few), *[2 * times] * few])
     found = ColourRange.of(numbers, signed=True)
     ignored = count == 13 and few <= 3 and times > 5
-    assert found.beyond == few * ignored
+    assert found.outliers == few * ignored
     assert found.high == pytest.approx(2 if ignored else 2 * times)
     assert found.low == -found.high
     assert found.largest == pytest.approx(2 * times)
-    assert found.whole == ColourRange(-found.largest, found.largest, found.beyond, found.largest)
+    assert found.with_outliers == ColourRange(
+        -found.largest, found.largest, found.outliers, found.largest
+    )
 
 
 def test_the_scale_of_nothing_goes_to_one() -> None:
     nothing = f32([np.nan, 0])
     assert ColourRange.of(nothing, signed=False) == ColourRange(0.0, 1.0, 0, 0.0)
     assert ColourRange.of(nothing, signed=True).low == -1.0
-    assert ColourRange(0.0, 1.0).whole == ColourRange(0.0, 1.0)
+    assert ColourRange(0.0, 1.0).with_outliers == ColourRange(0.0, 1.0)
 
 
 def test_one_of_two_thousand_numbers_may_be_an_outlier() -> None:
     numbers = np.ones(10_000, np.float32)
     numbers[:5] = 100
-    assert ColourRange.of(numbers, signed=False).beyond == 5
+    assert ColourRange.of(numbers, signed=False).outliers == 5
     numbers[5] = 100
-    assert ColourRange.of(numbers, signed=False).beyond == 0
+    assert ColourRange.of(numbers, signed=False).outliers == 0
 
 
 def test_a_photograph_is_scaled_to_its_extremes() -> None:

@@ -33,10 +33,10 @@ def texts(drawing: Drawing) -> dict[str, list[str]]:
 
 def test_the_array_that_is_asked_for_is_hidden_until_it_is_answered() -> None:
     assert (HiddenSizes(A).hidden, HiddenSizes(A, frozenset({A})).hidden) == (A, "")
-    assert HiddenSizes(A).around(CIRCUIT) == {FIRST.id, RELU.id}
-    assert HiddenSizes(X).around(CIRCUIT) == {FIRST.id}
-    assert HiddenSizes(Y).around(CIRCUIT) == {LAST.id}
-    assert HiddenSizes(A, frozenset({A})).around(CIRCUIT) == frozenset()
+    assert HiddenSizes(A).neighbour_ops(CIRCUIT) == {FIRST.id, RELU.id}
+    assert HiddenSizes(X).neighbour_ops(CIRCUIT) == {FIRST.id}
+    assert HiddenSizes(Y).neighbour_ops(CIRCUIT) == {LAST.id}
+    assert HiddenSizes(A, frozenset({A})).neighbour_ops(CIRCUIT) == frozenset()
 
 
 def test_a_drawing_has_names_only() -> None:
@@ -52,9 +52,9 @@ def test_a_drawing_has_names_only() -> None:
 
 def test_wires_are_said_without_sizes_but_for_answered_arrays() -> None:
     def words(veil: HiddenSizes) -> dict[str, str]:
-        return {wire.array: wire.words for wire in hidden(veil).wires}
+        return {wire.array: wire.description for wire in hidden(veil).wires}
 
-    whole = {wire.array: wire.words for wire in draw(TERM, labels="both").wires}
+    whole = {wire.array: wire.description for wire in draw(TERM, labels="both").wires}
     assert all(", size " in text for text in whole.values())
     found = words(HiddenSizes(A, frozenset({B})))
     assert found[A] == "an axis of the array that is asked for"
@@ -90,16 +90,16 @@ def test_a_label_of_no_axis_stays() -> None:
 
 
 def test_ops_at_the_hidden_array_are_said_by_their_names() -> None:
-    glyphs = {glyph.node: glyph.words for glyph in hidden(HiddenSizes(Y)).glyphs}
-    assert glyphs[LAST.id] == LAST.op.label
+    glyphs = {glyph.node: glyph.description for glyph in hidden(HiddenSizes(Y)).glyphs}
+    assert glyphs[LAST.id] == LAST.op.display_name
     assert glyphs[RELU.id] == "relu" or "relu" in glyphs[RELU.id]
     assert "12" not in glyphs[FIRST.id] and "m" in glyphs[FIRST.id]
     folded = replace(
-        draw(TERM), glyphs=(replace(draw(TERM).glyphs[0], node="f1", words="Block (34): 12"),)
+        draw(TERM), glyphs=(replace(draw(TERM).glyphs[0], node="f1", description="Block (34): 12"),)
     )
-    assert hidden(HiddenSizes(Y), folded).glyphs[0].words == "Block"
-    nothing = replace(folded, glyphs=(replace(folded.glyphs[0], words=": 12"),))
-    assert hidden(HiddenSizes(Y), nothing).glyphs[0].words == "folded"
+    assert hidden(HiddenSizes(Y), folded).glyphs[0].description == "Block"
+    nothing = replace(folded, glyphs=(replace(folded.glyphs[0], description=": 12"),))
+    assert hidden(HiddenSizes(Y), nothing).glyphs[0].description == "folded"
 
 
 def test_a_scan_does_not_tell_its_last_position() -> None:
@@ -140,8 +140,8 @@ def test_a_line_of_source_has_no_number() -> None:
 
 def test_a_note_of_the_hidden_array_says_nothing() -> None:
     drawn = draw(TERM, labels="sizes")
-    note = Annotation("note", (drawn.labels[0],), of=A, words="an array of 34 numbers")
-    whole = replace(drawn, extras=(note, replace(note, of=X)))
+    note = Annotation("note", (drawn.labels[0],), target_id=A, words="an array of 34 numbers")
+    whole = replace(drawn, extras=(note, replace(note, target_id=X)))
     first, second = hidden(HiddenSizes(A), whole).extras
     assert (first.words, second.words) == ("", "an array of 34 numbers")
     (label,) = (item for item in first.items if isinstance(item, Text))

@@ -43,7 +43,7 @@ def test_every_view_of_every_lesson(entry: Entry) -> None:
         if "ask" in said:
             found = question(entry, settings, said["ask"])
             assert found is not None, said["ask"]
-            assert found.answers[found.right] is not None
+            assert found.answers[found.answer_index] is not None
             questions += 1
     assert questions or len(circuit.cells) < 3
 

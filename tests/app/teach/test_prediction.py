@@ -87,12 +87,12 @@ def test_what_is_asked_for_is_selected_and_hidden_until_it_is_answered(
     now = with_question(here)
     if found.about:
         assert now.selected == now.about == found.about
-        assert (now.veil is not None) == found.hides
+        assert (now.hidden_sizes is not None) == found.hides
     _choose("2" * 30)
     assert session[CHOSEN] == (("here", session[selection.QUESTION_KEY]), "2" * 20)
     reveal()
     assert _chosen(here) == "2" * 20  # the first answer counts
-    assert with_question(here).veil is None
+    assert with_question(here).hidden_sizes is None
     session[selection.QUIZ] = "1"
     assert current_question(here) is None
     session[selection.QUESTION_KEY] = "other"

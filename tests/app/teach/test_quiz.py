@@ -106,11 +106,11 @@ def names(of: Scene) -> list[object]:
 def test_nothing_that_is_sent_depends_on_a_size(name: str) -> None:
     first = scene(ncd.catalogue[name])
     last = first.circuit.outputs[0].id
-    hidden = replace(first, veil=HiddenSizes(last))
+    hidden = replace(first, hidden_sizes=HiddenSizes(last))
     before = told(hidden)
     for other in others(first.entry):
         if names(other) == names(first) and sizes(other) != sizes(first):
-            assert told(replace(other, veil=HiddenSizes(last))) == before
+            assert told(replace(other, hidden_sizes=HiddenSizes(last))) == before
     texts = hide_sizes.hide_in_drawing(draw(first.term), first.circuit, HiddenSizes(last)).labels
     assert all(re.search("[^\\W\\d]|[?]", text.label.typed.text) for text in texts)
     assert not re.search(r'number-literal">[^?]', _source(hidden))
@@ -136,7 +136,7 @@ def test_what_is_asked_for_is_in_no_word() -> None:
     one = scene(ncd.catalogue["multi-head-attention"])
     circuit = one.circuit
     scores = next(cell for cell in circuit.cells if isinstance(cell.op, Einsum)).outputs[0].id
-    found = diagram.diagram_message(replace(one, veil=HiddenSizes(scores)), None, "auto")
+    found = diagram.diagram_message(replace(one, hidden_sizes=HiddenSizes(scores)), None, "auto")
     wire = re.compile(rf'<g class="wire" ([^>]*data-array="{scores}"[^>]*)><title>([^<]*)')
     wires = wire.findall(found.svg)
     assert len(wires) == 3
@@ -148,9 +148,9 @@ def test_what_is_asked_for_is_in_no_word() -> None:
 
 def test_what_is_known_stands_on_its_wires() -> None:
     one = scene(ncd.catalogue["multi-head-attention"])
-    q = next(cell for cell in one.circuit.cells if cell.op.label == "Linear Q").outputs[0].id
+    q = next(cell for cell in one.circuit.cells if cell.op.display_name == "Linear Q").outputs[0].id
     hidden, shown = (
-        diagram.diagram_message(replace(one, veil=HiddenSizes(q, known)), None, "auto")
+        diagram.diagram_message(replace(one, hidden_sizes=HiddenSizes(q, known)), None, "auto")
         for known in (frozenset(), frozenset({q}))
     )
     assert "k 16" not in words(hidden.hover[q])
@@ -163,8 +163,8 @@ def test_what_is_known_stands_on_its_wires() -> None:
 class Sized(Elementwise):
     """An op whose words tell a size, or a number that is no size."""
 
-    def words(self, site: Site) -> str:
-        return "at most 3.5" if self.function == "relu" else f"of {site.ins[0].numel} numbers"
+    def description(self, site: Site) -> str:
+        return "at most 3.5" if self.function == "relu" else f"of {site.inputs[0].numel} numbers"
 
 
 @pytest.mark.parametrize(("name", "said"), [("relu", "at most 3.5"), ("tanh", "Elementwise tanh")])
@@ -175,7 +175,7 @@ def test_the_words_of_an_op_may_hold_numbers(name: str, said: str) -> None:
     own = Scene(entry, {}, 0, "cpu", InputSpec(), False, "names", "", term)
     last = own.circuit.outputs[0].id
     glyphs = hide_sizes.hide_in_drawing(draw(term), own.circuit, HiddenSizes(last)).glyphs
-    assert next(glyph.words for glyph in glyphs) == said
+    assert next(glyph.description for glyph in glyphs) == said
 
 
 # --- a round --------------------------------------------------------------------------------------
@@ -224,6 +224,6 @@ def test_panels_that_tell_sizes_are_closed_meanwhile() -> None:
     assert not locked_panel("Cost").needs_run
     assert "closed" in _locked(scene(ncd.catalogue["lenet"]))
     one = scene(ncd.catalogue["lenet"])
-    hidden = replace(one, veil=HiddenSizes(one.circuit.outputs[0].id))
+    hidden = replace(one, hidden_sizes=HiddenSizes(one.circuit.outputs[0].id))
     assert "400" not in words(_source(hidden))
     assert "?" in words(_shapes(hidden))

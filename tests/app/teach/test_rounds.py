@@ -85,7 +85,7 @@ def test_what_a_visitor_does_is_done_once(
         quiz._handle(HERE, found)
     wanted = {key: before or next(iter(done.values()))} if before or done else {}
     assert found.done == (wanted if act != "again" else {})
-    assert (found.asked, found.wish) == (after, "")
+    assert (found.asked, found.pending_action) == (after, "")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_click_is_kept_for_the_next_run(
     with patch.object(quiz.html_panel, "sent_value", lambda key, what: picked):
         quiz._act()
         assert quiz.ROUND not in session
-        session |= {quiz.ROUND: Round("lora", wish="before"), selection.QUIZ: "1"}
+        session |= {quiz.ROUND: Round("lora", pending_action="before"), selection.QUIZ: "1"}
         quiz._act()
     assert (session[selection.QUIZ], session[quiz.ROUND].wish) == (quiz_is, wish)
 
@@ -116,7 +116,7 @@ def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
     def ask(selected: str = "", page: str = HERE.entry.name) -> str:
         found = quiz.with_question(replace(HERE, selected=selected))
         assert found.selected == found.about == session[selection.SELECTED_KEY]
-        assert found.veil is not None and found.veil.hidden == found.selected
+        assert found.hidden_sizes is not None and found.hidden_sizes.hidden == found.selected
         return found.selected
 
     first = ask()
@@ -125,7 +125,7 @@ def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
     assert (ask(other), ask(), ask("n999"), ask(CIRCUIT.cells[0].id)) == (other,) * 3 + (MADE,)
     session[quiz.ROUND].wish = "right"
     found = quiz.with_question(HERE)
-    assert found.veil == HiddenSizes(MADE, frozenset({MADE}))
+    assert found.hidden_sizes == HiddenSizes(MADE, frozenset({MADE}))
     session[quiz.ROUND].page = "another"
     assert ask() == first and session[quiz.ROUND].done == {}
     session[selection.QUIZ] = ""
@@ -168,7 +168,7 @@ def test_a_question_names_the_op_and_the_array(id: str, name: str, said: str) ->
 
 
 def test_an_answer_says_the_shape_and_what_the_op_does() -> None:
-    words = CIRCUIT.cells[0].words
+    words = CIRCUIT.cells[0].description
     for done, sign in (("right", "✓"), ("later", "✓"), ("shown", "It is")):
         said = text(quiz._solution(CIRCUIT, CIRCUIT.values[MADE], done))
         assert said == f"{sign} t 5 · k 2 {words}"
@@ -225,10 +225,10 @@ def test_a_question_is_graded_until_it_is_solved(
     with patch.object(quiz, "_quiz") as shown:
         quiz.show(HERE)  # nothing is hidden
         assert not shown.called
-        quiz.show(replace(HERE, veil=HiddenSizes(MADE)))
+        quiz.show(replace(HERE, hidden_sizes=HiddenSizes(MADE)))
         data = shown.call_args.kwargs["data"]
         session[selection.QUIZ] = ""
-        quiz.show(replace(HERE, veil=HiddenSizes(MADE)))  # by the question of a lesson
+        quiz.show(replace(HERE, hidden_sizes=HiddenSizes(MADE)))  # by the question of a lesson
     assert shown.call_count == 1
     assert (bool(data["said"]), bool(data["facts"]), data["done"]) == (said, graded, bool(done))
     assert data["key"] == ("" if done is None else key)

@@ -35,7 +35,7 @@ def visit(page: Page, address: str, path: str = ATTENTION) -> Page:
 
 
 def op(label: str) -> str:
-    return next(cell.id for cell in CIRCUIT.cells if cell.op.label == label)
+    return next(cell.id for cell in CIRCUIT.cells if cell.op.display_name == label)
 
 
 def array(name: str) -> str:

@@ -41,7 +41,7 @@ def slider(page: Page, name: str) -> Locator:
 
 def op(page: Page, label: str) -> Locator:
     circuit = ncd.elaborate(ncd.catalogue["multi-head-attention"].build())
-    id = next(cell.id for cell in circuit.cells if cell.op.label == label)
+    id = next(cell.id for cell in circuit.cells if cell.op.display_name == label)
     return page.locator(f'.drawing .op[data-node="{id}"]').first
 
 
@@ -51,7 +51,7 @@ def wire(page: Page, array: str) -> Locator:
 
 def scores() -> str:
     circuit = ncd.elaborate(ncd.catalogue["multi-head-attention"].build())
-    return next(c.outputs[0].id for c in circuit.cells if c.op.label == "Softmax")
+    return next(c.outputs[0].id for c in circuit.cells if c.op.display_name == "Softmax")
 
 
 def test_a_slider_moves_diagram_shapes_and_link(page: Page, address: str) -> None:

@@ -17,7 +17,9 @@ def shown(grid: heatmap.CellGrid, rows: AxisLabels, columns: AxisLabels) -> None
     ends = ColourRange.of(grid, signed=False)
     used = map_component.colours(ends)
     pooled = heatmap.pool(grid, heatmap.LARGE)
-    focus = Heatmap("m", "A map", pooled, used, rows, columns, said="weight", square=True)
+    focus = Heatmap(
+        "m", "A map", pooled, used, rows, columns, value_label="weight", square_cells=True
+    )
     small = heatmap.pool(grid[None], heatmap.SMALL)
     pictures = [("head=0", "0", heatmap.data_url(small.maps[0], ends))]
     map_component.render(
@@ -25,7 +27,7 @@ def shown(grid: heatmap.CellGrid, rows: AxisLabels, columns: AxisLabels) -> None
         (map_component.COLOURS,),
         side=map_component.thumbnail_buttons(pictures, "head=0"),
         map=focus,
-        foot=f"<p>{pooled.told} {map_component.outlier_notice(ends, used)}</p>",
+        foot=f"<p>{pooled.caption} {map_component.outlier_notice(ends, used)}</p>",
     )
 
 
@@ -52,7 +54,7 @@ else:
         ColourRange.of(numbers, signed=False),
         AxisLabels("height", "height"),
         AxisLabels("width", "width"),
-        square=cut.alike,
+        square_cells=cut.alike,
         pixels=slice_picker.image(picture, cut),
     )
     side = slice_picker.controls(cut) + slice_picker.thumbnails_html(cut, picture, signed=False)

@@ -53,7 +53,7 @@ def kinds(drawing) -> list[str]:
             found.append(known[id(part)])
         elif part.dashed:
             found.append("dash")
-        elif part.soft:
+        elif part.has_shadow:
             found.append(f"soft {part.fill}")
         else:
             found.append(f"{part.fill} {part.line} {part.width:g}")

@@ -26,7 +26,7 @@ def of_entry(entry: Entry) -> Iterator[DrawingData]:
 
 
 def of_op(op: type[Op]) -> Iterator[DrawingData]:
-    for sample in op.samples():
+    for sample in op.examples():
         yield draw(Id(sample.dom) >> sample.op if sample.dom else sample.op)
 
 
@@ -55,7 +55,7 @@ def signs_of_glyphs(drawing: DrawingData) -> None:
     ids = {place.id for place in places if place.kind in ("node", "fence")}
     for glyph in drawing.glyphs:
         assert glyph.unit
-        assert glyph.node in ids, glyph.words
+        assert glyph.node in ids, glyph.description
         of = {place.id for name in of_unit(glyph.unit) for place in found[name]}
         assert glyph.node in of or not of_unit(glyph.unit)
         for mark in glyph.unit.glyph.marks:

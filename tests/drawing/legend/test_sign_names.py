@@ -147,4 +147,9 @@ def test_the_picture_of_a_mark_is_cut_to_it_and_its_wires(sign) -> None:
         g for g in drawing.glyphs if g.unit and sign.mark in [m.shape for m in g.unit.glyph.marks]
     )
     left, right = NEAR * bool(glyph.unit.ins), NEAR * bool(glyph.unit.outs)
-    assert box == (glyph.hit.x0 - left, glyph.hit.y0, glyph.hit.x1 + right, glyph.hit.y1)
+    assert box == (
+        glyph.hit_box.x0 - left,
+        glyph.hit_box.y0,
+        glyph.hit_box.x1 + right,
+        glyph.hit_box.y1,
+    )

@@ -94,7 +94,11 @@ BOX = np.array([[10.0, 10.0, 20.0, 20.0]])
 def test_a_segment_pierces_a_box_that_it_runs_inside(start, end, slack, through):
     for a, b in ((start, end), (end, start)):
         pieces = Segments([(line(Point(*a), Point(*b)),)])
-        pieces.a, pieces.b, pieces.of = (np.array([a], float), np.array([b], float), np.array([0]))
+        pieces.a, pieces.b, pieces.path_index = (
+            np.array([a], float),
+            np.array([b], float),
+            np.array([0]),
+        )
         i, j = piercing(pieces, BOX, slack)
         assert (len(i) > 0) == (len(j) > 0) == through
 
@@ -102,7 +106,7 @@ def test_a_segment_pierces_a_box_that_it_runs_inside(start, end, slack, through)
 def test_a_level_piece_is_cut_into_equal_parts_and_a_bend_follows_its_curve():
     bend = s_curve(Point(100, 0), Point(130, 40))
     pieces = Segments([(line(Point(0, 0), Point(100, 0)), bend), run((7, 7), (7 + LONGEST, 7))])
-    assert pieces.of.tolist() == [0] * 12 + [0] * 3 + [1]
+    assert pieces.path_index.tolist() == [0] * 12 + [0] * 3 + [1]
     level = pieces.a[:, 1] == pieces.b[:, 1]
     ends = [pair.tolist() for pair in (pieces.a[level], pieces.b[level])]
     third = 100 / 3

@@ -55,7 +55,7 @@ def test_a_wire_that_ends_on_one_of_its_op_without_a_dot():
     assert lint(drawing) == []
     glyphs = tuple(replace(g, items=tuple(i for i in g.items if i != dot), ink=())
                    for g in drawing.glyphs)  # fmt: skip
-    loose = tuple(replace(w, open=frozenset({"begins", "ends"})) for w in drawing.wires)
+    loose = tuple(replace(w, open_ends=frozenset({"begins", "ends"})) for w in drawing.wires)
     begun = replace(loose[-1], path=(s_curve(dot.center._replace(x=dot.center.x + 3),
                                           loose[-1].path[-1].d),))  # fmt: skip
     sees(replace(drawing, glyphs=glyphs, wires=(*loose[:-1], begun)), "without a dot")

@@ -27,7 +27,7 @@ from ncd.drawing.lint.lint import lint
 from ncd.ops import CATALOGUE
 from tests.drawing.sign_parts import around, only, painted, said, strokes, texts, wire
 
-SAMPLES = [(op.__name__, sample) for op in CATALOGUE for sample in op.samples()]
+SAMPLES = [(op.__name__, sample) for op in CATALOGUE for sample in op.examples()]
 
 
 @pytest.mark.parametrize(("name", "sample"), SAMPLES)

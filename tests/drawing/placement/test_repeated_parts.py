@@ -36,7 +36,8 @@ def drawn(term: Term, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> tuple[
 
 def ends(picture: DrawingData) -> list[tuple[object, ...]]:
     return [
-        (w.array, w.axis, w.words, w.double, w.made_by, w.taken_by, w.open) for w in picture.wires
+        (w.array, w.axis, w.description, w.double, w.made_by, w.taken_by, w.open_ends)
+        for w in picture.wires
     ]
 
 
@@ -45,7 +46,7 @@ def places(picture: DrawingData) -> list[float]:
     paths = [wire.path for wire in picture.wires] + [dash.path for dash in picture.dashes]
     items = [item for glyph in picture.glyphs for item in glyph.items]
     paths += [item.path for item in items if isinstance(item, Outline)]
-    boxes: list[Box] = [glyph.hit for glyph in picture.glyphs]
+    boxes: list[Box] = [glyph.hit_box for glyph in picture.glyphs]
     boxes += [box for glyph in picture.glyphs for box in glyph.ink]
     boxes += [fence.box for fence in picture.fences] + [text.box for text in picture.texts]
     points = [x for path in paths for curve in path for point in curve for x in point]
@@ -70,7 +71,7 @@ def test_twins_stand_as_if_they_were_laid_out(
     assert count >= least
     assert ends(copied) == ends(alone)
     assert [g.node for g in copied.glyphs] == [g.node for g in alone.glyphs]
-    assert [g.words for g in copied.glyphs] == [g.words for g in alone.glyphs]
+    assert [g.description for g in copied.glyphs] == [g.description for g in alone.glyphs]
     assert sorted(places(copied)) == pytest.approx(sorted(places(alone)), abs=1e-6)
     assert not lint(copied)  # type: ignore[arg-type]
 

@@ -13,7 +13,7 @@ from ncd.drawing.placement.layout import _coming, _leaving
 
 def wire(double: bool = False) -> DrawnWire:
     path = (line(Point(10, 40), Point(90, 40)),)
-    return DrawnWire(axis="m", array="v1", words="m of 3", path=path, double=double)
+    return DrawnWire(axis="m", array="v1", description="m of 3", path=path, double=double)
 
 
 @pytest.mark.parametrize("double", [False, True])

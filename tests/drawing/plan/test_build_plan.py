@@ -100,7 +100,7 @@ def ends(drawing: Drawing, side: str) -> dict[str, set[str]]:
     """The wires that begin (or end) in the open, and the loop or op at which they do."""
     found: dict[str, set[str]] = {}
     for wire in drawing.wires:
-        if side in wire.open:
+        if side in wire.open_ends:
             node = wire.made_by if side == "begins" else wire.taken_by
             found.setdefault(node, set()).add(f"{wire.array} {wire.axis}")
     return found
@@ -139,7 +139,7 @@ def test_what_a_repetition_leaves_for_another_is_saved_to_memory_and_loaded():
     assert not ends(drawing, "begins") and not ends(drawing, "ends")
     assert [w.taken_by for w in drawing.wires if w.array == save[5:]] == [save] * 2
     assert [w.made_by for w in drawing.wires if w.array == load[5:]] == [load] * 2
-    assert notes[save].words == "(c0 x) saved to memory as C_λ"
+    assert notes[save].description == "(c0 x) saved to memory as C_λ"
 
 
 def test_notes_stay_while_one_of_two_repetitions_is_collapsed():
@@ -213,7 +213,7 @@ def test_an_axis_shows_its_label_and_is_called_by_its_name():
 
 def test_whole_numbers_are_told_in_words():
     (wire,) = ncd.draw(Id("y:5#v:9")).wires
-    assert wire.words == "axis y, size 5, of array (y#v), whole numbers below v"
+    assert wire.description == "axis y, size 5, of array (y#v), whole numbers below v"
 
 
 @pytest.mark.parametrize("name", ["conv_in", "self_attn", "feed_forward_projection", "W_1"])
@@ -270,7 +270,7 @@ def test_a_folded_block_is_one_box_with_its_title_and_settings():
     box, _ = drawing.glyphs
     assert (box.node, box.role, box.cells) == ("f0", "folded", ("n0", "n1", "n2"))
     assert [text.label.words for text in texts(box)] == ["Part", "(2, N)"]
-    assert box.words == "Part (2, N), folded: (t m) to (t m)"
+    assert box.description == "Part (2, N), folded: (t m) to (t m)"
     assert not drawing.fences
     assert lint(drawing) == []
     assert ncd.draw(term, folded=["f0"]) == drawing
@@ -322,8 +322,8 @@ def test_a_repetition_folds_to_a_box_with_how_often_it_runs():
 
 def test_the_op_that_fails_marks_the_box_that_hides_it():
     term = SIZES(Id("t m") >> block(1) >> Softmax("m"))
-    assert ncd.draw(term, folded=["Part"], mark="n1").marked == "f0"
-    assert ncd.draw(term, folded=(), mark="n1").marked == "n1"
+    assert ncd.draw(term, folded=["Part"], mark="n1").highlighted_id == "f0"
+    assert ncd.draw(term, folded=(), mark="n1").highlighted_id == "n1"
 
 
 @pytest.mark.parametrize("name", STRUCTURES)

@@ -253,5 +253,5 @@ def test_an_input_that_is_split_has_the_shape_and_the_names_that_are_given() -> 
 
 def test_axes_of_size_one_come_in_one_step_that_says_so() -> None:
     found = from_torch(nn.AdaptiveAvgPool2d(1), drawn(2, 3, 4, 4))
-    labels = [cell.op.label for cell in ncd.elaborate(found.term).cells]
+    labels = [cell.op.display_name for cell in ncd.elaborate(found.term).cells]
     assert labels == ["Reduce mean", "Map unsqueeze"]

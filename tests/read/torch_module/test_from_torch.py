@@ -37,7 +37,7 @@ def drawn(*shape: int) -> Tensor:
 
 
 def labels(term: Term) -> list[str]:
-    return [cell.op.label for cell in ncd.elaborate(term).cells]
+    return [cell.op.display_name for cell in ncd.elaborate(term).cells]
 
 
 A, B, C = drawn(2, 3, 4), drawn(2, 3, 4), drawn(2, 4, 5)
@@ -477,7 +477,7 @@ def test_a_norm_that_is_frozen_while_its_module_trains_keeps_its_statistics() ->
 
 def test_a_wire_chooses_among_equal_arrays_by_their_numbers() -> None:
     wire = ncd.Wire("m, m, k -> $2, k, $1")
-    assert wire.order == (1, 2, 0) and ncd.parse(repr(wire)) == wire
+    assert wire.sources == (1, 2, 0) and ncd.parse(repr(wire)) == wire
     assert ncd.Wire("m, m -> $1, $2") == ncd.Wire("m, m -> m, m")
     with pytest.raises(ncd.ParseError, match="'3' is no number of an input, of which there are 2"):
         ncd.Wire("m, k -> $3")

@@ -47,8 +47,8 @@ def test_two_equal_pictures_are_described_once() -> None:
 
 @pytest.mark.parametrize(("size", "shown"), [(20, "a" * 20), (21, "a" * 19 + "…")])
 def test_a_long_word_is_shortened(size: int, shown: str) -> None:
-    assert InputSpec({"y": ("a" * size, "b")}).shown("y") == (shown, "b")
-    assert InputSpec({"y": ("a",)}).shown("x") == ()
+    assert InputSpec({"y": ("a" * size, "b")}).axis_words("y") == (shown, "b")
+    assert InputSpec({"y": ("a",)}).axis_words("x") == ()
 
 
 def test_words_become_rows_or_the_numbers_of_distinct_words() -> None:

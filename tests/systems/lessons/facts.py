@@ -91,10 +91,10 @@ class Facts:
 
     def _axis(self, name: str) -> Axis:
         axes = (axis for value in self.circuit.values.values() for axis in value.array)
-        return next(axis for axis in axes if name in (axis.name, axis.called))
+        return next(axis for axis in axes if name in (axis.name, axis.display_name))
 
     def ops(self, label: str = "") -> list[Cell]:
-        return [cell for cell in self.circuit.cells if _is(cell.op.label, label)]
+        return [cell for cell in self.circuit.cells if _is(cell.op.display_name, label)]
 
     def ins(self, label: str) -> list[str]:
         """The axes of each array that goes into the first op of a label."""
@@ -108,7 +108,7 @@ class Facts:
         """The labels of the ops that the view lights."""
         id = self.query["select"]
         cells = (c for c in self.circuit.cells if id == c.id or id in c.fences)
-        return [cell.op.label for cell in cells]
+        return [cell.op.display_name for cell in cells]
 
     @property
     def asked(self) -> Question:
@@ -118,7 +118,7 @@ class Facts:
 
     @property
     def answer(self) -> str:
-        found = self.asked.answers[self.asked.right]
+        found = self.asked.answers[self.asked.answer_index]
         return found if isinstance(found, str) else _text(found)
 
     def value(self, label: str, n: int = 0) -> Tensor:

@@ -56,7 +56,7 @@ def test_after_the_question_what_has_most_that_op_is_lit(entry: Entry) -> None:
         assert then == settings
         circuit = ncd.elaborate(entry.build(**settings))
         cost = ncd.cost(entry.build(**settings))
-        label = found.answers[found.right]
+        label = found.answers[found.answer_index]
         ids = lit(circuit, query["select"])
         counts = {op.node: getattr(op, what) for op in cost.ops if op.label == label}
         assert max(counts[id] for id in ids if id in counts) == max(counts.values())
@@ -84,7 +84,7 @@ def test_a_question_that_small_sizes_answer_otherwise_is_asked_at_published_ones
     assert settings == entry.settings(entry.preset(preset).knobs)
     found, small = (question(entry, at, query["ask"]) for at in (settings, entry.settings({})))
     assert found and small
-    assert found.answers[found.right] != small.answers[small.right]
+    assert found.answers[found.answer_index] != small.answers[small.answer_index]
 
 
 def test_gpt_2_has_most_in_its_table_of_words() -> None:

@@ -21,28 +21,28 @@ def asked(entry: Entry, ask: str, **sizes: int) -> Question:
 
 def right(entry: Entry, ask: str, **sizes: int) -> object:
     found = asked(entry, ask, **sizes)
-    return found.answers[found.right]
+    return found.answers[found.answer_index]
 
 
 def parts(answer: object) -> object:
     """What makes an answer another one: the axes of a shape in any order, or its words."""
     if isinstance(answer, Array):
-        return sorted((axis.called, axis.size_text) for axis in answer)
-    return answer.called if isinstance(answer, Axis) else answer
+        return sorted((axis.display_name, axis.size_text) for axis in answer)
+    return answer.display_name if isinstance(answer, Axis) else answer
 
 
 @pytest.mark.catalogue
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_a_shape_is_asked_with_one_right_answer(entry: Entry) -> None:
     circuit = ncd.elaborate(entry.build())
-    ids = sample(list(circuit.makers), 4, entry.name)
+    ids = sample(list(circuit.producers), 4, entry.name)
     for found in (question(entry, entry.settings({}), f"shape:{id}") for id in ids):
         if found is None:  # such as a number, or one of several arrays that leave an op
             continue
         assert found.hides
         array = circuit.values[found.about].array
         same = [answer for answer in found.answers if parts(answer) == parts(array)]
-        assert same == [found.answers[found.right]]
+        assert same == [found.answers[found.answer_index]]
         assert 2 <= len(found.answers) <= 4
         assert len({str(parts(answer)) for answer in found.answers}) == len(found.answers)
 
@@ -57,7 +57,9 @@ def test_costs_are_those_of_the_changed_term() -> None:
             words = {0.5: "half as many", 1.0: "just as many", 2.0: "twice as many"}.get(
                 after / before
             )
-            assert found.answers[found.right] == (words or f"{after / before:.3g} times as many")
+            assert found.answers[found.answer_index] == (
+                words or f"{after / before:.3g} times as many"
+            )
 
 
 def test_axes_numbers_and_layers() -> None:

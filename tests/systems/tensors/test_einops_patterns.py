@@ -91,7 +91,7 @@ def test_calls_stand_in_each_other_only_so_deep() -> None:
 def test_names_of_one_call_are_not_those_of_another() -> None:
     """An h that was a w before is shown as h, and is an axis of its own."""
     term = term_of('rearrange(rearrange(ims[0], "h w c -> w h c"), "h w c -> c (h w)")', SIZES)
-    assert [axis.called for axis in term.cod[0]] == ["c", "h·w"]
+    assert [axis.display_name for axis in term.cod[0]] == ["c", "h·w"]
     arrays = [value.array for value in ncd.elaborate(term).values.values()]
     sizes = {(axis.name, axis.size) for array in arrays for axis in array}
     assert len(sizes) == len({name for name, _ in sizes})

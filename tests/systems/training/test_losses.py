@@ -24,7 +24,7 @@ def test_a_picture_costs_its_pixels_and_the_distance_of_its_point() -> None:
 
 def test_heads_beyond_those_that_learned_are_said_to_be_random() -> None:
     own = OWN["h"]
-    assert "random" not in proofreading(own, 7).said
-    assert "random" not in proofreading(1, 7).said
+    assert "random" not in proofreading(own, 7).summary
+    assert "random" not in proofreading(1, 7).summary
     more = f"; head {own} and later ones are random, from seed 7"
-    assert proofreading(own + 1, 7).said.endswith(more)
+    assert proofreading(own + 1, 7).summary.endswith(more)

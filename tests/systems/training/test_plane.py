@@ -79,8 +79,8 @@ def test_two_runs_at_once_are_those_of_one_alone_to_the_bit() -> None:
         TrainingRun(NAME, {"p1": 3}, 5, 60, loop="plane", given={"points": text}) for text in texts
     ]
     for run, text in zip(runs, texts, strict=True):
-        while not run.over:
-            run.look(1)
+        while not run.ended:
+            run.poll(1)
         alone = PlaneTraining(NAME, {"p1": 3}, 5, 60, points=text)
         assert [now.loss for now in run.progress] == [now.loss for now in alone]
         twin = PlaneTraining(NAME, {"p1": 3}, 6).module

@@ -79,20 +79,20 @@ def test_heads_look_where_they_are_said_to_and_without_any_it_is_worse(
     name: str, does: list[str | None], least: list[float]
 ) -> None:
     found = Shipped(name).skill()
-    assert found.right > (0.96 if name == "proofreader" else 0.98)
-    heads = list(found.looks)
+    assert found.full_score > (0.96 if name == "proofreader" else 0.98)
+    heads = list(found.attention_shares)
     for head, what, share in zip(heads, does, least, strict=True):
         if what is not None:
             assert found.does(head)[0] == what and found.does(head)[1] > share
-        assert found.without[head] < found.right - 0.05
+        assert found.without[head] < found.full_score - 0.05
 
 
 def test_an_induction_head_is_nothing_without_the_one_before() -> None:
     """The second layer finds its place by what the first has written there."""
     own = Shipped("induction")
     whole = own.skill()
-    first, second = whole.looks
+    first, second = whole.attention_shares
     less = with_heads_off(whole, own.module, own.task, own.tokens, own.answers, [first])
-    assert whole.looks[second]["after the same token"] > 0.9
-    assert less.looks[second]["after the same token"] < 0.3
-    assert less.now == whole.without[first] < 0.5 < less.right == whole.right
+    assert whole.attention_shares[second]["after the same token"] > 0.9
+    assert less.attention_shares[second]["after the same token"] < 0.3
+    assert less.current_score == whole.without[first] < 0.5 < less.full_score == whole.full_score

@@ -84,8 +84,8 @@ def test_two_runs_at_once_have_the_curves_of_one_alone():
     given.append({"way": "function", "optimiser": "SGD", "start": "He"})
     runs = [TrainingRun(NAME, SMALL, 0, 60, loop="way", given=each) for each in given]
     for run in runs:
-        while not run.over:
-            run.look(1)
+        while not run.ended:
+            run.poll(1)
     curves = [[now.loss for now in run.progress] for run in runs]
     assert not [run.failure for run in runs if run.failure] and all(run.weights for run in runs)
     assert curves[0] == curves[1] == losses("module", "Adam", "torch", 60)

@@ -51,6 +51,6 @@ def test_a_shift_turns_queries_and_leaves_scores(s: int) -> None:
 def test_the_panel_shows_the_scores_of_the_run() -> None:
     here = scene("rotary")
     queries, keys = rotating_pairs.turned(here)
-    cell = next(cell for cell in here.circuit.cells if cell.op.label.endswith("scores"))
+    cell = next(cell for cell in here.circuit.cells if cell.op.display_name.endswith("scores"))
     own = here.trace.values[cell.outputs[0].id]
     torch.testing.assert_close(own[:, :, 0], queries[:, 0] @ keys[:, 0].T)

@@ -376,9 +376,9 @@ def test_which_sizes_stay_open(text: str, said: str) -> None:
     assert ncd.onnx(ncd.parse(text)).doc_string == said
 
 
-@pytest.mark.parametrize("n", range(len(ncd.Cut.samples())))
+@pytest.mark.parametrize("n", range(len(ncd.Cut.examples())))
 def test_pieces_whose_size_is_found_stay_open(n: int) -> None:
-    sample = ncd.Cut.samples()[n]
+    sample = ncd.Cut.examples()[n]
     term = ncd.Id(ncd.Type.parse(sample.dom)) >> sample.op
     assert ncd.onnx(term, "inputs").doc_string.startswith("Free sizes: d")
 

@@ -23,7 +23,7 @@ from ncd.write.file_facts import facts_of_file
 from ncd.write.onnx.onnx_model import STRUCTURE, ModelGraph, fixed_sizes, open_graph
 
 CASES = [
-    (op, sample) for op in CATALOGUE if op is not Opaque for sample in op.samples()
+    (op, sample) for op in CATALOGUE if op is not Opaque for sample in op.examples()
 ]  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def feeds(graph: ModelGraph, term: ncd.Term, sizes: Mapping[str, int]) -> dict[s
 
 def holds(trace: Trace, sizes: Mapping[str, int]) -> bool:
     trace.sizes = {name: sizes[name] for name in trace.sizes}
-    return all(TESTS[sign](trace.now(total)) is true for total, sign, true in trace.holds)
+    return all(TESTS[sign](trace.current_value(total)) is true for total, sign, true in trace.holds)
 
 
 def assert_equal(model: onnx.ModelProto, term: ncd.Term) -> None:
@@ -99,7 +99,7 @@ def test_every_system_gives_what_torch_gives(entry: Entry) -> None:
 def test_one_model_gives_what_torch_gives_at_every_size(entry: Entry) -> None:
     """With weights as inputs: each size is moved alone, where that is the same term."""
     graph = open_graph(of_entry(entry, entry.settings({})))
-    session = opened(graph.whole())
+    session = opened(graph.build_model())
     outputs = [f"out{i}" for i in range(len(graph.circuit.outputs))]
     moved = set()
     for name in ("", *graph.trace.sizes):
@@ -129,7 +129,7 @@ def test_settings_of_windows_follow_sizes() -> None:
     """A kernel of one weight for each channel, and its padding, as ConvNeXt has them."""
     entry = ncd.catalogue["convnext"]
     graph = open_graph(of_entry(entry, entry.settings({})))
-    session = opened(graph.whole())
+    session = opened(graph.build_model())
     sizes = entry.settings({"c": 16, "r": 2, "x": 96})
     assert holds(graph.trace, sizes) and fixed_sizes(graph.trace) == ("n", "N")
     term = entry.build(**sizes)

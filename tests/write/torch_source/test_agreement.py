@@ -39,7 +39,7 @@ OPS = pytest.mark.parametrize("op", CATALOGUE, ids=lambda op: op.__name__)
 
 def terms_of(op: type[ncd.Op]) -> list[ncd.Term]:
     """Returns the op as each of its samples has it."""
-    samples = op.samples()
+    samples = op.examples()
     return [Id(each.dom) >> each.op if each.dom.strip() else each.op for each in samples]
 
 

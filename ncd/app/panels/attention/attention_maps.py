@@ -57,7 +57,9 @@ def heads_named(heads: Array) -> list[str]:
 
 def attends(cell: Cell) -> bool:
     """Returns whether an op is a softmax over positions, not over classes or experts."""
-    return cell.op.role == "softmax" and any(a.sequence or a.spatial for a in cell.site.cod[0])
+    return cell.op.role == "softmax" and any(
+        a.sequence or a.spatial for a in cell.site.own_outputs[0]
+    )
 
 
 def show_attention_maps(scene: Scene) -> None:
@@ -70,7 +72,7 @@ def show_attention_maps(scene: Scene) -> None:
         )
         return
     cell = next((c for c in cells if c.id == SOFTMAX.value), cells[0])
-    found = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id]))
+    found = scene.run_in_pool(lambda: weights(cell, scene.trace.values[cell.outputs[0].id]))
     head = HEAD.among(len(found.maps))
     used = map_component.colours(ends := ColourRange.of(found.maps[head], signed=False))
     names = places(cells, scene.circuit)
@@ -81,7 +83,7 @@ def show_attention_maps(scene: Scene) -> None:
         small, overview = _every(scene, cells, names, f"{cell.id}.{head}")
     else:
         small, overview = _overview(scene, found, head)
-    told = (focus.numbers.told, small, map_component.outlier_notice(ends, used))
+    told = (focus.pooled.caption, small, map_component.outlier_notice(ends, used))
     map_component.render(
         "attention",
         ATTENTION_MAPS.controls,
@@ -90,7 +92,7 @@ def show_attention_maps(scene: Scene) -> None:
         side=overview,
         map=focus,
         aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
-        foot="" if one is None else _arithmetic(scene, cell, found, focus.numbers, head, one),
+        foot="" if one is None else _arithmetic(scene, cell, found, focus.pooled, head, one),
     )
 
 
@@ -106,7 +108,7 @@ def _arithmetic(
 ) -> str:
     """Returns the computation of one attention weight."""
     array, asks, place = cell.outputs[0].array, found.queries, {}
-    before, at, rest = attention_axes(array, cell.site.cod[0][0])
+    before, at, rest = attention_axes(array, cell.site.own_outputs[0][0])
     heads = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
     place = dict(zip(rest, map(int, heads), strict=False)) | {at: one[1]}
     if before is not None:
@@ -120,7 +122,7 @@ def _arithmetic(
 
 
 def _at(axis: Axis, i: int, scene: Scene) -> str:
-    words = scene.words(axis.name)
+    words = scene.axis_words(axis.name)
     word = f" ({markup.text(words[i])})" if i < len(words) else ""
     return f"{markup.axis(axis)} = {i}{word}"
 
@@ -128,13 +130,13 @@ def _at(axis: Axis, i: int, scene: Scene) -> str:
 def _heads(cell: Cell) -> Array:
     """Returns the head axes of a softmax."""
     array = cell.outputs[0].array
-    return Array(array[i] for i in attention_axes(array, cell.site.cod[0][0])[2])
+    return Array(array[i] for i in attention_axes(array, cell.site.own_outputs[0][0])[2])
 
 
 def weights(cell: Cell, value: torch.Tensor) -> Weights:
     """Returns the output of a softmax with its axes in order: heads, queries, keys."""
     array = cell.outputs[0].array
-    before, at, rest = attention_axes(array, cell.site.cod[0][0])
+    before, at, rest = attention_axes(array, cell.site.own_outputs[0][0])
     flat = value.detach().float().cpu().reshape([axis.numel for axis in array])
     order = [*rest, *([] if before is None else [before]), at]
     queries = None if before is None else array[before]
@@ -175,7 +177,7 @@ def _place(cell: Cell, fence: Fence) -> str:
     title = plain_text(fence.title)
     if not fence.repeats:
         return title
-    number = cell.scope[len(fence.scope) : len(fence.scope) + 1]
+    number = cell.module_path[len(fence.scope) : len(fence.scope) + 1]
     if not (number and number[0].isdecimal()):
         return title
     inner = any(part.isdecimal() for part in fence.scope)  # a loop in a loop has its own name
@@ -216,7 +218,7 @@ def _every(
     found = cached(
         "all small maps",
         scene.term,
-        *scene.numbers,
+        *scene.run_key,
         make=lambda: torch_threads.run_in_thread(
             lambda: {c.id: _sheet(weights(c, values[c.outputs[0].id])) for c in cells}
         ),
@@ -235,15 +237,15 @@ def _every(
 def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
     """Returns the small pictures of the heads, with a sentence about them."""
     count, names = len(found.maps), heads_named(found.heads)
-    read = max(scene.feed.words.values(), key=len, default=())
-    roles = trained_weights.roles() if scene.feed.trained else ()
+    read = max(scene.inputs_spec.words.values(), key=len, default=())
+    roles = trained_weights.roles() if scene.inputs_spec.trained else ()
     if roles and not doubt(read):
         roles = (*roles, *["untrained"] * count)
         names = [f"{name}<br>{role}" for name, role in zip(names, roles, strict=False)]
     if count == 1:
         return "", ""
     run = heatmap.visible_range(count, chosen, MOST)
-    key = (*scene.numbers, found.value, run.start)
+    key = (*scene.run_key, found.value, run.start)
     told, sheet = cached("small maps", scene.term, *key, make=lambda: _sheet(found, run))
     buttons = [(HEAD.action(i), names[i]) for i in run]
     return told, map_component.sprite_buttons(
@@ -255,7 +257,7 @@ def _sheet(found: Weights, run: range | None = None) -> tuple[str, str]:
     """Returns all small pictures, or a group of them, as one image, with a sentence."""
     own = found.maps if run is None else found.maps[run.start : run.stop]
     small, ends = heatmap.pool(own, heatmap.SMALL), ColourRange.of(own, signed=False)
-    return f"Small pictures: {small.told}" if small.told else "", heatmap.sprite_sheet(
+    return f"Small pictures: {small.caption}" if small.caption else "", heatmap.sprite_sheet(
         small.maps, ends
     )
 
@@ -278,10 +280,10 @@ def _focus(
         ends,
         _side("query", found.queries, scene),
         _side("key", found.keys, scene, names),
-        said="weight",
-        square=bool(found.queries and found.queries.sequence and found.keys.sequence),
+        value_label="weight",
+        square_cells=bool(found.queries and found.queries.sequence and found.keys.sequence),
         marks=arithmetic.marks(one, numbers.block, whole=found.queries is not None),
-        picks=map_component.ONE,
+        cell_action=map_component.ONE,
     )
 
 
@@ -289,7 +291,7 @@ def _side(what: str, axis: Axis | None, scene: Scene, after: str = "") -> AxisLa
     if axis is None:
         return AxisLabels()
     title = f"{what} {markup.axis(axis)}"
-    words = scene.words(axis.name)
+    words = scene.axis_words(axis.name)
     return AxisLabels(
         f"{title}{f', {after}' if after else ''}", f"{what} {map_component.axis_text(axis)}", words
     )

@@ -29,10 +29,10 @@ def show_both_sides(scene: Scene) -> None:
     t = len(scene.inputs[0])
     at = MASKED.among(t, t // 2)
     hidden = _hidden(scene, t, at)
-    given = *scene.numbers, hidden.start
-    make = partial(scene.work, lambda: moves(scene, hidden))
+    given = *scene.run_key, hidden.start
+    make = partial(scene.run_in_pool, lambda: moves(scene, hidden))
     found = cached("both sides", scene.term, *given, make=make)
-    words = scene.words("t")
+    words = scene.axis_words("t")
     said = f" ({markup.text(words[at])})" if at < len(words) else ""
     slider = MASKED.html(f"hidden: position {at}{said}", t, at)
     map_component.render(
@@ -84,7 +84,7 @@ def _exchanged(words: Tensor, at: int, v: int) -> Tensor:
 
 
 def _map(scene: Scene, found: CellGrid, at: int) -> Heatmap:
-    words = scene.words("t")
+    words = scene.axis_words("t")
     return Heatmap(
         f"both sides {found.shape}",
         "How far a hidden position moves with each other word",
@@ -92,14 +92,14 @@ def _map(scene: Scene, found: CellGrid, at: int) -> Heatmap:
         ColourRange.of(np.nan_to_num(found), signed=False),
         AxisLabels("hidden word", "hidden word", words, MASKED),
         AxisLabels("word that is exchanged", "exchanged word", words),
-        said="moves by",
-        square=True,
+        value_label="moves by",
+        square_cells=True,
         marks=(CellFrame("row", at),),
     )
 
 
 def _told(scene: Scene, found: CellGrid, at: int) -> str:
-    row, words = np.nan_to_num(found[at]), scene.words("t")
+    row, words = np.nan_to_num(found[at]), scene.axis_words("t")
     most, colour = float(row.max()) or 1.0, markup.colour("softmax", scene.dark)
     lines = [
         f"<tr><td>{j}{f' {markup.text(words[j])}' if j < len(words) else ''}</td>"

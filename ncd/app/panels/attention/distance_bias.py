@@ -50,7 +50,7 @@ def biases(scene: Scene, stack: str) -> tuple[CellGrid, list[int]]:
 def _reads_bias(cell: Cell, stack: str) -> bool:
     """Returns whether an op looks up the bias of a stack."""
     whole = cell.inputs and cell.inputs[0].array.below is not None
-    return bool(whole) and len(cell.outputs[0].array) == 3 and cell.scope[:1] == (stack,)
+    return bool(whole) and len(cell.outputs[0].array) == 3 and cell.module_path[:1] == (stack,)
 
 
 def _map(grid: CellGrid, distances: list[int], stack: str) -> Heatmap:
@@ -61,7 +61,7 @@ def _map(grid: CellGrid, distances: list[int], stack: str) -> Heatmap:
         ColourRange.of(grid, signed=True),
         AxisLabels("head", "head"),
         AxisLabels("distance from the query to the key", "distance", list(map(_signed, distances))),
-        said="bias",
+        value_label="bias",
     )
 
 

@@ -40,7 +40,7 @@ class Choice:
 
 def choices(circuit: Circuit) -> tuple[Choice, ...]:
     """Returns the choices of all routers, in layer order."""
-    mixes = [cell for cell in circuit.cells if cell.op.label == MIX]
+    mixes = [cell for cell in circuit.cells if cell.op.display_name == MIX]
     pairs = zip(_choosing(circuit), mixes, strict=True)
     return tuple(Choice(cell.outputs[1], mix.inputs[1]) for cell, mix in pairs)
 
@@ -70,8 +70,10 @@ def routed(places: np.ndarray, weights: CellGrid, experts: int) -> CellGrid:
 
 def idle(circuit: Circuit, choice: Choice) -> tuple[int, int]:
     """Returns the number of parameters of all experts, and of those that one position uses."""
-    tables = (cell for cell in circuit.cells if not cell.inputs and cell.initial)
-    arrays = [value.array for cell in tables for value in cell.initial.values() if value.learned]
+    tables = (cell for cell in circuit.cells if not cell.inputs and cell.initial_values)
+    arrays = [
+        value.array for cell in tables for value in cell.initial_values.values() if value.learned
+    ]
     stored = sum(a.numel for a in arrays if len(a) > 2 and a[0] == choice.axis)
     return stored, stored * choice.experts.array[1].numel // choice.axis.numel
 
@@ -83,10 +85,10 @@ def show_expert_routing(scene: Scene) -> None:
         html_panel.render("<p>No layer has experts at these sizes.</p>", "no experts")
         return
     told = _stored(scene, every[0])
-    if not scene.runs:
+    if not scene.can_run:
         map_component.render("experts", aside=told)
         return
-    tables = scene.work(lambda: [_table(scene, choice) for choice in every])
+    tables = scene.run_in_pool(lambda: [_table(scene, choice) for choice in every])
     at = LAYER.among(len(every))
     choice, table = every[at], tables[at]
     map_component.render(
@@ -128,10 +130,10 @@ def _focus(scene: Scene, choice: Choice, table: CellGrid, at: int) -> Heatmap:
         f"experts {at} {table.shape}",
         "Weights of every expert at every position",
         heatmap.pool(table, heatmap.LARGE),
-        ColourRange.of(table, signed=False).whole,
-        AxisLabels(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
+        ColourRange.of(table, signed=False).with_outliers,
+        AxisLabels(f"position {markup.axis(t)}", f"position {t.name}", scene.axis_words(t.name)),
         AxisLabels(f"expert {markup.axis(choice.axis)}", f"expert {choice.axis.name}"),
-        said="weight",
+        value_label="weight",
     )
 
 

@@ -87,7 +87,9 @@ def show_image_patches(scene: Scene) -> None:
     at = _place(asks)
     weights = scene.trace.values[cell.outputs[0].id][..., *at].float().cpu().numpy()
     head = HEAD.among(len(weights))
-    asking, answering = (_picture(tensor, bool(scene.feed.pictures)) for tensor in scene.inputs)
+    asking, answering = (
+        _picture(tensor, bool(scene.inputs_spec.pictures)) for tensor in scene.inputs
+    )
     y, x = (array[-1] for array in scene.term.dom)
     small = [_laid(answering, answers.spread(own), heatmap.SMALL) for own in weights]
     data = {

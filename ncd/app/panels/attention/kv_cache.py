@@ -47,7 +47,10 @@ def show_kv_cache(scene: Scene) -> None:
     settings = {**scene.settings, "t": min(few, scene.settings["t"])}
     key = (scene.entry.name, tuple(settings.items()), scene.seed, scene.device)
     found = cached(
-        "kv cache", scene.term, *key, make=lambda: scene.work(lambda: written(scene, settings))
+        "kv cache",
+        scene.term,
+        *key,
+        make=lambda: scene.run_in_pool(lambda: written(scene, settings)),
     )
     most = max(step.again for step in found.steps)
     rows = [_row(i, step, most, scene.dark) for i, step in enumerate(found.steps, 1)]
@@ -94,7 +97,7 @@ def kept(circuit: Circuit) -> list[str]:
     """
     joined = [cell for cell in circuit.cells if cell.op.role == "concat"]
     if not joined:
-        made = [c for c in circuit.cells if c.name in ("k", "v") and "encoder" not in c.scope]
+        made = [c for c in circuit.cells if c.name in ("k", "v") and "encoder" not in c.module_path]
         return [cell.outputs[0].id for cell in made]
     before, grown = joined[0].inputs[0].array[0], iter(joined)
     return [

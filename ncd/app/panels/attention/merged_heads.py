@@ -34,8 +34,10 @@ class Orders:
 
 def show_merged_heads(scene: Scene) -> None:
     """Shows the features of both orders as cells, the two runs, and the exercise line by line."""
-    key = scene.numbers
-    found = cached("orders", scene.term, *key, make=lambda: scene.work(lambda: orders(scene)))
+    key = scene.run_key
+    found = cached(
+        "orders", scene.term, *key, make=lambda: scene.run_in_pool(lambda: orders(scene))
+    )
     h, k = scene.settings["h"], scene.settings["k"]
     strips = "".join(_strip(h, k, outside, scene) for outside in ORDERS)
     html_panel.render(strips + _told(scene, found) + _lines(scene), "two orders")

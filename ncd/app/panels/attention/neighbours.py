@@ -67,7 +67,7 @@ def _source(scene: Scene) -> Value:
     return next(
         cell.outputs[0]
         for cell in scene.circuit.cells
-        if cell.op.label.endswith(SHARE) or cell.op.role == "softmax"
+        if cell.op.display_name.endswith(SHARE) or cell.op.role == "softmax"
     )
 
 

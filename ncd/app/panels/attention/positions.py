@@ -40,8 +40,10 @@ class Permuted:
 
 def show_positions(scene: Scene) -> None:
     """Shows the positions as a picture, and the experiment with a permuted sequence."""
-    key = scene.numbers
-    found = cached("permuted", scene.term, *key, make=lambda: scene.work(lambda: permuted(scene)))
+    key = scene.run_key
+    found = cached(
+        "permuted", scene.term, *key, make=lambda: scene.run_in_pool(lambda: permuted(scene))
+    )
     map_component.render(
         "positions-map",
         map=_map(scene),
@@ -82,7 +84,7 @@ def _map(scene: Scene) -> Heatmap | None:
         f"Positions by {across}s",
         heatmap.pool(grid, heatmap.LARGE),
         ColourRange.of(grid, signed=True),
-        AxisLabels(f"position {markup.axis(rows)}", "position", scene.words(rows.name)),
+        AxisLabels(f"position {markup.axis(rows)}", "position", scene.axis_words(rows.name)),
         AxisLabels(f"{across} {markup.axis(columns)}", across),
     )
 

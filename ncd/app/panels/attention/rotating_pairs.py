@@ -46,7 +46,10 @@ def show_rotating_pairs(scene: Scene) -> None:
     i, j = ASKS.among(t), ANSWERS.among(t)
     queries, keys = turned(scene)
     found = cached(
-        "shifted", scene.term, *scene.numbers, make=lambda: scene.work(lambda: shifted(scene))
+        "shifted",
+        scene.term,
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: shifted(scene)),
     )
     sliders = ASKS.html(f"query at position {i + shift}", t, i)
     sliders += ANSWERS.html(f"key at position {j + shift}", t, j)
@@ -72,7 +75,7 @@ def _pick(name: str, value: str) -> None:
 
 
 def _scores(module: ncd.run.module.CircuitModule) -> Cell:
-    return next(cell for cell in module.circuit.cells if cell.op.label.endswith("scores"))
+    return next(cell for cell in module.circuit.cells if cell.op.display_name.endswith("scores"))
 
 
 def turned(scene: Scene) -> tuple[Tensor, Tensor]:
@@ -148,7 +151,7 @@ def _circle(r: int, half: int, hands: list[Hand], distance: int) -> str:
 def _map(scene: Scene, scores: Tensor, i: int, j: int) -> Heatmap:
     grid = scores.numpy().astype(np.float32)
     shift = scene.settings[SHIFT]
-    words = scene.words("t") or tuple(map(str, range(shift, shift + len(grid))))
+    words = scene.axis_words("t") or tuple(map(str, range(shift, shift + len(grid))))
     pooled = heatmap.pool(grid, heatmap.LARGE)
     marks = (CellFrame("looks", i, j),) if pooled.block == (1, 1) else ()
     return Heatmap(
@@ -158,8 +161,8 @@ def _map(scene: Scene, scores: Tensor, i: int, j: int) -> Heatmap:
         ColourRange.of(grid, signed=True),
         AxisLabels("query at", "query", words, ASKS),
         AxisLabels("key at", "key", words, ANSWERS),
-        said="score",
-        square=True,
+        value_label="score",
+        square_cells=True,
         marks=marks,
     )
 

@@ -62,7 +62,7 @@ def show_sequence_reading(scene: Scene) -> None:
         (OFF, GUESS),
         partial(_pick, asked),
         head=f"<style>{CSS}</style>"
-        + _told(look, able, bool(scene.learned))
+        + _told(look, able, bool(scene.loaded_weights))
         + sequence_view.html(read, look.scores, look.answers, asked.row, look.in_doubt)
         + f'<div class="question">{_question(look, asked)}</div>',
         side=_heads(look, asked, able) + _does(asked, able),
@@ -150,8 +150,8 @@ def _told(look: Look, able: HeadReport, learned: bool = True) -> str:
     here = f"{hits} of {due} right here{by}. " if due else "Nothing is asked here. "
     here = "" if doubt and not due else here
     off = len(look.off)
-    tried, right = f"{able.tried:,} sequences", f"<b>{able.right:.1%}</b> are right"
-    now = f", <b>{able.now:.1%}</b> with {markup.plural(off, 'head')} off" if off else ""
+    tried, right = f"{able.tried:,} sequences", f"<b>{able.full_score:.1%}</b> are right"
+    now = f", <b>{able.current_score:.1%}</b> with {markup.plural(off, 'head')} off" if off else ""
     return (
         f'<p role="status">{here}{doubt}Of all answers in {tried} that it '
         f"has not learned from, {right}{now}.</p>"
@@ -183,11 +183,11 @@ def _map(look: Look, asked: Asked) -> Heatmap:
         ColourRange(0.0, float(found.max()) or 1.0),
         AxisLabels("who looks", "place", words),
         AxisLabels(f"where it looks, {name.lower()}", "at place", words),
-        said="weight",
-        square=True,
+        value_label="weight",
+        square_cells=True,
         pixels=None if asked.shown else covered_cells(found),
         marks=tuple(marks),
-        picks=map_component.CELL,
+        cell_action=map_component.CELL,
     )
 
 
@@ -238,7 +238,7 @@ def _does(asked: Asked, able: HeadReport) -> str:
     """Returns how much of the head's weight is on the cells with the answer."""
     if not asked.shown:
         return ""
-    found = able.looks[asked.head]
+    found = able.attention_shares[asked.head]
     rows = "".join(
         f'<tr><td>{name}</td><td class="number">{share:.2f}</td>'
         f"<td>{markup.meter(share, 'var(--st-primary-color)', 4)}</td></tr>"

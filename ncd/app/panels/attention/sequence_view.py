@@ -81,9 +81,9 @@ def heads(scene: Scene) -> tuple[Head, ...]:
 
 def look(scene: Scene, read: SymbolInput, off: frozenset[Head]) -> Look:
     """Runs the input sequence with some heads off, and returns the typed part."""
-    key = (*scene.numbers, tuple(sorted(off)))
+    key = (*scene.run_key, tuple(sorted(off)))
     scores, maps = cached(
-        "reading", scene.term, *key, make=lambda: scene.work(lambda: _run(scene, off))
+        "reading", scene.term, *key, make=lambda: scene.run_in_pool(lambda: _run(scene, off))
     )
     n, tokens = read.length, torch.tensor(read.numbers)
     own = SEQUENCES[scene.entry.name]
@@ -101,11 +101,11 @@ def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, CellGri
 
 def measure_skill(scene: Scene, off: frozenset[Head]) -> HeadReport:
     """Measures the system's skill on unseen sequences of its task."""
-    own, kept = task(scene.entry.name), partial(cached, "skill", scene.term, *scene.weights)
+    own, kept = task(scene.entry.name), partial(cached, "skill", scene.term, *scene.weights_key)
     affordable = 4 * mistakes.budget(scene) // max(1, scene.cost.flops)
     every = len(heads(scene))
     each = affordable // (every + 2) >= LEAST  # whether there is time to score it without each head
-    most = TRIED if scene.learned else GUESSED
+    most = TRIED if scene.loaded_weights else GUESSED
     count = max(1, min(most, affordable // (every + 2 if each else 2)))
 
     def unseen() -> tuple[Tensor, Tensor]:

@@ -49,7 +49,7 @@ def reach(scene: Scene, layers: int, positions: int) -> CellGrid:
     measured once for each window, as no layer and no position knows how many come after it.
     """
     key = ("reach", scene.entry.name, scene.settings["w"], scene.seed)
-    whole: CellGrid = get_or_make(CACHE, key, lambda: scene.work(lambda: _measured(scene)))
+    whole: CellGrid = get_or_make(CACHE, key, lambda: scene.run_in_pool(lambda: _measured(scene)))
     found = whole[:positions, :positions]
     return np.where(found <= layers, found, np.float32(np.inf))
 
@@ -72,7 +72,7 @@ def _measured(scene: Scene) -> CellGrid:
 
 
 def _map(felt: CellGrid, layers: int, at: int, scene: Scene) -> Heatmap:
-    words = scene.words("t")
+    words = scene.axis_words("t")
     return Heatmap(
         f"reach {felt.shape}",
         "The layers that it takes until a token is felt at a position",
@@ -80,8 +80,8 @@ def _map(felt: CellGrid, layers: int, at: int, scene: Scene) -> Heatmap:
         ColourRange(0.0, float(layers), 0, float(layers)),
         AxisLabels("position that knows", "position", words, AT),
         AxisLabels("token that is changed", "token", words),
-        said="layers",
-        square=True,
+        value_label="layers",
+        square_cells=True,
         marks=(CellFrame("row", at),),
     )
 

@@ -52,9 +52,9 @@ def show_torch_layer(scene: Scene) -> None:
             "<p>torch’s layers keep no keys and values: switch the cache off.</p>", "torch"
         )
         return
-    key = scene.numbers
+    key = scene.run_key
     found = cached(
-        "torch layer", scene.term, *key, make=lambda: scene.work(lambda: compared(scene))
+        "torch layer", scene.term, *key, make=lambda: scene.run_in_pool(lambda: compared(scene))
     )
     rows = [_row(*parameter) for parameter in found.parameters]
     table = markup.table(("torch’s parameter", "Shape", "Numbers", "Here"), rows, numbers=(2,))

@@ -152,7 +152,7 @@ def _window(rows: tuple[int, int], columns: tuple[int, int], step: float) -> str
 
 def _pixels(scene: Scene) -> parts.Pixels:
     picture = scene.inputs[0]
-    if scene.feed.pictures:
+    if scene.inputs_spec.pictures:
         return parts.pixels(picture)
     return heatmap.rgb_image(parts.grid(picture[[i % len(picture) for i in range(3)]]))
 

@@ -83,9 +83,9 @@ FEATURE_MAPS = Panel("Feature maps", show_feature_maps, controls=slice_picker.CO
 
 def stacks(scene: Scene) -> list[Stack]:
     """Returns the visible arrays that are images, without copies and without other names of one."""
-    drawing = draw(scene.term, **scene.look, folded=selection.folded_in(scene.circuit))
+    drawing = draw(scene.term, **scene.draw_options, folded=selection.folded_in(scene.circuit))
     wires = {wire.array: wire.made_by for wire in reversed(drawing.wires)}
-    same = (c for c in scene.circuit.cells if c.op.role == "copy" or passes(c.torch))
+    same = (c for c in scene.circuit.cells if c.op.role == "copy" or passes(c.torch_code))
     copies = {v.id for c in same for v in c.outputs}
     values = (v for id, v in scene.circuit.values.items() if id in wires and id not in copies)
     found = (_stack(value, wires[value.id]) for value in values)
@@ -115,7 +115,7 @@ def _images(batch: Dimension | None, at: Mapping[str, int]) -> str:
 
 def _figure(scene: Scene, stack: Stack, at: Mapping[str, int], largest: int) -> str:
     id, array = stack.value.id, stack.value.array
-    key = (*scene.numbers, id, tuple(at.items()), largest, scene.dark)
+    key = (*scene.run_key, id, tuple(at.items()), largest, scene.dark)
     made = cached(
         "features",
         scene.term,
@@ -141,7 +141,7 @@ def _maker(scene: Scene, node: str) -> str:
     if fence:
         return markup.text(title(fence))
     known = any(cell.id == node for cell in scene.circuit.cells)
-    return markup.text(scene.circuit.cell(node).op.label) if known else "What goes in"
+    return markup.text(scene.circuit.cell(node).op.display_name) if known else "What goes in"
 
 
 def _sheet(

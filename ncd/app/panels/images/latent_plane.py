@@ -43,16 +43,16 @@ class Plane:
 def show_latent_plane(scene: Scene) -> None:
     """Shows the plane with a point in it, the picture of that point, and the page's own picture."""
     found = cached(
-        "plane", scene.term, *scene.numbers, make=lambda: scene.work(lambda: plane(scene))
+        "plane", scene.term, *scene.run_key, make=lambda: scene.run_in_pool(lambda: plane(scene))
     )
     own = _own(scene)
     at = tuple(_chosen(key, value) for key, value in ((ACROSS, own[0]), (UP, own[1])))
     picture = cached(
         "decoded",
         scene.term,
-        *scene.numbers,
+        *scene.run_key,
         at,
-        make=lambda: scene.work(lambda: decoded(scene, torch.tensor([at]))[0]),
+        make=lambda: scene.run_in_pool(lambda: decoded(scene, torch.tensor([at]))[0]),
     )
     two = scene.settings["k"] > 1
     sliders = ACROSS.html(f"across {_said(at[0])}", STEPS, _step(at[0]))

@@ -48,7 +48,10 @@ class Way:
 def show_noise_steps(scene: Scene) -> None:
     """Shows the pictures after some steps, and one of them with its noise."""
     found = cached(
-        "noise steps", scene.term, *scene.numbers, make=lambda: scene.work(lambda: way(scene))
+        "noise steps",
+        scene.term,
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: way(scene)),
     )
     steps = len(found.at)
     taken = TAKEN.among(steps + 1, _usual(scene, steps))
@@ -67,7 +70,7 @@ NOISE_STEPS = Panel("Noise to picture", show_noise_steps, controls=(TAKEN, SAMPL
 
 def _usual(scene: Scene, steps: int) -> int:
     """Returns the steps that are taken at first: most of them."""
-    return steps * 3 // 4 if scene.learned else 0
+    return steps * 3 // 4 if scene.loaded_weights else 0
 
 
 @torch.no_grad()
@@ -80,8 +83,8 @@ def way(scene: Scene) -> Way:
     Dhariwal 2021, "Improved Denoising Diffusion Probabilistic Models", section 4.
     """
     count, fits = scene.settings["T"], UNTRAINED // max(1, scene.cost.flops)
-    samples = SAMPLES if scene.learned or not fits else min(SAMPLES, fits)
-    steps = min(count, MOST if scene.learned else min(FEW, fits // samples))
+    samples = SAMPLES if scene.loaded_weights or not fits else min(SAMPLES, fits)
+    steps = min(count, MOST if scene.loaded_weights else min(FEW, fits // samples))
     at = torch.linspace(count - 1, 0, steps).round().long().unique().flip(0)
     left = signal_fraction(count)[at]
     then = torch.cat((left, torch.ones(1)))[1:]
@@ -159,8 +162,8 @@ def _told(scene: Scene, found: Way) -> str:
         skipped = " So large a network takes no step before it is trained."
     elif len(found.at) < count:
         skipped = f" {len(found.at)} of the {count:,} steps are taken, evenly spaced."
-    if scene.learned:
-        weights = f"Weights {markup.text(scene.learned.said)}, on digits of 8 × 8 pixels."
+    if scene.loaded_weights:
+        weights = f"Weights {markup.text(scene.loaded_weights.summary)}, on digits of 8 × 8 pixels."
     else:
         weights = f"{captions.with_tooltip('Untrained weights', captions.UNTRAINED)}: noise stays."
     return f'<p class="muted">{weights} The noise is drawn from seed {scene.seed}.{skipped}</p>'

@@ -63,8 +63,10 @@ class Masks(NamedTuple):
 
 def show_segmentation(scene: Scene) -> None:
     """Shows one picture with its predicted and its right mask, and the others as buttons."""
-    key = scene.numbers
-    masks = cached("masks", scene.term, *key, make=lambda: scene.work(lambda: measure(scene)))
+    key = scene.run_key
+    masks = cached(
+        "masks", scene.term, *key, make=lambda: scene.run_in_pool(lambda: measure(scene))
+    )
     html_panel.render(_html(scene, masks), "mask", SEGMENTATION.controls, _pick)
 
 
@@ -82,7 +84,7 @@ def measure(scene: Scene) -> Masks:
     few = 1 if scene.cost.flops * PICTURES > LONG else PICTURES
     side, classes = scene.settings["x"], min(scene.settings["y"], len(KINDS))
     pictures, right = shapes(few, side, classes, generator(scene.seed, "pictures of the masks"))
-    own = scene.inputs[0].cpu()[None] if scene.feed.pictures else pictures[:0]
+    own = scene.inputs[0].cpu()[None] if scene.inputs_spec.pictures else pictures[:0]
     given = torch.cat((own, pictures))
     with torch.no_grad():
         scores = scene.module(given.to(scene.device)).cpu()
@@ -115,8 +117,8 @@ def _told(scene: Scene, masks: Masks) -> str:
     count = markup.plural(len(masks.right), "picture")
     weights = captions.with_tooltip("Untrained weights", captions.UNTRAINED)
     offer = f' <button class="plain" data-pick="{TRAIN}">Train them</button>'
-    if scene.learned:
-        weights, offer = f"Weights {markup.text(scene.learned.said)}", ""
+    if scene.loaded_weights:
+        weights, offer = f"Weights {markup.text(scene.loaded_weights.summary)}", ""
     return (
         f"<p>Intersection over union, the mean over all kinds of shape in {count} made up from "
         f"seed {scene.seed}: <b>{masks.iou:.2f}</b>. {weights}; it has learned from none of these."

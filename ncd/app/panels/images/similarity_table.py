@@ -30,7 +30,7 @@ def show_similarity_table(scene: Scene) -> None:
     cosines = next(
         scene.trace.values[cell.outputs[0].id].float().cpu()
         for cell in scene.circuit.cells
-        if cell.op.label.endswith("similarity")
+        if cell.op.display_name.endswith("similarity")
     )
     scale, way = SCALES[WARMTH.number], READ.value
     slider = WARMTH.html(f"times {scale}")
@@ -93,7 +93,7 @@ def _sentence(words: Tensor) -> str:
 
 def _thumb(scene: Scene, i: int) -> str:
     picture, said = scene.inputs[0][i], f"picture {i}"
-    if scene.feed.pictures:
+    if scene.inputs_spec.pictures:
         return parts.photograph(picture, said, THUMB)
     return parts.image(heatmap.image_url(heatmap.rgb_image(parts.grid(picture))), said, THUMB)
 

@@ -27,7 +27,10 @@ PART = Choice("modulated_part", NAMES, "0")
 def show_step_modulation(scene: Scene) -> None:
     """Shows a shift, scale or gate of a layer as a map of steps and features."""
     every = cached(
-        "modulation", scene.term, *scene.numbers, make=lambda: scene.work(lambda: over_time(scene))
+        "modulation",
+        scene.term,
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: over_time(scene)),
     )
     layer, part, steps = LAYER.among(len(every)), int(PART.value), shown_steps(scene.settings["T"])
     at = STEP.among(len(steps))
@@ -77,7 +80,7 @@ def _map(numbers: Tensor, steps: list[int], at: int, part: int) -> Heatmap:
         ColourRange.of(cells, signed=True),
         AxisLabels("step, from a picture to noise", "step", [f"{n:,}" for n in steps], STEP),
         AxisLabels("feature", "feature"),
-        said=PARTS[part],
+        value_label=PARTS[part],
         marks=(CellFrame("row", at),),
     )
 

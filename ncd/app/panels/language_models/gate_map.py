@@ -37,7 +37,7 @@ GATE_MAP = Panel("Gate", show_gate_map, controls=(SHOWN,))
 
 def parts(scene: Scene) -> dict[str, Tensor]:
     """Returns gates, values and products of the run, each (tokens, hidden features)."""
-    cell = next(cell for cell in scene.circuit.cells if cell.op.label.endswith("times"))
+    cell = next(cell for cell in scene.circuit.cells if cell.op.display_name.endswith("times"))
     ids = (*(value.id for value in cell.inputs), cell.outputs[0].id)
     values = (scene.trace.values[id].detach().float().cpu() for id in ids)
     return dict(zip(PARTS, values, strict=True))
@@ -50,9 +50,9 @@ def _map(scene: Scene, numbers: Tensor, chosen: str) -> Heatmap:
         PARTS[chosen],
         heatmap.pool(grid, heatmap.LARGE),
         ColourRange.of(grid, signed=True),
-        AxisLabels("token", "token", scene.words("t")),
+        AxisLabels("token", "token", scene.axis_words("t")),
         AxisLabels("hidden feature", "hidden feature"),
-        said=PARTS[chosen],
+        value_label=PARTS[chosen],
     )
 
 

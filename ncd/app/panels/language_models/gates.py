@@ -34,8 +34,8 @@ MEANS = {
 def show_gates(scene: Scene) -> None:
     """Shows every gate and state as a small map along the sequence, and the chosen one large."""
     names = WATCHED[scene.entry.name]
-    make = partial(scene.work, partial(watched, scene))
-    maps = cached("gates", scene.term, *scene.numbers, make=make)
+    make = partial(scene.run_in_pool, partial(watched, scene))
+    maps = cached("gates", scene.term, *scene.run_key, make=make)
     at = GATE.among(len(names))
     pictures = [(GATE.action(i), name, _picture(maps[i])) for i, name in enumerate(names)]
     map_component.render(
@@ -66,7 +66,9 @@ def watched(scene: Scene) -> list[CellGrid]:
 def _ends(map: CellGrid) -> ColourRange:
     """Returns the range of the colours of a map: signed for a state, from 0 to 1 for a gate."""
     return (
-        ColourRange.of(map, signed=True).whole if map.min() < 0 else ColourRange(0.0, 1.0, 0, 1.0)
+        ColourRange.of(map, signed=True).with_outliers
+        if map.min() < 0
+        else ColourRange(0.0, 1.0, 0, 1.0)
     )
 
 
@@ -84,8 +86,8 @@ def _focus(scene: Scene, name: str, map: CellGrid) -> Heatmap:
         heatmap.pool(map, heatmap.LARGE),
         _ends(map),
         AxisLabels(f"feature {markup.axis(h)}", f"feature {h.name}"),
-        AxisLabels(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
-        said=name,
+        AxisLabels(f"position {markup.axis(t)}", f"position {t.name}", scene.axis_words(t.name)),
+        value_label=name,
     )
 
 

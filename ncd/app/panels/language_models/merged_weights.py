@@ -43,7 +43,7 @@ class Merged:
 def show_merged_weights(scene: Scene) -> None:
     """Shows the matrices, that merging changes nothing, and the number of trained parameters."""
     found = cached(
-        "merged", scene.term, *scene.numbers, make=lambda: scene.work(lambda: merged(scene))
+        "merged", scene.term, *scene.run_key, make=lambda: scene.run_in_pool(lambda: merged(scene))
     )
     chosen = MATRIX.value
     every = {"W": found.map, "update": found.update, "sum": found.map + found.update}
@@ -104,7 +104,7 @@ def _map(matrix: Tensor, chosen: str) -> Heatmap:
         ColourRange.of(grid, signed=True),
         AxisLabels("feature out", "feature out"),
         AxisLabels("feature in", "feature in"),
-        said="weight",
+        value_label="weight",
     )
 
 

@@ -77,7 +77,7 @@ def parts(circuit: Circuit) -> dict[str, int]:
     seen: set[str] = set()
     for path, cells in groupby(circuit.cells, lambda cell: cell.path):
         cell = next(cells)
-        count = sum(value.array.numel for value in cell.initial.values() if value.learned)
+        count = sum(value.array.numel for value in cell.initial_values.values() if value.learned)
         if count and path not in seen:
             part = _part(cell)
             found[part] = found.get(part, 0) + count
@@ -100,7 +100,7 @@ KNOWN = {  # the part, by what the path of a layer has in it
 def _part(cell: Cell) -> str:
     """Returns the part of a model to which a learned op belongs."""
     path = cell.path
-    weight = next(iter(cell.initial.values())).array
+    weight = next(iter(cell.initial_values.values())).array
     if "e" in weight.names:
         return "router" if cell.layer is not None else "experts"
     if cell.name == "gate" and "moe" in path:

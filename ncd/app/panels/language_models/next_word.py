@@ -39,11 +39,14 @@ class Guesses:
 def show_next_word(scene: Scene) -> None:
     """Shows the best next words after a position, and what each layer would have guessed."""
     found = cached(
-        "next word", scene.term, *scene.numbers, make=lambda: scene.work(lambda: guesses(scene))
+        "next word",
+        scene.term,
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: guesses(scene)),
     )
     t = found.last.shape[0]
     at = AT.among(t, t - 1)
-    word = scene.words("t")
+    word = scene.axis_words("t")
     said = f" ({markup.text(word[at])})" if at < len(word) else ""
     map_component.render(
         "next word",
@@ -65,7 +68,9 @@ def guesses(scene: Scene) -> Guesses:
     """
     cells = scene.circuit.cells
     values = scene.trace.values
-    sums = [cell.outputs[0].id for cell in cells if cell.op.label == "Add" and cell.scope]
+    sums = [
+        cell.outputs[0].id for cell in cells if cell.op.display_name == "Add" and cell.module_path
+    ]
     norm = next(cell for cell in cells if cell.name == "ln_f")
     table = scene.module.get_parameter("wte")
     layer = scene.module.get_submodule(norm.path)
@@ -83,8 +88,8 @@ def _map(scene: Scene, found: Guesses, at: int) -> Heatmap:
         heatmap.pool(grid, heatmap.LARGE),
         ColourRange.of(grid, signed=False),
         AxisLabels("after layer", "layer", names),
-        AxisLabels("position", "position", scene.words("t"), AT),
-        said="probability",
+        AxisLabels("position", "position", scene.axis_words("t"), AT),
+        value_label="probability",
         marks=tuple(CellFrame("one", row, at) for row in range(len(grid))[-1:]),
     )
 
@@ -92,7 +97,7 @@ def _map(scene: Scene, found: Guesses, at: int) -> Heatmap:
 def _told(scene: Scene, found: Guesses, at: int) -> str:
     shares, ids = found.last[at].topk(min(BEST, found.last.shape[-1]))
     colour, most = markup.colour("softmax", scene.dark), float(shares[0])
-    named = {i: w for w, i in zip(scene.words("t"), _ids(scene), strict=False)}
+    named = {i: w for w, i in zip(scene.axis_words("t"), _ids(scene), strict=False)}
     rows = [
         f"<tr><td>{markup.text(named.get(i, f'word {i}'))}</td>"
         f"<td>{markup.meter(share / most, colour, LONGEST)}</td>"

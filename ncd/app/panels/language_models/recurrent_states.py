@@ -61,8 +61,8 @@ def show_states(build: Callable[..., Term], scene: Scene) -> None:
     found = cached(
         "states",
         scene.term,
-        *scene.numbers,
-        make=lambda: scene.work(lambda: watched(scene, build)),
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: watched(scene, build)),
     )
     t, heads = found.states.shape[:2]
     at, head = TOKEN.among(t, t - 1), HEAD.among(heads)
@@ -105,7 +105,7 @@ def recall(found: Watched, at: int, head: int) -> list[float]:
 
 def choices(at: int, t: int, more: str, scene: Scene) -> str:
     """Returns the slider of the token, another one, and what is shown of a state."""
-    words = scene.words("t")
+    words = scene.axis_words("t")
     word = f" ({markup.text(words[at])})" if at < len(words) else ""
     sliders = TOKEN.html(f"after token {at}{word}", t, at) + more
     return f'<div class="told">{sliders}<span>{SHOWN.html()}</span></div>'
@@ -137,8 +137,8 @@ def focus(
         ColourRange.of(pictures.numpy(), signed=True),
         rows,
         columns,
-        said="change" if change else "state",
-        square=True,
+        value_label="change" if change else "state",
+        square_cells=True,
     )
 
 

@@ -58,8 +58,8 @@ def show_selective_states(scene: Scene) -> None:
     layers = cached(
         "selective states",
         scene.term,
-        *scene.numbers,
-        make=lambda: scene.work(partial(watched, scene)),
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(partial(watched, scene)),
     )
     number = HEAD.among(len(layers))
     layer, t = layers[number], len(layers[number].states)
@@ -103,7 +103,7 @@ def _layers(scene: Scene) -> list[dict[str, Cell]]:
     found: list[dict[str, Cell]] = []
     wanted = (STEPS, INPUTS, WRITES, READS, RATES, "skip")
     for cell in scene.circuit.cells:
-        name = cell.name or cell.op.label.removeprefix("Map ")
+        name = cell.name or cell.op.display_name.removeprefix("Map ")
         if name == INPUTS:
             found.append({})
         if found and name in wanted:
@@ -133,7 +133,7 @@ def _layer(scene: Scene, cells: dict[str, Cell]) -> Layer:
 
 
 def _told(scene: Scene, layer: Layer, at: int) -> str:
-    words = scene.words("t")
+    words = scene.axis_words("t")
     shares, steps = left(layer, at), layer.steps.mean(1).tolist()
     colour = markup.colour("einsum", scene.dark)
     rows = [

@@ -76,14 +76,14 @@ def show_geometry(scene: Scene) -> None:
         return
     prepare()
     now = session_weights.training(scene.entry, scene.settings, scene.seed)
-    going = now is not None and now.going
+    going = now is not None and now.is_running
     chosen = _chosen()
     found = cached(
         "geometry",
         scene.term,
-        *scene.weights,
+        *scene.weights_key,
         chosen,
-        make=lambda: scene.work(lambda: tried(scene, chosen)),
+        make=lambda: scene.run_in_pool(lambda: tried(scene, chosen)),
     )
     _controls(scene, now, found.classes > 1)
     with st.container():  # a fragment needs a container to draw itself again
@@ -113,7 +113,7 @@ def tried(scene: Scene, chosen: str) -> Tried:
 
 def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="training"):
-        if now is not None and now.going:
+        if now is not None and now.is_running:
             assert now.run is not None
             st.button("Stop", key="stop", on_click=now.run.stop)
         else:
@@ -127,7 +127,7 @@ def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
         )
         POINTS.segments("Points", on_change=partial(session_weights.replace_training, None))
         UPDATES.segments("Steps")
-        session_weights.download(scene.entry, scene.learned)
+        session_weights.download(scene.entry, scene.loaded_weights)
 
 
 def _train(scene: Scene, seed: int) -> None:
@@ -166,7 +166,7 @@ def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
         "p": settings["p1"],
         "q": outputs(settings["n"]),
         "bend": ACTIVATIONS[settings["g"]],
-        "frames": frames(progress, found, bool(scene.learned)),
+        "frames": frames(progress, found, bool(scene.loaded_weights)),
         "steps": run.steps if run else 1,
         "own": own,
         "text": valid(PLACED.value) if own else "",
@@ -204,14 +204,14 @@ def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], foun
         without = session_weights.waiting_message(now.run, progress)
         if without and now.run.failure not in QUIET:
             return markup.text(without)
-    if now is not None and now.going and progress:
+    if now is not None and now.is_running and progress:
         last = progress[-1]
         return f"Step {last.step:,} of {last.steps:,} · loss {markup.digits(last.loss)}"
     count = len(found.places)
     if found.classes < 2:
         return "Set points of at least two classes: click the plane, and choose the class below it."
     told = f"{found.right} of {count} points are on the right side"
-    if not scene.learned:
+    if not scene.loaded_weights:
         return f"{captions.with_tooltip('Untrained weights', captions.UNTRAINED)}: {told}."
     steps = f"after {progress[-1].step:,} steps" if progress else "after training"
     if found.right == count:

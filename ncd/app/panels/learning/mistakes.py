@@ -141,7 +141,7 @@ def budget(scene: Scene) -> int:
 
     Every move of a size leads to other untrained weights, whose answers are all alike.
     """
-    return LONG if scene.learned else UNTRAINED
+    return LONG if scene.loaded_weights else UNTRAINED
 
 
 def measure(scene: Scene, task: Task) -> Mistakes:
@@ -152,7 +152,7 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     """
     at_once = task.in_a_run(scene.settings)
     runs = budget(scene) // max(1, scene.cost.flops)
-    if not scene.learned and runs * at_once < FEWEST:
+    if not scene.loaded_weights and runs * at_once < FEWEST:
         return Mistakes(0, 0, 0.0, "", (), Picture(BLANK, "\N{NO-BREAK SPACE}"))
     check_room(task, scene.settings, elaborate(scene.term))
     own = examples(scene, task)

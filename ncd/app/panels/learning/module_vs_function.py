@@ -75,7 +75,7 @@ def show_module_vs_function(scene: Scene) -> None:
         return
     prepare()
     now = session_weights.training(scene.entry, settings, scene.seed)
-    going = now is not None and now.going
+    going = now is not None and now.is_running
     _controls(scene, now)
     with st.container():  # a fragment needs a container to draw itself again
         st.fragment(_shown, run_every=POLL_SECONDS if going else None)(now, given)
@@ -116,7 +116,7 @@ def refuse(error: NCDError) -> None:
 
 def _controls(scene: Scene, now: Training | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="training"):
-        if now is not None and now.going:
+        if now is not None and now.is_running:
             st.button("Stop", key="stop", on_click=partial(_stop, now))
         else:
             st.button("Train both", key="train", on_click=partial(_train, scene))
@@ -136,7 +136,7 @@ def _train(scene: Scene) -> None:
         TrainingRun(name, settings, seed, _epochs(), scene.device, loop="way", given=way)
         for way in chosen()
     )
-    session_weights.replace_training(Training(name, settings, seed, one, beside=two))
+    session_weights.replace_training(Training(name, settings, seed, one, second_run=two))
 
 
 def chosen() -> tuple[Way, Way]:

@@ -41,8 +41,10 @@ def show_norm_by_hand(scene: Scene) -> None:
     """Shows the statistics of the chosen position, and three ways to normalise it."""
     size = scene.settings["t"]
     at = POSITION.among(size)
-    key = (*scene.numbers, at)
-    found = cached("norms", scene.term, *key, make=lambda: scene.work(lambda: norms(scene, at)))
+    key = (*scene.run_key, at)
+    found = cached(
+        "norms", scene.term, *key, make=lambda: scene.run_in_pool(lambda: norms(scene, at))
+    )
     slider = POSITION.html(f"position t = {at}", size, at)
     map_component.render("by hand", NORM_BY_HAND.controls, head=slider + _table(scene, found))
 

@@ -53,12 +53,14 @@ class Statistics:
 def show_norm_statistics(scene: Scene) -> None:
     """Shows the statistics of every channel, a chart of the running mean, and three experiments."""
     gamma, beta = (control.number / 10 for control in (GAMMA, BETA))
-    key = (*scene.numbers, gamma, beta)
+    key = (*scene.run_key, gamma, beta)
     found = cached(
         "batch statistics",
         scene.term,
         *key,
-        make=lambda: scene.work(lambda: statistics(scene.inputs[0], scene.seed, gamma, beta)),
+        make=lambda: scene.run_in_pool(
+            lambda: statistics(scene.inputs[0], scene.seed, gamma, beta)
+        ),
     )
     sliders = GAMMA.html(f"γ = {markup.digits(gamma)}") + BETA.html(f"β = {markup.digits(beta)}")
     head = f"{_buttons(scene)}{sliders}{_table(found)}"

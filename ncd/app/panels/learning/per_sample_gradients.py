@@ -51,8 +51,8 @@ def show_per_sample_gradients(scene: Scene) -> None:
         found = cached(
             "per sample",
             scene.term,
-            *scene.weights,
-            make=lambda: scene.work(lambda: samples(scene)),
+            *scene.weights_key,
+            make=lambda: scene.run_in_pool(lambda: samples(scene)),
         )
     except NCDError as error:
         refuse(error)
@@ -150,7 +150,11 @@ def _told(scene: Scene, found: Samples) -> str:
     share = with_tooltip(
         "share", "how far it goes along the mean gradient, of what all go together"
     )
-    weights = scene.learned.said if scene.learned else f"drawn from seed {scene.seed}, untrained"
+    weights = (
+        scene.loaded_weights.summary
+        if scene.loaded_weights
+        else f"drawn from seed {scene.seed}, untrained"
+    )
     more = "" if scene.settings["b"] == count else f" The first {count} of them."
     return (
         f"<p>Their mean is the gradient of the whole batch: <b>{markup.digits(found.apart)}</b> "

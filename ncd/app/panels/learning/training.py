@@ -54,7 +54,7 @@ def show_training(scene: Scene) -> None:
         found = cached(
             "mistakes",
             scene.term,
-            *scene.weights,
+            *scene.weights_key,
             make=lambda: torch_threads.run_in_thread(
                 lambda: mistakes.measure(scene, own), long=True
             ),
@@ -64,7 +64,7 @@ def show_training(scene: Scene) -> None:
         return
     prepare()
     now = training(scene.entry, scene.settings, scene.seed)
-    going = now is not None and now.going
+    going = now is not None and now.is_running
     _controls(scene, now)
     with st.container():  # a fragment needs a container to draw itself again
         st.fragment(_shown, run_every=POLL_SECONDS if going else None)(now, own, _beginning(scene))
@@ -91,15 +91,19 @@ def _refuse(error: NCDError) -> None:
 
 def _controls(scene: Scene, now: Training | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="training"):
-        if now is not None and now.going:
+        if now is not None and now.is_running:
             assert now.run is not None
             st.button("Stop", key="stop", on_click=now.run.stop)
         else:
             st.button("Train", key="train", on_click=partial(_train, scene))
         STEPS.segments("Steps")
-        if now is not None and not now.going and shipped_or_served(scene.entry, scene.settings):
+        if (
+            now is not None
+            and not now.is_running
+            and shipped_or_served(scene.entry, scene.settings)
+        ):
             st.button("Shipped weights", key="shipped", on_click=partial(replace_training, None))
-        download(scene.entry, scene.learned)
+        download(scene.entry, scene.loaded_weights)
 
 
 def _train(scene: Scene) -> None:
@@ -119,8 +123,8 @@ def _train(scene: Scene) -> None:
 
 def _beginning(scene: Scene) -> str:
     """Returns the text that is shown before any training."""
-    if scene.learned:
-        said = scene.learned.said
+    if scene.loaded_weights:
+        said = scene.loaded_weights.summary
         return f"Shipped: {said}. Training here begins anew, from the weights of this page's seed."
     if shipped_or_served(scene.entry, scene.entry.settings({})):
         return "Not trained yet at these sizes: weights ship for those that the page begins with."
@@ -216,7 +220,7 @@ def _take(scene: Scene) -> None:
         return
     data = file.getvalue()
     try:
-        scene.work(lambda: read_weights(ncd.compile(scene.term, scene.seed), data))
+        scene.run_in_pool(lambda: read_weights(ncd.compile(scene.term, scene.seed), data))
     except NCDError as error:
         st.session_state[WRONG] = str(error)
         return

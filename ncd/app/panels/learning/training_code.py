@@ -50,7 +50,7 @@ def show_training_code(scene: Scene) -> None:
     """Shows both codes in two columns, and the differences of their results."""
     module, function = both(scene)
     found = cached(
-        "two codes", module, scene.seed, make=lambda: scene.work(lambda: compared(scene))
+        "two codes", module, scene.seed, make=lambda: scene.run_in_pool(lambda: compared(scene))
     )
     held, given = (OPTIMISERS[way["optimiser"]] for way in chosen())
     name = held[0].__name__

@@ -81,7 +81,7 @@ class _Line:
     @property
     def html(self) -> str:
         """Returns the line as HTML, each op between its inputs and its outputs."""
-        steps = map(self.step, self.circuit.steps)
+        steps = map(self.step, self.circuit.columns)
         states = map(self.state, self.circuit.states)
         return "".join(part for pair in zip_longest(states, steps, fillvalue="") for part in pair)
 
@@ -97,7 +97,7 @@ class _Line:
         index = " index" if cell.op.role == "index" else ""
         return (
             f'<span class="op{index}" data-node="{cell.id}" data-select="{cell.id}" role="button" '
-            f'tabindex="0">{markup.text(", ".join(texts) or cell.op.label)}</span>'
+            f'tabindex="0">{markup.text(", ".join(texts) or cell.op.display_name)}</span>'
         )
 
     def table(self, value: Value) -> str:

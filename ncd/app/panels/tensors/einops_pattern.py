@@ -318,7 +318,7 @@ def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
         scene.term,
         text,
         scene.device,
-        make=lambda: scene.work(lambda: outcome(text, found, sizes, scene.device)),
+        make=lambda: scene.run_in_pool(lambda: outcome(text, found, sizes, scene.device)),
     )
     name = found.written.given + ("[0]" if found.written.first else "")
     left = _figure(made.given, f"<code>{name}</code>: shape <b>{_shape_text(found.shapes[0])}</b>")

@@ -67,7 +67,7 @@ def show_equation_sides(scene: Scene) -> None:
         html_panel.render("<p>Nothing is compared here: this is no equation.</p>", "no sides")
         return
     found = cached(
-        "sides", scene.term, *scene.numbers, make=lambda: scene.work(lambda: tried(scene))
+        "sides", scene.term, *scene.run_key, make=lambda: scene.run_in_pool(lambda: tried(scene))
     )
     head = _verdict(found, scene) + _table(found, scene)
     outputs = scene.circuit.outputs
@@ -120,7 +120,7 @@ def tried(scene: Scene) -> Sides:
         tuple(seconds.values()),
         max((max_difference(a, b) for a, b in pairs), default=0.0),
         max((float(a.abs().max()) for a in outputs), default=0.0),
-        None if scene.long else ncd.prove(scene.term, scene.seed).difference,
+        None if scene.starts_on_demand else ncd.prove(scene.term, scene.seed).difference,
     )
 
 
@@ -176,7 +176,7 @@ def _row(n: int, own: Circuit, cost: Cost, seconds: float, longest: float, dark:
 def _step(cell: Cell, dark: bool) -> str:
     return (
         f'<span class="unbroken" data-node="{cell.id}" data-select="{cell.id}" role="button" '
-        f'tabindex="0">{markup.role(cell.op.role, dark)}{markup.text(cell.op.label)}</span>'
+        f'tabindex="0">{markup.role(cell.op.role, dark)}{markup.text(cell.op.display_name)}</span>'
     )
 
 
@@ -189,7 +189,7 @@ def _chosen(count: int) -> str:
 
 def _pictures(grids: list[CellGrid], chosen: str) -> str:
     """Returns every side, and the difference of the last from the first, in one colour scale."""
-    ends = ColourRange.of(grids[0], signed=True).whole
+    ends = ColourRange.of(grids[0], signed=True).with_outliers
     named = {str(n) if n > 1 else "": (f"side {n}", grid) for n, grid in enumerate(grids, 1)}
     named[DIFFERENCE] = ("difference", grids[-1] - grids[0])
     stops = heatmap.scale(signed=True)
@@ -214,15 +214,15 @@ def _focus(grids: list[CellGrid], chosen: str, cut: ArraySlice, scene: Scene) ->
         f"{cut.picture} {grid.shape}",
         label,
         heatmap.pool(grid, heatmap.LARGE),
-        ColourRange.of(grid, signed=True).whole,
+        ColourRange.of(grid, signed=True).with_outliers,
         _side(cut.rows, scene),
         _side(cut.columns, scene),
-        square=cut.alike,
+        square_cells=cut.alike,
     )
 
 
 def _side(dimension: slice_picker.Dimension | None, scene: Scene) -> AxisLabels:
     if dimension is None:
         return AxisLabels()
-    words = () if dimension.axis.spatial else scene.words(dimension.axis.name)
+    words = () if dimension.axis.spatial else scene.axis_words(dimension.axis.name)
     return AxisLabels(dimension.html, dimension.words, words)

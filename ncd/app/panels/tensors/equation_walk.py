@@ -88,7 +88,7 @@ def show_equation_walk(scene: Scene) -> None:
         "walk",
         pair,
         scene.seed,
-        make=lambda: scene.work(partial(ncd.prove, pair, scene.seed, double=False)),
+        make=lambda: scene.run_in_pool(partial(ncd.prove, pair, scene.seed, double=False)),
     )
     moving = cached("morph", pair, make=lambda: morph(*map(ncd.draw, pair.sides)))
     data = {

@@ -21,7 +21,9 @@ def show_index_pairs(scene: Scene) -> None:
     """Shows the table of all pairs; each number is marked if all sides agree on it."""
     settings = scene.settings
     first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
-    agree = cached("pairs", first, *scene.numbers, make=lambda: scene.work(lambda: tried(scene)))
+    agree = cached(
+        "pairs", first, *scene.run_key, make=lambda: scene.run_in_pool(lambda: tried(scene))
+    )
     right, every = sum(agree.values()), settings["a"] * settings["b"]
     told = f"{right} of {markup.plural(len(agree), 'pair')}"
     more = f", the first of {every:,}" if len(agree) < every else ""

@@ -359,7 +359,7 @@ class WhatMoves:
         drawing = draw(scene.term, dark=scene.dark, width=scene.width, folded=())
         slow = {move.id for move in loop.moves}
         for op in loop.schedule.ops:
-            if passes(op.cell.torch) and all(v.id in slow for v in op.cell.inputs):
+            if passes(op.cell.torch_code) and all(v.id in slow for v in op.cell.inputs):
                 slow |= {v.id for v in op.cell.outputs}
         inside = {v.id for op in loop.schedule.ops for v in op.cell.outputs} - slow
 

@@ -81,7 +81,10 @@ MEMORY_ORDER = Panel("In memory", show_memory_order, controls=(READ,))
 def of(scene: Scene) -> Reading:
     """Returns the reading order that this system uses, for the numbers 0, 1, 2, …."""
     return cached(
-        "memory order", scene.term, scene.device, make=lambda: scene.work(lambda: _run(scene))
+        "memory order",
+        scene.term,
+        scene.device,
+        make=lambda: scene.run_in_pool(lambda: _run(scene)),
     )
 
 

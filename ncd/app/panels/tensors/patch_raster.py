@@ -67,8 +67,8 @@ def show_patch_raster(scene: Scene) -> None:
     """Shows the picture, its patches in reading order, the code and its diagram."""
     n = int(ALONG.value)
     term = patches(CUT.value, CHANNELS, SIDE, n)
-    found = cached("patches read", term, make=lambda: scene.work(lambda: read(term, n)))
-    whole = cached("patches whole", term, make=lambda: scene.work(lambda: _squares(n)))
+    found = cached("patches read", term, make=lambda: scene.run_in_pool(lambda: read(term, n)))
+    whole = cached("patches whole", term, make=lambda: scene.run_in_pool(lambda: _squares(n)))
     code, told = CODES[CUT.value]
     html = (
         f"<p>{CUT.html()}</p><p>{ALONG.html()}</p>"

@@ -36,8 +36,10 @@ class Ways:
 
 def show_pointwise(scene: Scene) -> None:
     """Shows both diagrams, their difference, and the notebook's example."""
-    key = scene.numbers
-    found = cached("two ways", scene.term, *key, make=lambda: scene.work(lambda: ways(scene)))
+    key = scene.run_key
+    found = cached(
+        "two ways", scene.term, *key, make=lambda: scene.run_in_pool(lambda: ways(scene))
+    )
     conv, linear = both(scene)
     drawn = diagram.inert_drawing(Equation(linear, conv), scene)
     html_panel.render(

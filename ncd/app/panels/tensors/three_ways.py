@@ -65,7 +65,7 @@ def show_three_ways(scene: Scene) -> None:
     own = {name: scene.settings[name] for name in lift.takes}
     each = lift.each(c=scene.settings["c"], **own)
     found = cached(
-        "ways", each, *scene.numbers, make=lambda: scene.work(lambda: tried(scene, lift))
+        "ways", each, *scene.run_key, make=lambda: scene.run_in_pool(lambda: tried(scene, lift))
     )
     sizes = {**scene.settings, "by": _times(scene)}
     figure = terms_in_a_row(

@@ -77,8 +77,8 @@ def show_tile_walk(scene: Scene) -> None:
     if at < len(TOLD):
         body = _rewritten(scene, at, sizes)
     else:
-        make = partial(scene.work, partial(walked, scene, tile))
-        walk = cached("tile walk", scene.term, tile, *scene.numbers, make=make)
+        make = partial(scene.run_in_pool, partial(walked, scene, tile))
+        walk = cached("tile walk", scene.term, tile, *scene.run_key, make=make)
         body = _tiles(walk, at - len(TOLD))
     head = f'<div class="told">{slider}</div><div class="ncd moves" aria-live="polite">'
     html_panel.render(f"{STYLE}{head}{body}</div>", "tile walk", TILE_WALK.controls)
@@ -92,7 +92,10 @@ def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:
     before: Term = flash_attention(**sizes) if step == 0 else passes(0, **sizes)
     pair = Equation(before, passes(step, **sizes))
     found: SideComparison = cached(
-        "passes", pair, scene.seed, make=lambda: scene.work(lambda: ncd.prove(pair, scene.seed))
+        "passes",
+        pair,
+        scene.seed,
+        make=lambda: scene.run_in_pool(lambda: ncd.prove(pair, scene.seed)),
     )
     title, why = TOLD[step]
     other = "the step before" if step else "the diagram above"
@@ -108,7 +111,7 @@ def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:
 def walked(scene: Scene, tile: int) -> Walk:
     """Returns the numbers of one query after each tile of the loop."""
     loop = ncd.stream(scene.term, {"y": 1}, ("x", tile))
-    softmax = next(op.cell.id for op in loop.schedule.ops if op.rule.states)
+    softmax = next(op.cell.id for op in loop.schedule.ops if op.rule.statistics)
     out = loop.schedule.outputs[0].id
     rows: list[Row] = []
 

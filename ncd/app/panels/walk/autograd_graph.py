@@ -66,7 +66,7 @@ def _show_graph(scene: Scene) -> None:
     """Shows the graph at the chosen level, how many nodes are hidden, and one backward step."""
     off = frozen(scene)
     level = _level(scene, off)
-    key = (*scene.numbers, off, level, scene.dark)
+    key = (*scene.run_key, off, level, scene.dark)
     dot, hidden = cached("autograd", scene.term, *key, make=lambda: graph(scene, level, off))
     every = leaves(scene)
     head = _head(hidden) + switches(every, off)
@@ -146,9 +146,9 @@ def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
     """Returns the graph of the backward pass; ``off`` names tensors without a gradient."""
 
     def build() -> ncd.Dag:
-        return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
+        return scene.run_in_pool(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
 
-    return cached("dag", scene.term, *scene.numbers, off, make=build)
+    return cached("dag", scene.term, *scene.run_key, off, make=build)
 
 
 def graph(scene: Scene, level: str, off: frozenset[str]) -> tuple[str, int]:

@@ -106,14 +106,14 @@ def check_sentence(scene: Scene, off: frozenset[str], names: Mapping[str, str]) 
     def tried() -> tuple[Slope, ...]:
         return slopes(scene.module, *scene.inputs, frozen=off, together=together)
 
-    key = (*scene.numbers, off)
-    found = cached("slopes", scene.term, *key, make=lambda: scene.work(tried))
+    key = (*scene.run_key, off)
+    found = cached("slopes", scene.term, *key, make=lambda: scene.run_in_pool(tried))
     return _lines(found, names)
 
 
 def _lines(found: tuple[Slope, ...], names: Mapping[str, str]) -> str:
     sign = "✓" if all(found) else "✗"
-    far = markup.digits(max(slope.apart for slope in found))
+    far = markup.digits(max(slope.difference for slope in found))
     one = len(found) == 1 and len(found[0].names) > 1
     what = "all of them together" if one else "each of them"
     rows = [_line(slope, "all" if one else names.get(slope.names[0], "")) for slope in found]
@@ -174,7 +174,7 @@ def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
     drawn = drawn_ids(circuit)
 
     def step(value: Value, cell: Cell | None = None) -> Step:
-        maker = circuit.makers.get(value.id)  # a single number has no wire to highlight
+        maker = circuit.producers.get(value.id)  # a single number has no wire to highlight
         light = value.id if value.array or maker is None else maker.id
         return Step(
             value.id, cell.id if cell else "", drawn.get(light, light), cell.fences if cell else ()
@@ -236,8 +236,8 @@ def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
     def run() -> Gradients:
         return op_gradients(scene.module, *scene.inputs, frozen=off)
 
-    key = (*scene.numbers, off)
-    return cached("gradients", scene.term, *key, make=lambda: scene.work(run))
+    key = (*scene.run_key, off)
+    return cached("gradients", scene.term, *key, make=lambda: scene.run_in_pool(run))
 
 
 def _begin(every: tuple[Step, ...]) -> str:
@@ -276,7 +276,7 @@ class BackwardStepWriter:
         self.scene, self.circuit, self.found = scene, scene.circuit, found
         self.names = {**array_names(self.circuit), **{leaf.name: leaf.title for leaf in leaves}}
         for id, name in input_names(self.circuit).items():
-            self.names[self.circuit.takers[id].outputs[0].id] = name
+            self.names[self.circuit.consumers[id].outputs[0].id] = name
         self.uses = Counter(value.id for cell in self.circuit.cells for value in cell.inputs)
         self.functions: dict[str, list[str]] = {}
         for node in dag.nodes:
@@ -297,8 +297,8 @@ class BackwardStepWriter:
         sent = [self._value(value) for value in cell.inputs if value.id in self.found.arrays]
         if cell.name:
             sent += self._parameters(cell)
-        named = f" <span class='muted'>{markup.text(cell.path)}</span>" if cell.scope else ""
-        head = f'<span data-node="{cell.id}">{markup.text(cell.op.label)}</span>{named}'
+        named = f" <span class='muted'>{markup.text(cell.path)}</span>" if cell.module_path else ""
+        head = f'<span data-node="{cell.id}">{markup.text(cell.op.display_name)}</span>{named}'
         card = self._card(head, cell.op.role, self._rules(cell), arrived, sent)
         return card + backward_diagram.gradient_html(self.scene, cell)
 
@@ -308,7 +308,7 @@ class BackwardStepWriter:
         if labels:
             rows = (
                 f"<div><dt><code>{markup.text(plain(label))}</code></dt>"
-                f"<dd>{markup.text(rule(label, cell.op.backward))}</dd></div>"
+                f"<dd>{markup.text(rule(label, cell.op.torch_backward_rules))}</dd></div>"
                 for label in labels
             )
             return f"<dl>{''.join(rows)}</dl>"

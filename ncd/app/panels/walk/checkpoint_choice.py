@@ -144,12 +144,12 @@ def _totals(scene: Scene, kept: Saved, every: Saved, again: tuple[str, ...]) -> 
             f"<b>{markup.amount(kept.flops, 'FLOP')}</b> more"
         )
     told += _flops(scene, kept)
-    if not scene.quick:
+    if not scene.is_quick:
         return f'<p role="status">{told}.</p>'
-    key = *scene.numbers, again
+    key = *scene.run_key, again
 
     def make() -> tuple[int, float, float]:
-        return scene.work(lambda: _measured(scene, again))
+        return scene.run_in_pool(lambda: _measured(scene, again))
 
     found, now, before = cached("saved", scene.term, *key, make=make)
     told += f". Measured: {markup.amount(found, 'B')}"
@@ -158,7 +158,7 @@ def _totals(scene: Scene, kept: Saved, every: Saved, again: tuple[str, ...]) -> 
             f"; forward and backward take {markup.amount(now, 's')} instead of "
             f"{markup.amount(before, 's')}"
         )
-    formats = "" if scene.formats.plain else " in float32, with which it is calculated"
+    formats = "" if scene.formats.is_float32 else " in float32, with which it is calculated"
     return f'<p role="status">{told}{formats}.</p>'
 
 
@@ -200,7 +200,7 @@ def _pass(module: ncd.run.module.CircuitModule, inputs: tuple[Tensor, ...]) -> N
 
 def _row(scene: Scene, one: SavedArray, names: Mapping[str, str], homes: Mapping[str, str]) -> str:
     cells = {cell.id: cell for cell in scene.circuit.cells}
-    op = homes.get(one.node) or (cells[one.node].op.label if one.node in cells else "")
+    op = homes.get(one.node) or (cells[one.node].op.display_name if one.node in cells else "")
     value = scene.circuit.values.get(one.array)
     light = (
         f' data-array="{one.array}" data-select="{one.array}" tabindex="0"'

@@ -60,14 +60,14 @@ def show_compare(scene: Scene) -> None:
         _show(scene, held, _refused(other))
         return
     view, found, both = _view(), match(other.circuit, scene.circuit), None
-    if view == "maps" and not other.refused:
+    if view == "maps" and not other.build_refusal:
         both = compared_values.pair(other, scene, found)
         html = compared_values.heading(both)
-    elif view in SHOWN and other.sized:
+    elif view in SHOWN and other.has_all_sizes:
         html = SHOWN[view](other, scene, found)
     else:
         html = diagrams(other, scene, found)
-    why = _refused(other.refused) if other.refused else ""
+    why = _refused(other.build_refusal) if other.build_refusal else ""
     _show(scene, held, _differences_html(other, scene) + why + html)
     compared_values.show(both)
 
@@ -204,7 +204,7 @@ def _differences_html(one: Scene, two: Scene) -> str:
     facts = _settings(one, two)
     if not facts:
         return '<p role="status">Both are alike. Move a knob, and see what changes.</p>'
-    if one.sized and two.sized:
+    if one.has_all_sizes and two.has_all_sizes:
         for name, title in NUMBERS.items():
             pair = [getattr(scene.cost, name) for scene in (one, two)]
             facts[title] = _becomes(*map(amount, pair)) + change(*pair)

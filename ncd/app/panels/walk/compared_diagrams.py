@@ -101,15 +101,15 @@ def _rows(one: Cells, two: Cells, keys: tuple[Key, ...]) -> list[Row]:
 
 def _structure(cell: Cell) -> Hashable:
     """Returns the properties of an op that no size changes; an unnamed axis counts by its size."""
-    arrays = (*cell.site.dom, *cell.site.cod)
+    arrays = (*cell.site.own_inputs, *cell.site.own_outputs)
     names = tuple(tuple("" if n.isdecimal() else n for n in array.names) for array in arrays)
     return _placed(cell), names
 
 
 def _placed(cell: Cell) -> Hashable:
     """Returns a looser key, for ops whose axes have other names, as after a stride."""
-    many = tuple(len(array) for array in (*cell.site.dom, *cell.site.cod))
-    return cell.path, type(cell.op).__name__, cell.op.label, many
+    many = tuple(len(array) for array in (*cell.site.own_inputs, *cell.site.own_outputs))
+    return cell.path, type(cell.op).__name__, cell.op.display_name, many
 
 
 def _sizes_by_name(circuit: Circuit) -> dict[str, frozenset[str]]:
@@ -231,7 +231,7 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> ScaledDrawing:
 
     def make() -> ScaledDrawing:
         folded = "auto" if shut is None else shut
-        drawing = draw(scene.term, **{**scene.look, "labels": "both"}, folded=folded)
+        drawing = draw(scene.term, **{**scene.draw_options, "labels": "both"}, folded=folded)
         titles = {fence.id: fence.title.strip() for fence in scene.circuit.fences}
         boxes = (g.node for g in drawing.glyphs if selection.BLOCK.fullmatch(g.node))
         box = drawing.box
@@ -241,7 +241,14 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> ScaledDrawing:
             frozenset(titles.get(id, "") for id in boxes),
         )
 
-    what = (scene.entry.key, scene.dark, scene.notes, scene.wide, shut, scene.formats)
+    what = (
+        scene.entry.key,
+        scene.dark,
+        scene.show_callouts,
+        scene.column_width,
+        shut,
+        scene.formats,
+    )
     return cached("compared", scene.term, *what, make=make)
 
 
@@ -254,14 +261,14 @@ def _alone(one: Scene, two: Scene, found: unmatched) -> str:
     ]
     if found.axes:
         every = (*two.circuit.axes, *one.circuit.axes)
-        axes = {axis.called: axis for axis in every if axis.name in found.axes}
+        axes = {axis.display_name: axis for axis in every if axis.name in found.axes}
         names = [markup.axis(axis) for axis in axes.values()]
         sentences.insert(0, f"Wires of another size: {_some(names)}.")
     return f'<p class="muted">{" ".join(sentences)}</p>' if sentences else ""
 
 
 def _named_cells(cells: Iterable[Cell]) -> str:
-    names = dict.fromkeys(cell.path if cell.name else cell.op.label for cell in cells)
+    names = dict.fromkeys(cell.path if cell.name else cell.op.display_name for cell in cells)
     return _some([markup.text(name) for name in names])
 
 
@@ -299,7 +306,7 @@ def _of(row: Row) -> str:
 def _step(row: Row, scene: Scene) -> str:
     cell = row[1] or row[0]
     assert cell is not None
-    return markup.role(cell.op.role, scene.dark) + markup.text(cell.op.label)
+    return markup.role(cell.op.role, scene.dark) + markup.text(cell.op.display_name)
 
 
 def _sizes_html(cell: Cell | None, other: Cell | None) -> str:

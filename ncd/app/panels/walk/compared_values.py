@@ -62,7 +62,7 @@ class Pair:
 
 def pair(one: Scene, two: Scene, found: unmatched) -> Pair | None:
     """Returns both sides, or None if one scene is too large to run."""
-    if not (one.runs and two.runs):
+    if not (one.can_run and two.can_run):
         return None
     ids = {theirs: own for own, theirs in found.ids.items()}
     softmaxes = [cell for cell in two.circuit.cells if attention_maps.attends(cell)]
@@ -90,7 +90,7 @@ def show(both: Pair | None) -> None:
         focus = None if side.grid is None else _map(title, side, both.ends)
         words = "" if focus else f"<p>{side.words}</p>"
         head = f"{STYLE}<h2>{title}</h2>{side.above}{words}"
-        more = focus.numbers.told if focus else ""
+        more = focus.pooled.caption if focus else ""
         with column:
             map_component.render(
                 f"map {title.lower()}",
@@ -111,7 +111,7 @@ def _map(title: str, side: Shown, ends: ColourRange) -> Heatmap:
         ends,
         side.rows,
         side.columns,
-        square=side.square,
+        square_cells=side.square,
     )
 
 
@@ -179,7 +179,7 @@ def _side(scene: Scene, what: str, axis: Axis | None, after: str = "") -> AxisLa
     if axis is None:
         return BLANK
     title = f"{what} {markup.axis(axis)}{after and f', {after}'}"
-    return AxisLabels(title, f"{what} {map_component.axis_text(axis)}", scene.words(axis.name))
+    return AxisLabels(title, f"{what} {map_component.axis_text(axis)}", scene.axis_words(axis.name))
 
 
 def _strip(found: Weights | None, head: int, ends: ColourRange) -> str:
@@ -236,7 +236,7 @@ def _part(scene: Scene, value: Value, cut: ArraySlice) -> Shown:
     if not cut.dimensions:
         number = torch_threads.run_in_thread(lambda: float(tensor))
         return Shown(words=f"<b>{markup.digits(number)}</b>")
-    key = (*scene.numbers, value.id, cut.picture, cut.at)
+    key = (*scene.run_key, value.id, cut.picture, cut.at)
     grid = cached(
         "grid",
         scene.term,
@@ -255,5 +255,5 @@ def _part(scene: Scene, value: Value, cut: ArraySlice) -> Shown:
 def _end(scene: Scene, dimension: Dimension | None) -> AxisLabels:
     if dimension is None:
         return BLANK
-    words = () if dimension.axis.spatial else scene.words(dimension.axis.name)
+    words = () if dimension.axis.spatial else scene.axis_words(dimension.axis.name)
     return AxisLabels(dimension.html, dimension.words, words)

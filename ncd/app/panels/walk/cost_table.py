@@ -36,9 +36,9 @@ class Measured:
 def show_cost_table(scene: Scene) -> None:
     """Shows a row for each op, the totals, and the measured time and memory."""
     found = None
-    if scene.runs:
+    if scene.can_run:
         key = "measured", scene.term, scene.device, scene.formats
-        found = cached(*key, make=lambda: scene.work(lambda: measure(scene)))
+        found = cached(*key, make=lambda: scene.run_in_pool(lambda: measure(scene)))
     html_panel.render(html(scene, found), "cost")
     charts.render(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
 
@@ -83,7 +83,7 @@ def html(scene: Scene, found: Measured | None) -> str:
         f'<td class="number">{markup.amount(cost.bytes, "B")}</td>'
         f'<td class="number">{_time(sum(seconds.values()) if found else None)}</td></tr>'
     )
-    formats = "" if scene.formats.plain else _formats(scene)
+    formats = "" if scene.formats.is_float32 else _formats(scene)
     return formats + markup.table(HEAD, rows, foot, NUMBERS) + _notes(scene, found)
 
 
@@ -98,13 +98,13 @@ def _formats(scene: Scene) -> str:
         kept = scene.cost.cache_bytes, plain.cache_bytes
         rows.append(_sizes("Cache of a token", formats.cache, *kept))
     table = markup.table(("", "Format", "Bytes", "In float32"), rows, numbers=(2, 3))
-    if not scene.runs:
+    if not scene.can_run:
         return table
     off, largest = cached(
         "apart from float32",
         scene.term,
-        *scene.numbers,
-        make=lambda: scene.work(lambda: _off(scene)),
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: _off(scene)),
     )
     share = f" ({100 * off / largest:.2g} % of the largest)" if largest else ""
     return (

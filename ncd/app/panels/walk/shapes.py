@@ -46,7 +46,7 @@ def calls(circuit: Circuit) -> Iterator[Call]:
     """Yields every step as a tracked run would record it."""
     for cell in circuit.cells:
         took, gave = (tuple(map(_shape, values)) for values in (cell.inputs, cell.outputs))
-        yield Call(cell.path or cell.op.label, type(cell.op).__name__, took, gave)
+        yield Call(cell.path or cell.op.display_name, type(cell.op).__name__, took, gave)
 
 
 def _shape(value: Value) -> tuple[int, ...]:
@@ -58,7 +58,7 @@ def _row(cell: Cell, scene: Scene) -> str:
     ins, outs = _arrays(cell.inputs), _arrays(cell.outputs)
     return (
         f'<tr data-node="{cell.id}" data-array="{ids}" data-select="{cell.id}" tabindex="0">'
-        f"<td>{markup.role(cell.op.role, scene.dark)}{markup.text(cell.op.label)}</td>"
+        f"<td>{markup.role(cell.op.role, scene.dark)}{markup.text(cell.op.display_name)}</td>"
         f"<td>{markup.arrays(ins)} → {markup.arrays(outs)}</td>"
         f"<td>{markup.shapes(ins)} → {markup.shapes(outs)}</td></tr>"
     )

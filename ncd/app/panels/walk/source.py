@@ -81,7 +81,7 @@ def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
 def _part(circuit: Circuit, name: str) -> Cell | Fence:
     """Returns the op or block of a name; raises LookupError."""
     for cell in circuit.cells:
-        if name in (cell.name, cell.op.label, cell.op.label.partition(" ")[2]):
+        if name in (cell.name, cell.op.display_name, cell.op.display_name.partition(" ")[2]):
             return cell
     for fence in circuit.fences:
         if fence.title == name:
@@ -122,7 +122,7 @@ def _role(part: Cell | Fence, circuit: Circuit) -> str:
 def _row(part: Part, scene: Scene) -> str:
     cell = part.of
     if isinstance(cell, Cell):
-        formula, words = mathml(cell.op.formula(cell.site)), cell.op.words(cell.site)
+        formula, words = mathml(cell.op.latex(cell.site)), cell.op.description(cell.site)
     else:
         formula, words = "", title(cell)
     return (

@@ -83,8 +83,8 @@ class ForwardStepWriter:
         )
         return (
             f'<h2 data-node="{cell.id}">{markup.role(cell.op.role, self.scene.dark)}'
-            f"{markup.text(cell.op.label)}{path}</h2>"
-            f"<p>{_sentence(cell.words)}{again}</p>{why}{takes}{code}"
+            f"{markup.text(cell.op.display_name)}{path}</h2>"
+            f"<p>{_sentence(cell.description)}{again}</p>{why}{takes}{code}"
         )
 
     def _named(self, value: Value) -> str:
@@ -214,7 +214,7 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
         teller = ForwardStepWriter(scene, trace)
         return [teller.stop(every[i]) for i in run]
 
-    key = (*scene.numbers, scene.dark, run.start)
+    key = (*scene.run_key, scene.dark, run.start)
     html = cached("steps", scene.term, *key, make=lambda: torch_threads.run_in_thread(told))
     return _sent([stop.ids for stop in every], at, run, html)
 
@@ -231,7 +231,7 @@ def _backward(scene: Scene, at: int) -> dict[str, Any]:
     every = backward_pass.steps(scene, dag, found)
     run = _run(at, len(every))
     teller = backward_pass.BackwardStepWriter(scene, dag, found, leaves(scene))
-    key = (*scene.numbers, off, scene.dark, run.start)
+    key = (*scene.run_key, off, scene.dark, run.start)
 
     def told() -> list[str]:
         return [teller.step(every[i]) for i in run]

@@ -138,7 +138,7 @@ VALUES = Panel(
 
 def _array(scene: Scene, id: str) -> None:
     value, tensor = scene.circuit.values[id], scene.trace.values[id]
-    key = (*scene.numbers, id)
+    key = (*scene.run_key, id)
     found = cached(
         "statistics",
         scene.term,
@@ -150,7 +150,7 @@ def _array(scene: Scene, id: str) -> None:
         map_component.render("values", head=_card(scene, value, found))
         return
     focus, ends = _focus(scene, value, tensor, cut, found)
-    told = [focus.numbers.told, map_component.outlier_notice(ends, focus.ends)]
+    told = [focus.pooled.caption, map_component.outlier_notice(ends, focus.ends)]
     if any(id in body.values for loop in _scans(scene) for body in loop.bodies):
         told.append("It is made anew at every position of the scan; these are its last numbers.")
     map_component.render(
@@ -196,32 +196,32 @@ def _focus(
         used,
         _side(scene, rows),
         _side(scene, columns),
-        said="",
-        square=cut.alike,
-        whole=whole,
+        value_label="",
+        square_cells=cut.alike,
+        integer_values=whole,
         pixels=slice_picker.image(tensor, cut),
         marks=picked_cell.marks(one, numbers.block, whole=False),
-        picks=map_component.ONE,
+        cell_action=map_component.ONE,
     )
     return focus, ends
 
 
 def _arithmetic(scene: Scene, value: Value, cut: ArraySlice, focus: Heatmap) -> str:
     """Returns the computation of the selected cell, if there is one."""
-    one = picked_cell.chosen(picked_cell.NUMBER, *focus.numbers.shape)
+    one = picked_cell.chosen(picked_cell.NUMBER, *focus.pooled.shape)
     if one is None:
         return ""
     index = [max(0, at) for at in cut.at]
     for dimension, at in zip(cut.shown, one[-len(cut.shown) :], strict=True):
         index[dimension] = at
-    covers = picked_cell.pooled_note(focus.numbers, one)
+    covers = picked_cell.pooled_note(focus.pooled, one)
     return picked_cell.number_html(scene, value.id, index, covers)
 
 
 def _side(scene: Scene, dimension: Dimension | None) -> AxisLabels:
     if dimension is None:
         return AxisLabels()
-    words = () if dimension.axis.spatial else scene.words(dimension.axis.name)
+    words = () if dimension.axis.spatial else scene.axis_words(dimension.axis.name)
     return AxisLabels(dimension.html, dimension.words, words)
 
 
@@ -255,7 +255,7 @@ def _neighbours(scene: Scene, id: str) -> tuple[str, str]:
 
 
 def _named(unit: Cell | Loop) -> str:
-    label = unit.op.label if isinstance(unit, Cell) else f"Scan along {unit.axis}"
+    label = unit.op.display_name if isinstance(unit, Cell) else f"Scan along {unit.axis}"
     return _link(unit.id, label)
 
 

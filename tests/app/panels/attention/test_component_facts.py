@@ -101,7 +101,7 @@ def test_a_gate_times_its_value_is_the_product() -> None:
     for name in ("gate", "value", "product"):
         map_ = shown(GATE_MAP, here, hidden=name).map
         assert map_ is not None and map_.ends.low < 0
-        assert np.array_equal(map_.numbers.maps, found[name].numpy())
+        assert np.array_equal(map_.pooled.maps, found[name].numpy())
 
 
 def test_the_curves_of_silu_and_relu_have_their_values() -> None:
@@ -143,7 +143,7 @@ def test_an_update_is_a_product_of_two_thin_maps() -> None:
     sums = {"W": found.map, "update": found.update, "sum": found.map + found.update}
     for name, matrix in sums.items():
         map_ = shown(MERGED_WEIGHTS, here, matrix=name).map
-        assert map_ is not None and np.allclose(map_.numbers.maps, matrix.detach().numpy())
+        assert map_ is not None and np.allclose(map_.pooled.maps, matrix.detach().numpy())
         assert map_.ends.low < 0
 
 
@@ -181,9 +181,9 @@ def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     queries, keys = rotating_pairs.turned(here)
     scores = queries[:, 0] @ keys[:, 0].T / math.sqrt(queries.shape[-1])
     assert told.map is not None
-    assert np.allclose(told.map.numbers.maps, scores.numpy())
+    assert np.allclose(told.map.pooled.maps, scores.numpy())
     assert [(mark.kind, mark.row, mark.column) for mark in told.map.marks] == [("looks", 8, 2)]
-    assert told.map.rows.names == tuple(map(str, range(5, 14)))
+    assert told.map.rows.tick_labels == tuple(map(str, range(5, 14)))
     assert told.sliders == {"query_at": (0, 8, 8), "key_at": (0, 2, 8), "s": (0, 5, 200)}
     assert "query at position 13" in told.html and "key at position 7" in told.html
     asks, answers = (values[at, 0].view(2, -1)[:, 0] for values, at in ((queries, 8), (keys, 2)))

@@ -41,7 +41,7 @@ def test_a_state_answers_the_keys_that_it_was_told(name: str) -> None:
     ):
         told = shown(panel, here, after_token=3, state_head=1, state_shown=shown_)
         assert told.map is not None
-        assert np.allclose(told.map.numbers.maps, pictures[3].numpy(), atol=1e-6)
+        assert np.allclose(told.map.pooled.maps, pictures[3].numpy(), atol=1e-6)
     assert told.sliders == {
         "after_token": (0, 3, 4),
         "state_head": (0, 1, here.settings["h"] - 1),
@@ -81,13 +81,13 @@ def test_what_a_mamba_layer_still_holds_is_told_token_by_token() -> None:
         assert row[1] == markup.digits(steps[j]) and row[3] == f"{shares[j]:.0%}"
     assert bars(told.html) == pytest.approx([s / max(shares) for s in shares[::-1]], abs=0.01)
     assert told.map is not None
-    assert np.allclose(told.map.numbers.maps, layer.states[4].numpy())
+    assert np.allclose(told.map.pooled.maps, layer.states[4].numpy())
     change = shown(SELECTIVE_STATES, here, after_token=4, state_shown="change").map
     assert change is not None
     wanted = layer.states[4] - layer.states[3]
-    assert np.allclose(change.numbers.maps, wanted.numpy(), atol=1e-6)
+    assert np.allclose(change.pooled.maps, wanted.numpy(), atol=1e-6)
     first = shown(SELECTIVE_STATES, here, after_token=0, state_shown="change").map
-    assert first is not None and np.allclose(first.numbers.maps, layer.states[0].numpy())
+    assert first is not None and np.allclose(first.pooled.maps, layer.states[0].numpy())
     assert "after token 4" in told.html and told.sliders["after_token"] == (0, 4, 5)
     d, s = layer.states.shape[1:]
     assert f"A layer keeps {d} × {s} numbers" in told.text
@@ -107,8 +107,8 @@ def test_a_window_reaches_one_window_further_with_each_layer(w: int, n: int, t: 
     told = shown(TOKEN_REACH, here, up_to_layer=0, reach_from=t - 1)
     assert told.rows[1:] == [[str(k), *[str(min(t, 1 + k * (w - 1)))] * 2] for k in range(1, n + 1)]
     assert told.map is not None
-    assert np.isfinite(told.map.numbers.maps[t - 1]).sum() == min(t, w)
-    assert (told.map.ends.low, told.map.ends.beyond) == (0, 0)
+    assert np.isfinite(told.map.pooled.maps[t - 1]).sum() == min(t, w)
+    assert (told.map.ends.low, told.map.ends.outliers) == (0, 0)
     assert (told.map.ends.high, told.map.marks[0].row) == (n, t - 1)
     assert "The first" not in told.text
     sliders = {"reach_from": (0, t - 1, t - 1)} | ({"up_to_layer": (0, 0, n - 1)} if n > 1 else {})

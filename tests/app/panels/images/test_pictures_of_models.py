@@ -230,7 +230,7 @@ def test_of_many_steps_some_are_taken() -> None:
     told = shown(NOISE_STEPS, here)
     assert "5 of the 100 steps are taken, evenly spaced." in told.text
     assert told.sliders["steps_taken"] == (0, 0, 5)  # noise remains noise
-    learned = replace(here, learned=TrainedWeights(b"", "trained here"))
+    learned = replace(here, loaded_weights=TrainedWeights(b"", "trained here"))
     assert noise_steps._usual(learned, 8) == 6
     large = shown(NOISE_STEPS, scene("diffusion-unet", x=32, c=32, depth=3, n=2))
     assert "takes no step before it is trained" in large.text

@@ -148,7 +148,7 @@ def test_gradients_of_examples_have_their_mean_in_the_batch() -> None:
     assert "The norms sum to 10, but the gradients sum to one of norm 6: 60% is left" in told
     assert "drawn from seed 0, untrained" in told and "The first" not in told
     learned = replace(
-        here, learned=TrainedWeights(b"", "trained here"), settings={**here.settings, "b": 4}
+        here, loaded_weights=TrainedWeights(b"", "trained here"), settings={**here.settings, "b": 4}
     )
     assert "Weights trained here, on" in text(per_sample_gradients._told(learned, own))
     assert "The first 3 of them." in text(per_sample_gradients._told(learned, own))
@@ -212,7 +212,7 @@ def test_a_mask_counts_what_is_wrong_where_the_answer_is_known() -> None:
         pressed = [own["aria-pressed"] for own in tags(html, "button") if "aria-pressed" in own]
         assert pressed == [str(n == at).lower() for n in range(3)]
     assert "in 2 pictures made up from seed 0: <b>0.50</b>. " in html and "Train them" in html
-    trained = replace(here, learned=TrainedWeights(b"", "trained here"))
+    trained = replace(here, loaded_weights=TrainedWeights(b"", "trained here"))
     told = segmentation._told(trained, masks)
     assert "Weights trained here; it has learned" in text(told) and "Train them" not in told
 
@@ -228,7 +228,7 @@ def test_masks_are_measured_on_pictures_that_nobody_has_seen() -> None:
     found = segmentation.measure(here)
     assert len(found.pictures) == len(found.found) in (1, 8) and found.own == 0
     assert 0 <= found.iou <= 1
-    own = replace(here, feed=InputSpec())
+    own = replace(here, inputs_spec=InputSpec())
     assert segmentation.measure(own).own == 0
 
 

@@ -153,7 +153,7 @@ def test_answers_at_each_place_are_shown_as_lines() -> None:
 
 
 def test_a_task_of_several_examples_a_run_tries_whole_runs() -> None:
-    own = replace(task("lenet"), together="b")
+    own = replace(task("lenet"), batch_knob="b")
     here: Any = SimpleNamespace(
         **{"learned": None, "cost": SimpleNamespace(spec=Cost, flops=UNTRAINED // 2)},
         **{"settings": {"b": 5}, "term": ncd.Id("m:3"), "module": None, "device": "cpu"},
@@ -412,7 +412,7 @@ def test_as_many_sequences_are_tried_as_may_be_spent(
         patch.object(sequence_view.mistakes, "examples", lambda *_: data),
         patch.object(Scene, "cost", SimpleNamespace(spec=Cost, flops=flops, parameters=0)),
     ):
-        here = replace(own, learned="w" if learned else None)  # type: ignore[arg-type]
+        here = replace(own, loaded_weights="w" if learned else None)  # type: ignore[arg-type]
         with patch.object(Scene, "weights", ()), patch.object(Scene, "module", None):
             assert sequence_view.measure_skill(here, frozenset()) == "whole"
     assert asked == [(count, each)]

@@ -44,7 +44,7 @@ def scene(entry: Entry, seed: int = 0, **knobs: int) -> Scene:
         labels="names",
         selected="",
         term=term,
-        refused=refused,
+        build_refusal=refused,
     )
 
 
@@ -130,7 +130,7 @@ def test_another_system_may_be_pinned(asked: str) -> None:
     assert held is not None and held.other is not None and not note
     assert pin.parse_pin(MHA, pin.pin_text(MHA, held)) == (held, "")
     other = pin.pinned_scene(scene(MHA), held)
-    assert isinstance(other, Scene) and other.entry == held.other and other.runs
+    assert isinstance(other, Scene) and other.entry == held.other and other.can_run
     assert other.term == held.other.build(**held.settings)
     found = html(compare(pin=asked))
     assert "System" in words(found) and f"Pinned: {held.other.title}" in found
