@@ -99,7 +99,7 @@ class NCDError(ValueError):
 
     Source: the errors of einops, which add the pattern and the shapes at the entry point.
 
-    >>> print(NCDError("axis h has size 0", cure="h = 1").at(where="Linear Q"))
+    >>> print(NCDError("axis h has size 0", cure="h = 1").with_context(where="Linear Q"))
     Linear Q: axis h has size 0. Try h = 1.
     """
 

@@ -223,8 +223,8 @@ class CircuitBuilder:
             state = (*circuit.outputs, *state[own:])
         self.names = used  # the names of all bodies are taken
         loop = Loop(
-            id, "repeat", term, inputs, state, tuple(bodies), name, around.fences, around.module_path,
-            shared=term.shared, memory=term.memory,
+            id, "repeat", term, inputs, state, tuple(bodies), name, around.fences,
+            around.module_path, shared=term.shared, memory=term.memory,
         )  # fmt: skip
         return self.add_loop(loop, at, column, len(bodies))
 

@@ -69,7 +69,7 @@ class Cell:
     >>> from ncd import elaborate
     >>> from ncd.ops import Linear
     >>> cell = elaborate(Linear("m:3 -> k:2", "Q")).cells[0]
-    >>> cell.id, cell.path, cell.words
+    >>> cell.id, cell.path, cell.description
     ('n0', 'Q', 'learned linear map Q, m to k')
     """
 
@@ -101,22 +101,22 @@ class Cell:
     @lazy_property
     def description(self) -> str:
         """The description of the op, in words that read well aloud."""
-        return self._ask_op("words")
+        return self._ask_op("description")
 
     @lazy_property
     def torch_code(self) -> TorchExpr | tuple[TorchExpr, ...]:
         """Its torch code: one expression, or one for each output."""
-        return self._ask_op("torch")
+        return self._ask_op("torch_code")
 
     @lazy_property
     def layer(self) -> Call | None:
         """The call that makes its layer; None if it has none."""
-        return self._ask_op("layer")
+        return self._ask_op("layer_call")
 
     @lazy_property
     def initial_values(self) -> Mapping[str, InitialValue]:
         """The initial value of each of its parameters and buffers."""
-        return self._ask_op("initial")
+        return self._ask_op("initial_values")
 
     def memoised(self, name: Hashable, ask: Callable[[Cell], T]) -> T:
         """Returns ``ask(self)``, under a name, which cells share that have the same op and site.
@@ -265,7 +265,7 @@ class Circuit:
     >>> from ncd import elaborate
     >>> from ncd.ops import Linear, Softmax
     >>> circuit = elaborate(Linear("m:3 -> k:2", "Q") >> Softmax("k"))
-    >>> [cell.op.label for cell in circuit.cells], list(circuit.values)
+    >>> [cell.op.display_name for cell in circuit.cells], list(circuit.values)
     (['Linear Q', 'Softmax'], ['v0', 'v1', 'v2'])
     """
 

@@ -460,8 +460,9 @@ Given = Mapping[str, int | str | SizeWithKind]
 class UnsizedCircuit(NamedTuple):
     """A term without sizes as a circuit, its places, and the names of its axes in all of it.
 
-    ``stated`` are the names that have a size in the term; ``has_conflicting_sizes`` tells whether one of them has
-    none or another one elsewhere, or is local; ``nested`` whether there are scans or local names.
+    ``stated`` are the names that have a size in the term; ``has_conflicting_sizes`` tells whether
+    one of them has none or another one elsewhere, or is local; ``nested`` whether there are scans
+    or local names.
     """
 
     circuit: Circuit

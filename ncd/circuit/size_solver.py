@@ -29,9 +29,9 @@ Sizes = Mapping[str, Axis]
 class SizeConstraint:
     """An op, or arrays that pass on, with the slots of each of its names.
 
-    ``pattern_axes`` are axes of its own pattern, which may have sizes. ``where`` and ``op`` are for errors.
-    ``local`` maps the names of local blocks to the id of the block: they are unrelated to the same
-    names elsewhere.
+    ``pattern_axes`` are axes of its own pattern, which may have sizes. ``where`` and ``op`` are for
+    errors. ``local`` maps the names of local blocks to the id of the block: they are unrelated to
+    the same names elsewhere.
     """
 
     slots: Mapping[str, tuple[AxisOccurrence, ...]]

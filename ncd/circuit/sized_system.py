@@ -43,8 +43,8 @@ class SizeRange:
 class ParametricTerm:
     """The sizes of a term, their values, and the function from values to the term.
 
-    ``fixed_names`` are the names of the settings that stay as they are, such as an index; ``renamed``
-    are names that axes had in older links, with those that they have now.
+    ``fixed_names`` are the names of the settings that stay as they are, such as an index;
+    ``renamed`` are names that axes had in older links, with those that they have now.
     """
 
     sizes: tuple[SizeRange, ...]

@@ -257,7 +257,8 @@ def texts(case: Case) -> str | None:
     for cell in case.circuit.cells:
         latex = cell.op.latex(cell.site)
         if not cell.description or not latex or latex.count("{") != latex.count("}"):
-            return f"{cell.op.display_name} has the words {cell.description!r} and the formula {latex!r}"
+            words = f"the words {cell.description!r} and the formula {latex!r}"
+            return f"{cell.op.display_name} has {words}"
     return None
 
 

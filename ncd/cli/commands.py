@@ -71,7 +71,7 @@ def show(args: argparse.Namespace) -> int:
     ops = [("op", "name", "in → out", "parameters", "FLOPs", "bytes")]
     for op in cost.ops:
         site = circuit.cell(op.node).site
-        ops.append((op.node, op.label, f"{site.inputs} → {site.outs}", *_counts(op)))
+        ops.append((op.node, op.label, f"{site.inputs} → {site.outputs}", *_counts(op)))
     print()
     print_table([*ops, ("", "total", "", *_counts(cost))], right={3, 4, 5})
     for remark in (COUNTED, *remarks(circuit, cost)):

@@ -17,7 +17,7 @@ from cachetools import LRUCache
 
 from ncd.circuit.circuit import Boundary, Cell, Circuit, Fence, Loop, Value, array_names
 from ncd.drawing.alt_text import describe
-from ncd.drawing.backends.svg import Place, Spot, SvgTemplate, Way, with_words
+from ncd.drawing.backends.svg import Place, Spot, SvgTemplate, Way, with_description
 from ncd.drawing.elements.primitives import DrawingData, DrawnGlyph, DrawnWire
 from ncd.drawing.equation import sides
 from ncd.drawing.placement.layout import wire_words
@@ -235,10 +235,10 @@ def _with_new_words(pattern: SvgTemplate, circuit: Circuit, walk: _StructureKey)
     """Returns the cached drawing with the words of this circuit."""
 
     def wire(before: DrawnWire, spot: Spot) -> DrawnWire:
-        return with_words(before, _said(walk, spot))
+        return with_description(before, _said(walk, spot))
 
     def op(before: DrawnGlyph, n: int | None) -> DrawnGlyph:
-        return before if n is None else with_words(before, walk.cells[n].description)
+        return before if n is None else with_description(before, walk.cells[n].description)
 
     before = pattern.drawing
     wires = tuple(map(wire, before.wires, pattern.wires))

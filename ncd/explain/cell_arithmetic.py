@@ -428,8 +428,10 @@ def number_origin(
     >>> values = ncd.trace(module, *inputs).values
     >>> (out,) = module.circuit.outputs
     >>> found = number_origin(module, values, out.id, (3, 5))
-    >>> found.cell.op.label, len(found.how.terms), abs(found.how.value - found.value) < 1e-6
-    ('Linear O', 64, True)
+    >>> found.cell.op.display_name, len(found.arithmetic.terms)
+    ('Linear O', 64)
+    >>> abs(found.arithmetic.value - found.value) < 1e-6
+    True
     """
     circuit, place = module.circuit, tuple(index)
     through: list[Cell] = []

@@ -155,7 +155,7 @@ class CachedOutcome(NamedTuple):
 
 
 class Ticket:
-    """A visitor's wait for a job; it expires if :meth:`look` is not called for over a minute.
+    """A visitor's wait for a job; it expires if :meth:`poll` is not called for over a minute.
 
     ``reports`` are the steps so far, ``result`` and ``whole`` the outcome, ``failure`` the reason
     why there is none.

@@ -13,12 +13,12 @@ from ncd.systems.training.training_loop import Progress
 class TrainingRun(Ticket):
     """A visitor's training run, requested when it is created.
 
-    :meth:`look` must be called at least once a minute, else the run stops. ``loop`` is one of
+    :meth:`poll` must be called at least once a minute, else the run stops. ``loop`` is one of
     ``ncd.jobs.pool_jobs.LOOPS``, and ``given`` its arguments beside those of every loop.
 
     >>> run = TrainingRun("image-recogniser", {"x": 8, "n": 8}, steps=2)
-    >>> while not run.over:
-    ...     news = run.look(wait=60)
+    >>> while not run.ended:
+    ...     news = run.poll(wait=60)
     >>> [now.step for now in run.progress], len(run.weights) > 1000, run.failure
     ([1, 2], True, '')
     """

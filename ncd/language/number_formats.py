@@ -46,7 +46,7 @@ class Formats:
     Source: IEEE 754; Micikevicius et al. 2022, "FP8 Formats for Deep Learning", section 3; Jacob et
     al. 2018, "Quantization and Training of Neural Networks", section 2.1, with a zero point of 0.
 
-    >>> Formats(weights="int8").vector, Formats("int8", "bfloat16").said
+    >>> Formats(weights="int8").vector_format, Formats("int8", "bfloat16").spec
     ('float32', 'weights=int8,activations=bfloat16')
     """
 

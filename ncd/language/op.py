@@ -99,8 +99,8 @@ class Site:
     Source: Notebook, section 2.3.2: an op keeps its own axes when it is broadcast.
 
     >>> from ncd.ops import Softmax
-    >>> site = Softmax("x").site(Type.parse("y:3 x:4"))
-    >>> str(site.dom), str(site.ins), site.size("y")
+    >>> site = Softmax("x").apply_to(Type.parse("y:3 x:4"))
+    >>> str(site.own_inputs), str(site.inputs), site.size("y")
     ('x', 'y x', 3)
     """
 
@@ -286,10 +286,10 @@ class DeferredSummand:
 class TilingRule:
     """The rule by which an op works on tiles of one axis.
 
-    Without ``tile_reduction`` and ``parts`` each tile of its result is the op on that tile. With ``tile_reduction``
-    its result has no such axis, and the results of the tiles are joined. With ``parts`` a tile of
-    its result is their sum, each times a coefficient that is known at the end; what follows has to
-    be linear in it.
+    Without ``tile_reduction`` and ``parts`` each tile of its result is the op on that tile. With
+    ``tile_reduction`` its result has no such axis, and the results of the tiles are joined. With
+    ``parts`` a tile of its result is their sum, each times a coefficient that is known at the end;
+    what follows has to be linear in it.
 
     Args:
         tile_reduction: How results of tiles are joined; empty if they stand side by side.
@@ -312,7 +312,8 @@ class TilingRule:
 class Tileable:
     """The base of ops: each can be cut into tiles along the axes that it is broadcast over.
 
-    ``tiles_weight`` says that it is the product of its inputs and its weight, which is cut like them.
+    ``tiles_weight`` says that it is the product of its inputs and its weight, which is cut like
+    them.
     """
 
     tiles_weight: ClassVar[bool] = False
@@ -331,7 +332,8 @@ class Tileable:
         own = {a.name for a in (*site.own_inputs.axes, *site.own_outputs.axes)}
         if axis in own:
             raise MismatchError(
-                f"{self.display_name} works on all of {axis} at once, so tiles of {axis} are not enough",
+                f"{self.display_name} works on all of {axis} at once, so tiles of {axis} "
+                "are not enough",
                 cure=f"an axis other than {axis}",
             )
         return TilingRule()
@@ -354,7 +356,7 @@ class Sample:
     Source: the documents' own unit tests, which compare each module with plain torch.
 
     >>> from ncd.ops import Softmax
-    >>> Softmax.samples()[0]
+    >>> Softmax.examples()[0]
     Sample(op=Softmax('x'), dom='x:4', torch='a.softmax(0)', alone=False)
     """
 
@@ -367,8 +369,8 @@ class Sample:
 class Op(Differentiable, Tileable, Term):
     """The base of all generators: frozen dataclasses that describe themselves by plain data.
 
-    ``role`` gives its colour, ``display_name`` its name in words. A learned op also has a ``name``: the
-    attribute of the compiled module. Subclasses override the methods below.
+    ``role`` gives its colour, ``display_name`` its name in words. A learned op also has a ``name``:
+    the attribute of the compiled module. Subclasses override the methods below.
 
     Raises:
         ParseError: For a field that cannot be read, or a pattern of another form.
@@ -379,7 +381,7 @@ class Op(Differentiable, Tileable, Term):
 
     >>> from ncd.ops import Softmax
     >>> op: Op = Softmax("x")
-    >>> op.role, op.label, str(op.lift(Type.parse("y x h")))
+    >>> op.role, op.display_name, str(op.infer_outputs(Type.parse("y x h")))
     ('softmax', 'Softmax', 'y x h')
     """
 

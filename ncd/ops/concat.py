@@ -78,7 +78,7 @@ class Concat(_ConcatenationOp):
     Source: Notebook, figure 27.
 
     >>> from ncd import Type
-    >>> str(Concat("c, c -> 2c").lift(Type.parse("c:3 x:4x4, c:3 x:4x4")).axes[0].spec)
+    >>> str(Concat("c, c -> 2c").infer_outputs(Type.parse("c:3 x:4x4, c:3 x:4x4")).axes[0].spec)
     '2c:6'
     """
 
@@ -162,7 +162,7 @@ class Cut(_ConcatenationOp):
     Source: ``torch.split``; drawn as the mirror of figure 27 in the notebook.
 
     >>> from ncd import Type
-    >>> Cut("d -> q:2, k").lift(Type.parse("y:3 d:6")).spec
+    >>> Cut("d -> q:2, k").infer_outputs(Type.parse("y:3 d:6")).spec
     'y:3 q:2, y:3 k:4'
     """
 

@@ -214,9 +214,9 @@ class Conv(ConvolutionOp):
 
     Source: Notebook, figures 26 to 28.
 
-    >>> Conv("c x -> d:8 x/s", stride=2).lift(Type.parse("c:3 x:16x16")).spec
+    >>> Conv("c x -> d:8 x/s", stride=2).infer_outputs(Type.parse("c:3 x:16x16")).spec
     'd:8 x/s:8x8'
-    >>> Conv("k h x -> c:6 x", groups=2).lift(Type.parse("k:2 h:2 x:9")).spec
+    >>> Conv("k h x -> c:6 x", groups=2).infer_outputs(Type.parse("k:2 h:2 x:9")).spec
     'c:6 x:9'
     """
 
@@ -377,7 +377,7 @@ class ConvTranspose(ConvolutionOp):
 
     >>> from ncd import Type
     >>> up = ConvTranspose("c x -> d:8 y", kernel=2, stride=2)
-    >>> up.lift(Type.parse("c:3 x:16x16")).spec
+    >>> up.infer_outputs(Type.parse("c:3 x:16x16")).spec
     'd:8 y:32x32'
     """
 
@@ -435,7 +435,8 @@ class ConvTranspose(ConvolutionOp):
         return r"z_{d,\;s x + j - p} \mathrel{+}= W_{c,d,j}\; a_{c,x} \quad\text{for all } c, x, j"
 
     def description(self, site: Site) -> str:
-        return f"transposed convolution {self.name}, {self.setting}: {site.own_inputs} to {site.own_outputs}"
+        types = f"{site.own_inputs} to {site.own_outputs}"
+        return f"transposed convolution {self.name}, {self.setting}: {types}"
 
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         return (write_transposed_convolution(self, site, steps, ins[0]),)

@@ -58,7 +58,7 @@ class Einsum(Op):
 
     >>> str(Einsum("y k h, x k h -> y x h").cod)
     'y x h'
-    >>> str(Einsum("t p i, t p -> t i").lift(Type.parse("t g q p i, t p")))
+    >>> str(Einsum("t p i, t p -> t i").infer_outputs(Type.parse("t g q p i, t p")))
     't g q i'
     """
 
@@ -242,7 +242,7 @@ class Unit(Op):
 
     >>> Unit("a:3 b").cod
     Type.parse('a:3 b:3')
-    >>> str(Unit("a:3 b", outer=True).lift(Type.parse("m")))
+    >>> str(Unit("a:3 b", outer=True).infer_outputs(Type.parse("m")))
     'm a b'
     """
 
@@ -317,7 +317,7 @@ class Inner(Op):
 
     Source: Notebook, figures 17 (``y k k x h -> y x h``) and 18.
 
-    >>> str(Inner("k q").lift(Type.parse("y k:4 q:4 x")))
+    >>> str(Inner("k q").infer_outputs(Type.parse("y k:4 q:4 x")))
     'y x'
     """
 

@@ -71,7 +71,7 @@ class Add(Op):
     Source: Notebook, figure 26: copies that meet again at dots under a +.
 
     >>> from ncd import Type
-    >>> str(Add().lift(Type.parse("b:2 n:3, b:2 n:3")))
+    >>> str(Add().infer_outputs(Type.parse("b:2 n:3, b:2 n:3")))
     'b n'
     """
 
@@ -137,7 +137,7 @@ class Dropout(Op):
     Source: Srivastava et al. 2014, "Dropout"; ``torch.nn.Dropout``.
 
     >>> from ncd import Type
-    >>> str(Dropout(0.1).lift(Type.parse("y m")))
+    >>> str(Dropout(0.1).infer_outputs(Type.parse("y m")))
     'y m'
     """
 
@@ -165,7 +165,8 @@ class Dropout(Op):
     def written_out(self, site: Site, steps: TermBuilder, ins: Slots) -> tuple[ArrayHandle, ...]:
         if self.p:
             raise MismatchError(
-                f"{self.display_name} draws at random in training, so its gradient is no fixed term",
+                f"{self.display_name} draws at random in training, so its gradient is no fixed "
+                "term",
                 cure="p = 0, as in evaluation",
             )
         return tuple(ins)
@@ -477,7 +478,7 @@ class Elementwise(FormulaOp):
     Source: Notebook, figure 12.
 
     >>> from ncd import Type
-    >>> str(Elementwise("relu").lift(Type.parse("y m")))
+    >>> str(Elementwise("relu").infer_outputs(Type.parse("y m")))
     'y m'
     """
 
@@ -616,7 +617,7 @@ class CausalMask(FormulaOp):
     ``torch.nn.functional.scaled_dot_product_attention``.
 
     >>> from ncd import Type
-    >>> str(CausalMask("y x").lift(Type.parse("y h x")))
+    >>> str(CausalMask("y x").infer_outputs(Type.parse("y h x")))
     'y h x'
     """
 

@@ -54,9 +54,9 @@ class Linear(Op):
 
     Source: Notebook, figures 19 and 21.
 
-    >>> str((Linear("m:8 -> k:4 h:2", "Q")).lift(Type.parse("y:5 m:8")))
+    >>> str((Linear("m:8 -> k:4 h:2", "Q")).infer_outputs(Type.parse("y:5 m:8")))
     'y k h'
-    >>> Linear("m:8 -> v:5", "head", init="0.02 * normal").label
+    >>> Linear("m:8 -> v:5", "head", init="0.02 * normal").display_name
     'Linear head'
     """
 

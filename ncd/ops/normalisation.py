@@ -121,7 +121,7 @@ class GroupNorm(Op):
     Source: Wu and He 2018, "Group Normalization", section 3; ``torch.nn.GroupNorm``.
 
     >>> from ncd import Type
-    >>> str(GroupNorm("c x", groups=2).lift(Type.parse("b:2 c:4 x:3x3")))
+    >>> str(GroupNorm("c x", groups=2).infer_outputs(Type.parse("b:2 c:4 x:3x3")))
     'b c x'
     """
 
@@ -242,7 +242,7 @@ class BatchNorm(_Norm):
     Source: Notebook, figure 26; ``torch.nn.BatchNorm2d``.
 
     >>> from ncd import Type
-    >>> str(BatchNorm("b n").lift(Type.parse("b:2 n:3 x:4x4")))
+    >>> str(BatchNorm("b n").infer_outputs(Type.parse("b:2 n:3 x:4x4")))
     'b n x'
     """
 
@@ -361,7 +361,7 @@ class LayerNorm(_Norm):
     Source: Unit-testing notebook; ``torch.nn.LayerNorm``.
 
     >>> from ncd import Type
-    >>> str(LayerNorm("m").lift(Type.parse("y:2 m:3")))
+    >>> str(LayerNorm("m").infer_outputs(Type.parse("y:2 m:3")))
     'y m'
     """
 
@@ -421,7 +421,7 @@ class RMSNorm(_Norm):
     Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", section 3.
 
     >>> from ncd import Type
-    >>> str(RMSNorm("m").lift(Type.parse("y:2 m:3")))
+    >>> str(RMSNorm("m").infer_outputs(Type.parse("y:2 m:3")))
     'y m'
     """
 

@@ -46,7 +46,7 @@ class Pad(Op):
     Source: ``torch.nn.functional.pad``; ``torch.nn.ConstantPad1d``.
 
     >>> from ncd import Type
-    >>> Pad("x -> y", 1, 2).lift(Type.parse("b:2 x:5")).spec
+    >>> Pad("x -> y", 1, 2).infer_outputs(Type.parse("b:2 x:5")).spec
     'b:2 y:8'
     """
 
@@ -193,7 +193,7 @@ class Roll(Op):
     Source: ``torch.roll``; Liu et al. 2021, "Swin Transformer", section 3.2.
 
     >>> from ncd import Type
-    >>> str(Roll("x", -2).lift(Type.parse("b x c")))
+    >>> str(Roll("x", -2).infer_outputs(Type.parse("b x c")))
     'b x c'
     """
 

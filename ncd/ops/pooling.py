@@ -59,7 +59,7 @@ class MaxPool(SlidingWindowOp):
 
     Source: Notebook, figure 27; ``torch.nn.MaxPool2d``.
 
-    >>> MaxPool("x -> y").lift(Type.parse("c:3 x:8x8")).spec
+    >>> MaxPool("x -> y").infer_outputs(Type.parse("c:3 x:8x8")).spec
     'c:3 y:4x4'
     """
 

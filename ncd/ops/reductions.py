@@ -53,7 +53,7 @@ class Cumulative(Op):
     Source: ``torch.cumsum`` and ``torch.cumprod``.
 
     >>> from ncd import Type
-    >>> str(Cumulative("x").lift(Type.parse("b x")))
+    >>> str(Cumulative("x").infer_outputs(Type.parse("b x")))
     'b x'
     """
 
@@ -160,7 +160,7 @@ class Top(Op):
 
     Source: ``torch.topk``; Shazeer et al. 2017, "Outrageously Large Neural Networks", section 2.1.
 
-    >>> str(Top("e:8 -> k:2").lift(Top("e:8 -> k:2").dom))
+    >>> str(Top("e:8 -> k:2").infer_outputs(Top("e:8 -> k:2").dom))
     'k, k#e'
     """
 
@@ -245,8 +245,10 @@ class Reduce(Op):
 
     Source: Notebook, figure 26 (the mean, 𝔼) and figure 27 (Max).
 
-    >>> str(Reduce("x ->", "mean").lift(Type.parse("y x h"))), str(Reduce("y x -> y", "max").cod)
-    ('y h', 'y')
+    >>> str(Reduce("x ->", "mean").infer_outputs(Type.parse("y x h")))
+    'y h'
+    >>> str(Reduce("y x -> y", "max").cod)
+    'y'
     """
 
     pattern: SignatureField = term_field(SIGNATURE)

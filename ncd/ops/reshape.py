@@ -82,7 +82,7 @@ class Group(_AxisProductOp):
 
     Source: Notebook, figure 19.
 
-    >>> Group("x y -> d").lift(Type.parse("x:4 y:3")).spec
+    >>> Group("x y -> d").infer_outputs(Type.parse("x:4 y:3")).spec
     'd:12'
     """
 
@@ -148,7 +148,7 @@ class Split(_AxisProductOp):
 
     Source: einops' ``rearrange``; drawn as the mirror of figure 19 in the notebook.
 
-    >>> Split("d -> h:4 k").lift(Type.parse("y:2 d:12")).spec
+    >>> Split("d -> h:4 k").infer_outputs(Type.parse("y:2 d:12")).spec
     'y:2 h:4 k:3'
     """
 
@@ -215,7 +215,7 @@ class Rename(Op):
 
     Source: Notebook, figure 20: the names of queries and keys differ.
 
-    >>> Rename("y -> x").lift(Type.parse("~y:20 m:128")).spec
+    >>> Rename("y -> x").infer_outputs(Type.parse("~y:20 m:128")).spec
     '~x:20 m:128'
     """
 

@@ -286,7 +286,7 @@ class Window(SlidingWindowOp):
     Source: Notebook, figure 26: a convolution with stride has a window axis.
 
     >>> from ncd import Type
-    >>> Window("x -> y w", 3, stride=2, padding=1).lift(Type.parse("c:2 x:8x8")).spec
+    >>> Window("x -> y w", 3, stride=2, padding=1).infer_outputs(Type.parse("c:2 x:8x8")).spec
     'c:2 y:4x4 w:3x3'
     """
 
@@ -406,7 +406,7 @@ class Fold(SlidingWindowOp):
     Source: ``torch.nn.Fold``; Notebook, figure 27, whose way up is made of it.
 
     >>> from ncd import Type
-    >>> Fold("y w -> x", 3, stride=2).lift(Type.parse("c:2 y:4x4 w:3x3")).spec
+    >>> Fold("y w -> x", 3, stride=2).infer_outputs(Type.parse("c:2 y:4x4 w:3x3")).spec
     'c:2 x:9x9'
     """
 

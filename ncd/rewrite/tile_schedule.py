@@ -312,8 +312,8 @@ class _Walk:
             stages.append(Stage.TILE)
         if Stage.TILE in stages and Stage.AFTER in stages:
             raise MismatchError(
-                f"{cell.op.display_name} needs all tiles of {self.streamed} before it starts again with "
-                "the first: that is a second pass",
+                f"{cell.op.display_name} needs all tiles of {self.streamed} before it starts again "
+                "with the first: that is a second pass",
                 cure="two loops, one behind the other",
             )
         return max(stages, default=Stage.BEFORE)
@@ -325,8 +325,8 @@ class _Walk:
             for old, new in zip(before, array.names, strict=True):
                 if old != new and {old, new} & cut:
                     raise MismatchError(
-                        f"the axis {old} is called {new} from {cell.op.display_name} on, and its tiles "
-                        "would have to be cut in two ways",
+                        f"the axis {old} is called {new} from {cell.op.display_name} on, and its "
+                        "tiles would have to be cut in two ways",
                         cure="the part of the term in which it has one name",
                     )
 
@@ -339,7 +339,8 @@ class _Walk:
             if rule.tile_reduction or rule.parts:
                 verb = "adds up" if rule.tile_reduction == "sum" else "joins"
                 raise MismatchError(
-                    f"{cell.op.display_name} {verb} all of {name}, so groups of {name} are not apart",
+                    f"{cell.op.display_name} {verb} all of {name}, so groups of {name} are not "
+                    "apart",
                     cure=f"{name} as the streamed axis",
                 )
 
@@ -347,8 +348,8 @@ class _Walk:
         waiting = [i for i, value in enumerate(cell.inputs) if self.waits[value.id]]
         if waiting and (len(waiting) > 1 or waiting[0] not in rule.linear or rule.parts):
             raise MismatchError(
-                f"{cell.op.display_name} is not linear in what an op before it only knows after the last "
-                f"tile of {self.streamed}",
+                f"{cell.op.display_name} is not linear in what an op before it only knows after "
+                f"the last tile of {self.streamed}",
                 cure="another streamed axis, or two loops",
             )
         if waiting and rule.tile_reduction not in ("", "sum"):

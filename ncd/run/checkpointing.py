@@ -334,10 +334,11 @@ class Layer(NamedTuple):
     """A layer, or an op between stacks: the bytes of its arrays, and its FLOPs.
 
     ``stack`` is the name of its repetition, and empty for ops outside; ``at`` is its place there.
-    ``input_bytes`` are the bytes that it takes from the layer before, and ``saved_input_bytes`` those of them that it
-    saves; ``skip_input_bytes`` are those that it takes from elsewhere, such as skip connections, and
-    ``saved_skip_bytes`` those of them that it saves. ``saved_own_bytes`` are those that it saves of its own arrays,
-    without ``output_bytes``, those that the next layer takes: what is taken counts for the taker.
+    ``input_bytes`` are the bytes that it takes from the layer before, and ``saved_input_bytes``
+    those of them that it saves; ``skip_input_bytes`` are those that it takes from elsewhere, such
+    as skip connections, and ``saved_skip_bytes`` those of them that it saves. ``saved_own_bytes``
+    are those that it saves of its own arrays, without ``output_bytes``, those that the next layer
+    takes: what is taken counts for the taker.
     """
 
     stack: str

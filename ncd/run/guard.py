@@ -45,7 +45,8 @@ def check_calls(circuit: Circuit) -> None:
     """
     for cell in circuit.cells:
         if cell.op.torch_function.startswith(f"{CLOSED}."):
-            fact = f"values end here: {cell.op.torch_function.split('.')[1]} of torch is drawn, and not run"
+            name = cell.op.torch_function.split(".")[1]
+            fact = f"values end here: {name} of torch is drawn, and not run"
             raise ValuesEnd(
                 fact, cure="ncd.from_torch on your own machine, which runs it"
             ).with_context(op=cell.op)

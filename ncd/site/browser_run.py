@@ -293,7 +293,7 @@ def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:
             f"<h3>The end of the scan</h3><p>What came out at every position of {along}, in a "
             "row, and the state after the last.</p>"
         )
-    where = " · ".join(filter(None, [side.get(unit.id, ""), ".".join(unit.scope)]))
+    where = " · ".join(filter(None, [side.get(unit.id, ""), ".".join(unit.module_path)]))
     path = f' <span class="muted">{markup.text(where)}</span>' if where else ""
     words = unit.description
     again = INSIDE if unit.id in inside else ""

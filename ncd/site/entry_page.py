@@ -142,7 +142,7 @@ def of_entry(entry: Entry, settings: Mapping[str, int]) -> ParametricTerm:
 
     >>> import ncd
     >>> found = of_entry(ncd.catalogue["multi-head-attention"], {"h": 4})
-    >>> found.sizes[0].limits, found.settings["k"], found.plain
+    >>> found.sizes[0].limits, found.settings["k"], found.fixed_names
     ('1 or more', 16, ('causal',))
     """
     plain = tuple(knob.name for knob in entry.knobs if not knob.is_size or knob.below)

@@ -16,7 +16,7 @@ AxisFacts = tuple[str, str, str, str, str]
 def plain(array: Array) -> Array:
     """Returns the array with axis names in place of labels that are sizes.
 
-    >>> [axis.called for axis in plain(Array.parse('c"c_λ":4 w"8^2":8x8'))]
+    >>> [axis.display_name for axis in plain(Array.parse('c"c_λ":4 w"8^2":8x8'))]
     ['c_λ', 'w']
     """
     return array.with_axes(

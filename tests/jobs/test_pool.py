@@ -96,7 +96,7 @@ def test_the_same_question_is_one_job_and_its_result_is_kept() -> None:
     assert three.reports == [{"step": 1}]  # who comes later has what was told before
     worker.words.put(whole(b"same"))
     for ticket in (one, two, three):
-        until(ticket, "over")
+        until(ticket, "ended")
     again = ask(pool, 0)
     assert [each.result for each in (one, two, three, again)] == [b"same"] * 4
     assert again.reports == [{"step": 1}] and backend.begun.empty()
@@ -111,10 +111,10 @@ def test_who_stops_gets_what_there_is_and_the_others_go_on() -> None:
     one.stop()
     assert worker.asked == 1
     worker.words.put({"result": b"part", "whole": False, "last": False})
-    until(one, "over")
+    until(one, "ended")
     worker.words.put(step(2))
     worker.words.put(whole(b"all"))
-    until(two, "over")
+    until(two, "ended")
     assert (one.result, one.reports) == (b"part", [{"step": 1}])
     assert (two.result, len(two.reports)) == (b"all", 2)
 
@@ -127,7 +127,7 @@ def test_a_job_that_nobody_waits_for_ends() -> None:
     assert worker.words.empty() and one.failure == LEFT
     two.stop()
     worker.words.put({"result": b"part", "whole": False, "last": False})
-    until(two, "over")
+    until(two, "ended")
     backend.next()  # the one that has waited
     assert worker.words.empty() and two.result == b"part"
     waiting.leave()
@@ -155,7 +155,7 @@ def test_a_lost_worker_is_a_retry_before_all_others_and_only_once() -> None:
     assert one.again and not one.reports and not one.ended
     second.words.put(step(1))
     second.words.put(None)
-    until(one, "over")
+    until(one, "ended")
     assert one.failure == LOST and not one.result
     assert '"seed": 1' in backend.next().text
 
@@ -166,7 +166,7 @@ def test_a_failure_is_told_and_not_tried_again() -> None:
     worker = backend.next()
     worker.words.put({"failure": "SizeError: no"})
     worker.words.put(None)
-    until(one, "over")
+    until(one, "ended")
     assert one.failure == "SizeError: no" and backend.begun.empty()
     ask(pool, 0)
     backend.next()  # what has failed is not kept
@@ -180,7 +180,7 @@ def test_where_no_worker_can_begin_the_page_is_told(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(backend, "start", refused)
     one = ask(pool, 0)
-    until(one, "over")
+    until(one, "ended")
     assert one.failure == "ConnectionError: no cluster there"
 
 
@@ -207,7 +207,7 @@ def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     one = ask(pool, 0)
     worker = backend.next()
     monkeypatch.setattr(pools, "PATIENCE", -1000.0)
-    until(one, "over")
+    until(one, "ended")
     assert one.failure == LATE
     assert worker.ended.wait(WAIT)
 

@@ -261,7 +261,7 @@ def test_a_late_training_gives_what_it_has_and_ends() -> None:
     with (
         patch.object(pool_jobs, "LOOPS", {"fit": Loop}),
         patch.object(pool_jobs, "written", lambda _, note: note["seed"].encode()),
-        patch.object(Heard, "late", True),
+        patch.object(Heard, "timed_out", True),
         patch.object(line, "tell", told.append),
     ):
         pool_jobs.train(line, "fit")

@@ -142,7 +142,7 @@ def test_numbers_as_text_count_equal_neighbours() -> None:
 
 
 def test_settings_that_change_nothing_are_not_written() -> None:
-    site = (Id("x:4") >> Window("x -> y w", 2)).steps[-1].site(Type.parse("x:4"))
+    site = (Id("x:4") >> Window("x -> y w", 2)).steps[-1].apply_to(Type.parse("x:4"))
     assert Window("x -> y w", 2).latex(site) == r"z_{y,\,w} = a_{y + w}"
     assert Window("x -> y w", 2, 1, 0, 2).latex(site) == r"z_{y,\,w} = a_{y + 2 w}"
     assert Window("x -> y w", 2, 2).latex(site) == r"z_{y,\,w} = a_{2 y + w}"

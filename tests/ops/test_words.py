@@ -21,8 +21,8 @@ def test_an_op_says_what_it_does(case: list[str]) -> None:
     source, _, dom = text.partition(" on ")
     op = eval(source, vars(ncd))
     site = ncd.elaborate(Then(Id(dom), op)).cells[-1].site
-    assert (op.words(site), op.formula(site)) == (words, formula)
-    result = op.out(site)
+    assert (op.description(site), op.latex(site)) == (words, formula)
+    result = op.result_name(site)
     assert ([f"as {result}"] if result else []) + [*map(drawn, op.glyph(site).marks)] == more
 
 

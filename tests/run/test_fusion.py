@@ -178,9 +178,9 @@ def test_a_causal_mask_is_told_to_torch() -> None:
     """Without a mask of its own, of the size of the scores."""
     for name in ("causal", "causal by a formula"):
         (step,) = compile(FUSED[name])._program(plain=False).steps
-        assert step.run.causal and not step.run.masks  # type: ignore[union-attr]
+        assert step.kernel.causal and not step.kernel.masks  # type: ignore[union-attr]
     (step,) = compile(FUSED["anticausal"])._program(plain=False).steps
-    assert not step.run.causal and len(step.run.masks) == 1  # type: ignore[union-attr]
+    assert not step.kernel.causal and len(step.kernel.masks) == 1  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("mask", "hidden"), [(PAD, 1), (BIAS, -math.inf)])

@@ -220,7 +220,7 @@ def cut(cell: Cell, own: Own, w: Weights) -> Own:
 def wired(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
     """Which array on the right is which on the left, by place; from the pattern as it is read."""
     op: Any = cell.op
-    for i in op.order:
+    for i in op.sources:
         yield arrays[i].axes, arrays[i].data
 
 

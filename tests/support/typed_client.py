@@ -104,7 +104,12 @@ def views(term: Term) -> list[str | bytes]:
     figure = ncd.draw(term, "both", folded=["Layer"], width=400, notes={"Copy": "keys"}, dark=True)
     stream = ncd.stream(term, {"y": 16}, ("x", 8), around=False)
     gradient = ncd.gradient(term, "parameters")
-    print(ncd.cost(term, small).weight_bytes, stream.moved, gradient.cod, ncd.onnx(term).doc_string)
+    print(
+        ncd.cost(term, small).weight_bytes,
+        stream.moved,
+        gradient.cod,
+        ncd.onnx(term).doc_string,
+    )
     texts = [ncd.source(term), ncd.html(term), ncd.to_json(term), ncd.spell(term), figure.svg()]
     return [*texts, figure.png(scale=2), figure.pdf(), figure.tex()]
 

@@ -23,7 +23,7 @@ def meanings(entry: Entry, **knobs: int) -> dict[str, set[str]]:
             found[knob.name.translate(PLAIN)].add(str(settings[knob.name]))
     for axis in ncd.elaborate(entry.build(**knobs)).axes:
         # λ is another number in each body of a loop, and a figure may name an axis by its size
-        if axis.size is None or "λ" in axis.called or axis.called.isdecimal():
+        if axis.size is None or "λ" in axis.display_name or axis.display_name.isdecimal():
             continue
         sides = set(axis.size_text.split("×"))
         found[axis.display_name.translate(PLAIN)].add(

@@ -147,7 +147,8 @@ def _through(found: NumberOrigin) -> str:
     if not found.passed_cells:
         return ""
     ops = ", then ".join(op_html(cell) for cell in reversed(found.passed_cells))
-    return f'<p class="muted">{ops} only {"hand" if len(found.passed_cells) > 1 else "hands"} it on.</p>'
+    verb = "hand" if len(found.passed_cells) > 1 else "hands"
+    return f'<p class="muted">{ops} only {verb} it on.</p>'
 
 
 def _how(scene: Scene, found: NumberOrigin) -> str:

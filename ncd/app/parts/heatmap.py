@@ -122,7 +122,7 @@ class ColourRange:
         A few outliers are ignored, because with them all other numbers would have the same colour.
 
         >>> ColourRange.of(np.float32([*range(16), 1000]), signed=False)
-        Ends(low=0.0, high=15.0, beyond=1, largest=1000.0)
+        ColourRange(low=0.0, high=15.0, outliers=1, largest=1000.0)
         """
         sizes = np.abs(numbers[np.isfinite(numbers)])
         largest, few = float(sizes.max(initial=0)), max(FEW, len(sizes) // RARE)

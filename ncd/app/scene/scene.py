@@ -48,9 +48,9 @@ class Scene:
     """A system at its settings, with the figure's callouts if ``show_callouts``.
 
     ``column_width`` is the width of the diagram's column in pixels; files and slides have none.
-    ``build_refusal`` says why the settings could not be built, ``loaded_weights`` holds trained weights, if any,
-    ``hidden_sizes`` says what a quiz hides, and ``about`` is the array or op of a question, whose block is
-    drawn open.
+    ``build_refusal`` says why the settings could not be built, ``loaded_weights`` holds trained
+    weights, if any, ``hidden_sizes`` says what a quiz hides, and ``about`` is the array or op of a
+    question, whose block is drawn open.
     """
 
     entry: Entry

@@ -31,9 +31,9 @@ ENDS = {1: "st", 2: "nd", 3: "rd"}
 class Training:
     """The session's training of one system at some settings; weights from a file fit any seed.
 
-    ``second_run`` is a second run to compare with the first, from which the learned weights are taken.
-    ``ended`` and ``learned`` change only at the start of a run of the page, so that the whole page
-    shows the same state.
+    ``second_run`` is a second run to compare with the first, from which the learned weights are
+    taken. ``ended`` and ``learned`` change only at the start of a run of the page, so that the
+    whole page shows the same state.
     """
 
     page: str

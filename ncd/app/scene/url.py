@@ -60,11 +60,11 @@ def controls(panels: Iterable[Panel]) -> dict[str, Control]:
 class PageState:
     """The session keys that a page stores in its link, and their last values.
 
-    Streamlit drops the value of a widget that is not shown; ``last_values`` still has it. ``shared`` holds
-    the values that the next page takes over, by their meaning. ``corrected`` holds the values that are
-    really shown where the state names something that does not exist. ``link_mark`` marks the link of
-    the app that was followed to the page. ``waiting`` is what the address holds for a system that
-    is not known yet.
+    Streamlit drops the value of a widget that is not shown; ``last_values`` still has it.
+    ``shared`` holds the values that the next page takes over, by their meaning. ``corrected`` holds
+    the values that are really shown where the state names something that does not exist.
+    ``link_mark`` marks the link of the app that was followed to the page. ``waiting`` is what the
+    address holds for a system that is not known yet.
     """
 
     page: str

@@ -36,7 +36,7 @@ class Drawing(DrawingData):
 
     >>> import ncd
     >>> drawing = ncd.draw(ncd.Linear("m:3 -> k:2", "Q"))
-    >>> [wire.axis for wire in drawing.wires], [glyph.words for glyph in drawing.glyphs]
+    >>> [wire.axis for wire in drawing.wires], [glyph.description for glyph in drawing.glyphs]
     (['m', 'k'], ['learned linear map Q, m to k'])
     """
 

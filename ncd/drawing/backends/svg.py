@@ -373,7 +373,8 @@ class SvgTemplate:
     """A drawing, the sources of its words, and its SVG with gaps for them.
 
     ``wires`` and ``ops`` have a source for each drawn element, None for a collapsed block, whose
-    words contain no sizes. ``collapsed`` are the collapsed blocks, ``visible_part`` selects the visible part.
+    words contain no sizes. ``collapsed`` are the collapsed blocks, ``visible_part`` selects the
+    visible part.
     """
 
     drawing: Any
@@ -392,9 +393,9 @@ class SvgTemplate:
 W = TypeVar("W", DrawnWire, DrawnGlyph)
 
 
-def with_words(part: W, words: str) -> W:
-    """Returns a copy with other words."""
-    return part if words == part.description else fast_replace(part, words=words)
+def with_description(part: W, text: str) -> W:
+    """Returns a copy with another description."""
+    return part if text == part.description else fast_replace(part, description=text)
 
 
 def svg(drawing: DrawingData, fonts: bool) -> str:
@@ -437,8 +438,8 @@ def _pieces(drawing: DrawingData, fonts: bool, shown: dict[int, str]) -> list[st
         return words
 
     count = len(drawing.wires) + 2
-    wires = tuple(with_words(w, f"⦃{n}⦄") for n, w in enumerate(drawing.wires, 2))
-    glyphs = tuple(with_words(g, f"⦃{n}⦄") for n, g in enumerate(drawing.glyphs, count))
+    wires = tuple(with_description(w, f"⦃{n}⦄") for n, w in enumerate(drawing.wires, 2))
+    glyphs = tuple(with_description(g, f"⦃{n}⦄") for n, g in enumerate(drawing.glyphs, count))
     blank = replace(drawing, title="⦃0⦄", description="⦃1⦄", wires=wires, glyphs=glyphs)
     pieces = GAP.split(write(blank, fonts, naming=naming))
     return pieces if Counter(map(int, pieces[1::2])) == written else []

@@ -251,8 +251,8 @@ class DrawnFence:
 class Annotation:
     """Anything that is not a wire, op or fence: a row arrow, an =, a callout, a grid of cells.
 
-    ``kind`` is "arrow", "band", "cells", "note", "path" or "sign"; ``target_id`` is the id of the array,
-    op or fence that it belongs to; ``behind`` says whether it lies under the wires.
+    ``kind`` is "arrow", "band", "cells", "note", "path" or "sign"; ``target_id`` is the id of the
+    array, op or fence that it belongs to; ``behind`` says whether it lies under the wires.
     """
 
     kind: str
@@ -425,7 +425,7 @@ class Translation:
         return fast_replace(
             glyph,
             items=tuple([self.item(item) for item in glyph.items]),
-            hit=self.box(glyph.hit_box),
+            hit_box=self.box(glyph.hit_box),
             ink=tuple([self.box(box) for box in glyph.ink]),
             **new,
         )

@@ -444,9 +444,9 @@ class GlyphCanvas:
     ``ins`` and ``outs`` are the rows of its wires at its marks; ``lead`` and ``trail`` are the
     paths of wires before and after the marks. ``row`` is its row if it has no wires, ``foreign``
     the rows of wires that pass over its marks. ``wide`` is the width of its widest mark; passing
-    wires bend on ``side`` of it. ``incoming_cap_apex`` is the cap whose arrow ends here, ``stems`` are the
-    arrows that leave its own caps, ``contraction`` is where its wires meet, and ``start`` the x
-    from which they are in their rows. Copies of ``late`` wires leave in the last ``later`` of
+    wires bend on ``side`` of it. ``incoming_cap_apex`` is the cap whose arrow ends here, ``stems``
+    are the arrows that leave its own caps, ``contraction`` is where its wires meet, and ``start``
+    the x from which they are in their rows. Copies of ``late`` wires leave in the last ``later`` of
     its width; wires join others from ``level`` on.
     """
 

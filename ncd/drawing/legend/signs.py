@@ -58,7 +58,7 @@ NEAR = 34.0  # length of wire shown on both sides of a mark
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """An entry of the legend: ``explanation`` is a sentence for a newcomer, ``code`` a line of torch.
+    """An entry of the legend: ``explanation`` is for a newcomer, ``code`` a line of torch.
 
     ``term`` makes a small term that shows it, drawn with ``options``. If ``mark`` is given, the
     picture is cut to the surroundings of the first mark of this shape.

@@ -34,7 +34,7 @@ _BERNSTEIN = np.stack([(1 - _T) ** 3, 3 * _T * (1 - _T) ** 2, 3 * _T**2 * (1 - _
 
 
 class Segments:
-    """Paths as segments: ``a`` and ``b`` are their ends, ``path_index`` the index of each one's path."""
+    """Paths as segments: their ends ``a`` and ``b``, and ``path_index``, the index of the path."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         curves = [curve for path in paths for curve in path]

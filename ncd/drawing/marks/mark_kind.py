@@ -15,12 +15,13 @@ from ncd.language.op import Mark
 class MarkKind:
     """A shape of the catalogue.
 
-    ``lies_above_wires``: it stands over its wires, which run on; other marks end their input wires and begin
-    their output wires. ``takes_cap``: it is the arrow that leaves the cap before it.
+    ``lies_above_wires``: it stands over its wires, which run on; other marks end their input wires
+    and begin their output wires. ``takes_cap``: it is the arrow that leaves the cap before it.
     ``takes_scalar``: that arrow leads to it if there is nothing else. ``names_array``: it is the
     name at which an array's wires begin. ``spans``: foreign wires may pass over it; other marks
-    need their own wires to be adjacent. ``continues_first_wire``: its first wire continues as its first output.
-    ``usual_width``, ``usual_headroom`` and ``usual_footroom`` are for marks of one size.
+    need their own wires to be adjacent. ``continues_first_wire``: its first wire continues as its
+    first output. ``usual_width``, ``usual_headroom`` and ``usual_footroom`` are for marks of one
+    size.
     """
 
     lies_above_wires: ClassVar[bool] = False

@@ -113,7 +113,7 @@ class ColumnRouter:
                 self.heads[port] = move.path(self.heads[own])
         if unit.cell is not None:
             model, words = self.glyphs[ids[unit.node]], unit.cell.description
-            self.glyphs[unit.node] = move.glyph(model, node=unit.node, words=words, unit=unit)
+            self.glyphs[unit.node] = move.glyph(model, node=unit.node, description=words, unit=unit)
 
     # One step ------------------------------------------------------------------------------------
 

@@ -30,10 +30,10 @@ class CannotSplit(ValueError):
 class AxisFactor:
     """A factor of a dimension, which may be split further later.
 
-    ``hint`` is a name to prefer. ``step_numbers`` are the numbers of the steps in which it occurs; two
-    atoms that occur in one step are two axes. ``group`` are the atoms of a spatial group that it
-    belongs to. A ``is_indivisible`` one must stay one axis, as an op needs just one; one that is ``alone``
-    has been named by itself, and so cannot join a group.
+    ``hint`` is a name to prefer. ``step_numbers`` are the numbers of the steps in which it occurs;
+    two atoms that occur in one step are two axes. ``group`` are the atoms of a spatial group that
+    it belongs to. A ``is_indivisible`` one must stay one axis, as an op needs just one; one that is
+    ``alone`` has been named by itself, and so cannot join a group.
     """
 
     size: int

@@ -245,6 +245,11 @@ def as_signal(x: Value) -> None:
         channels[0].hint, places[0].hint = "c", "t"
 
 
+def _pooled_factor(size: int, old: AxisFactor) -> AxisFactor:
+    """Returns the axis of the results of a window, named as the one that it runs along."""
+    return AxisFactor(size, old.hint, is_indivisible=True)
+
+
 def windowed(
     g: DimensionBuilder,
     x: Operand,
@@ -265,11 +270,7 @@ def windowed(
     old = tuple(atom for i in places for atom in resolved_atoms(value.dims[i]))
     sizes = g.shape[len(g.shape) - n :]
     same = tuple(sizes) == tuple(atom.size for atom in old)
-    new = old
-    if not same:
-        new = tuple(
-            AxisFactor(k, one.hint, is_indivisible=True) for k, one in zip(sizes, old, strict=True)
-        )
+    new = old if same else tuple(map(_pooled_factor, sizes, old))
     if not same and n > 1:
         make_group(new)
     before = resolved_atoms(value.dims[at]) if channels is not None else ()

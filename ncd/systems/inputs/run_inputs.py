@@ -89,7 +89,7 @@ class InputSpec:
     def axis_words(self, axis: str) -> tuple[str, ...]:
         """Returns the words along an axis, long ones shortened.
 
-        >>> InputSpec({"y": ("a" * 400,)}).shown("y")
+        >>> InputSpec({"y": ("a" * 400,)}).axis_words("y")
         ('aaaaaaaaaaaaaaaaaaa…',)
         """
         words = self.words.get(axis, ())

@@ -89,7 +89,7 @@ def question(entry: Entry, settings: Mapping[str, int], ask: str) -> Question | 
     >>> import ncd
     >>> entry = ncd.catalogue["multi-head-attention"]
     >>> found = question(entry, entry.settings({}), "parameters:h=8")
-    >>> print(found.text, found.answers[found.right])
+    >>> print(found.text, found.answers[found.answer_index])
     h goes from 4 to 8. What becomes of the 32,768 parameters? twice as many
     >>> question(entry, entry.settings({}), "shape:v99") is None
     True

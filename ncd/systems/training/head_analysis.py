@@ -78,8 +78,9 @@ def run(
 class HeadReport:
     """The behaviour of heads on unseen sequences.
 
-    ``attention_shares`` are each head's shares, ``even`` those of uniform attention. ``full_score`` is the score
-    with all heads, ``current_score`` with the current ones, ``without`` with each one switched off.
+    ``attention_shares`` are each head's shares, ``even`` those of uniform attention. ``full_score``
+    is the score with all heads, ``current_score`` with the current ones, ``without`` with each one
+    switched off.
     """
 
     tried: int

@@ -238,8 +238,8 @@ class Task:
     ``data`` is generated from the knobs and a seed, at most ``examples`` of them. ``score`` of
     outputs and answers is called ``measure``; higher is better. Training takes ``steps`` of
     ``batch`` examples with Adam at ``rate``. ``deep`` systems without norms start with larger
-    weights: :func:`ncd.systems.training.training_loop.he_init`. ``similarity_penalty`` is the weight of
-    :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
+    weights: :func:`ncd.systems.training.training_loop.he_init`. ``similarity_penalty`` is the
+    weight of :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
     ``sizes`` are the knobs that the data depends on. ``noise`` makes what the system is given out
     of examples, with chance in it. ``batch_knob`` is the knob of how many examples a run takes, for
     systems that use statistics of them; others take any number.

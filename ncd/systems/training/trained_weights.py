@@ -263,7 +263,7 @@ def shipped_weights(entry: Entry, settings: Mapping[str, int]) -> TrainedWeights
     """Returns the weights shipped for a system at these settings, if there are any.
 
     >>> import ncd
-    >>> shipped_weights(entry := ncd.catalogue["reversal"], entry.settings({})).said
+    >>> shipped_weights(entry := ncd.catalogue["reversal"], entry.settings({})).summary
     'trained for 300 steps from seed 0'
     """
     data = shipped(entry, settings)

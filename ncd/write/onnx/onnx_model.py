@@ -478,7 +478,7 @@ def open_graph(system: ParametricTerm) -> ModelGraph:
     >>> from ncd.circuit.sized_system import parametric_term
     >>> term = ncd.catalogue["multi-head-attention"].build()
     >>> graph = open_graph(parametric_term(term, ncd.elaborate(term)))
-    >>> graph.whole().doc_string, graph.sizes
+    >>> graph.build_model().doc_string, graph.sizes
     ('Free sizes: y, m, x, k, h.', ('k', 'h'))
     """
     found = traced_circuit(system.build, system.settings, system.traceable)

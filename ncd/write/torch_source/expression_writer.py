@@ -227,8 +227,9 @@ IMPORTS = {
 class Writer:
     """Writes expressions with the names of tensors, layers and sizes at their place.
 
-    ``batched`` says which tensors may have batch axes in front. ``reference_tensor`` is a real tensor (or None)
-    and ``near`` any tensor, which new ones imitate. ``bound`` are parts that have a variable.
+    ``batched`` says which tensors may have batch axes in front. ``reference_tensor`` is a real
+    tensor (or None) and ``near`` any tensor, which new ones imitate. ``bound`` are parts that have
+    a variable.
     """
 
     size: Callable[[Axis], Code]

@@ -143,7 +143,10 @@ def test_a_drawing_is_sent_with_what_the_page_needs(
     assert bool(diagram["data"]["listing"]) == (veil is None)
     assert (timed["key"], line["key"]) == ("told-time", "told-line")
     assert timed["data"]["event"] == line["data"]["event"] == "ncd-line"  # a quick run
-    with patch.object(Scene, "long", True), patch.object(diagram_module, "_message") as message:
+    with (
+        patch.object(Scene, "starts_on_demand", True),
+        patch.object(diagram_module, "_message") as message,
+    ):
         diagram_module.send_cost_line(ATTENTION, "", "", timed=True)
         assert message.call_args.kwargs["data"]["event"] == "ncd-time"
         diagram_module.send_cost_line(ATTENTION, "", "")
@@ -248,7 +251,7 @@ def test_the_gradient_of_an_op_is_drawn_with_its_inputs_named() -> None:
     two = own(ncd.Einsum("k:3, k -> "))
     told = backward_diagram.gradient_html(two, two.circuit.cells[0])
     assert "The first 2 arrays are the inputs" in told and "gradient of each input." in told
-    whole: Any = SimpleNamespace(site=SimpleNamespace(dom=(ncd.Array.parse("t:3#v:9"),)))
+    whole: Any = SimpleNamespace(site=SimpleNamespace(own_inputs=(ncd.Array.parse("t:3#v:9"),)))
     assert backward_diagram.gradient_html(here, whole) == ""  # a whole number has no gradient
 
 

@@ -250,7 +250,7 @@ def test_a_row_of_attention_has_a_line_for_each_step_and_what_is_mixed() -> None
     for mixed in found.mixed:
         at = ", ".join(map(str, mixed.place))
         assert not mixed.place or f"= {mixed.place[-1]}" in text(html), at
-    words = replace(ATTENTION, inputs_spec=SimpleNamespace(shown=lambda axis: ("one", "two")))  # type: ignore[arg-type]
+    words = replace(ATTENTION, inputs_spec=SimpleNamespace(axis_words=lambda axis: ("one", "two")))  # type: ignore[arg-type]
     named = arithmetic_html._keys(words, found, [0, 1, 5], "")
     assert named == ["0 one", "1 two", "5"]
 

@@ -136,7 +136,7 @@ def test_the_line_under_the_diagram() -> None:
     int8 = replace(ATTENTION, formats=Formats(weights="int8"))
     assert "B in int8" in text(page.cost_line(int8, None))
     assert page.cost_line(replace(ATTENTION, hidden_sizes=HiddenSizes("v1")), 0.5) == ""
-    with patch.object(Scene, "runs", False):
+    with patch.object(Scene, "can_run", False):
         assert text(page.cost_line(ATTENTION, 0.5)) == plain
     unsized = replace(ATTENTION, term=ncd.Id("y"))
     assert page.cost_line(unsized, None) == ""
@@ -173,8 +173,8 @@ def test_a_panel_is_shown_if_it_needs_no_run_or_can_be_run(
     wrong = Refusal(SizeError("wrong"), None, ATTENTION.entry, {})
     here = SimpleNamespace(
         refusal=wrong if state.get("refusal") else None,
-        veil=state.get("veil"),
-        sized=state.get("sized", True),
+        hidden_sizes=state.get("veil"),
+        has_all_sizes=state.get("sized", True),
     )
     with (
         patch.object(page.refusal, "render") as told,
@@ -202,7 +202,8 @@ def test_a_run_is_timed_after_its_panel(
     untimed: bool, quick: bool, compiled: bool, long: bool, seconds: float | None, sent: int
 ) -> None:
     here: Any = SimpleNamespace(
-        **{"veil": None, "refusal": None, "quick": quick, "compiled": compiled, "long": long},
+        **{"hidden_sizes": None, "refusal": None, "is_quick": quick, "is_compiled": compiled},
+        starts_on_demand=long,
         seconds=0.5,
     )
     with (
@@ -218,7 +219,7 @@ def test_a_run_is_timed_after_its_panel(
 
 @pytest.mark.parametrize("error", [RuntimeError("first\nsecond"), MemoryError("first")])
 def test_a_run_that_fails_says_so(error: Exception) -> None:
-    here: Any = SimpleNamespace(veil=None, refusal=None, device="cpu")
+    here: Any = SimpleNamespace(hidden_sizes=None, refusal=None, device="cpu")
     with patch.object(st, "warning") as warning, patch.object(st, "text") as words:
         page._panel(here, Panel("Panel", Shown(error)), "", False)
     assert warning.called and words.call_args.args == ("first",)
@@ -268,9 +269,9 @@ def test_the_files_of_a_page(session: dict[str, Any]) -> None:
     assert python & set(plain)
     whole = "einops" in ncd.source(ATTENTION.term)
     assert (python <= set(plain)) == whole
-    with patch.object(Scene, "runs", False):
+    with patch.object(Scene, "can_run", False):
         assert f"{name}.onnx" not in files(ATTENTION)
-    with patch.object(Scene, "sized", False):
+    with patch.object(Scene, "has_all_sizes", False):
         assert not python & set(files(ATTENTION))
     closed = own_entry.custom_entry('Opaque("b:2 d:4 -> b k:2", "aten.glu", "a")')
     settings = closed.settings({})
@@ -313,7 +314,7 @@ def test_the_header_of_a_source_file() -> None:
     assert "and multi-head-attention.safetensors is the file" in provenance.python(
         own, facts, False
     )
-    with patch.object(Scene, "runs", False):
+    with patch.object(Scene, "can_run", False):
         assert "Where ncd is installed" not in provenance.python(ATTENTION, facts, False)
     ships = replace(ATTENTION, loaded_weights=TrainedWeights(b"w", "", ships=True))
     assert "ncd.systems.training.trained_weights.shipped(" in provenance.reproducing_line(ships)
@@ -435,8 +436,8 @@ def test_the_progress_of_a_large_run(
     reports: list[dict[str, Any]], again: int, told: str, session: dict[str, Any]
 ) -> None:
     now = SimpleNamespace(
-        **{"reports": reports, "again": again, "failure": "", "place": 0, "over": False},
-        look=lambda: None,
+        **{"reports": reports, "again": again, "failure": "", "queue_position": 0, "ended": False},
+        poll=lambda: None,
         leave=None,
     )
     assert large_run._progress(now) == told  # type: ignore[arg-type]

@@ -31,8 +31,8 @@ def trained(**query: str) -> AppTest:
     app = page(NAME, **query)
     fine(app.button(key="train").click().run())
     run = app.session_state[TRAINING_KEY].run
-    while not run.over:
-        run.look(1)
+    while not run.ended:
+        run.poll(1)
     assert not run.failure
     fine(app.run())
     return app
@@ -68,10 +68,10 @@ def test_a_run_is_stopped_and_keeps_what_it_has() -> None:
     fine(app.button(key="train").click().run())
     run = app.session_state[TRAINING_KEY].run
     while not run.progress:
-        run.look(1)
+        run.poll(1)
     fine(app.button(key="stop").click().run())
-    while not run.over:
-        run.look(1)
+    while not run.ended:
+        run.poll(1)
     fine(app.run())
     last = run.progress[-1].step
     assert last < 3000 and f"after {last:,} steps" in said(app)

@@ -73,7 +73,7 @@ def test_both_stop_with_one_button_and_leave_with_the_page() -> None:
     runs = app.session_state[TRAINING_KEY].runs
     for run in runs:
         while not run.progress:
-            run.look(1)
+            run.poll(1)
     fine(app.button(key="stop").click().run())
     ended(app)
     fine(app.run())

@@ -72,7 +72,7 @@ def test_pooling_stays_between_the_extremes(shape: tuple[int, int]) -> None:
 def test_what_stands_out_is_not_averaged_away(sign: int) -> None:
     grid = sign * np.eye(1024, dtype=np.float32)
     found = pool(grid, 84)
-    assert found.largest and "the largest number of 13 × 13" in found.told
+    assert found.largest and "the largest number of 13 × 13" in found.caption
     assert np.all(np.diag(found.maps) == sign) and np.all(found.maps[0, 1:] == 0)
 
 

@@ -245,7 +245,7 @@ def test_a_caption_says_where_numbers_come_from_and_explains_chance() -> None:
     assert told.endswith("Untrained weights</abbr> and random inputs, from seed 3.")
     plain = scene("scaled-dot-product-attention")
     assert captions.numbers_origin(plain) == "Random inputs, from seed 0; nothing is learned here."
-    learned: Any = SimpleNamespace(said="trained for 5 steps")
+    learned: Any = SimpleNamespace(summary="trained for 5 steps")
     assert captions.numbers_origin(replace(attention, loaded_weights=learned)).startswith(
         "Weights trained for 5"
     )

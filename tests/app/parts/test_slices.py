@@ -134,7 +134,7 @@ def slices() -> None:
     cut = slice_picker.chosen(array)
     st.text(f"{cut.shown} {cut.at} {slice_picker.place('a')} {slice_picker.PICTURE.value}")
     if st.button("show"):
-        st.text(slice_picker.show(array, (1, 4, 2, 3)))
+        st.text(slice_picker.select_slice_of(array, (1, 4, 2, 3)))
         st.text(slice_picker.SLICES.value)
 
 

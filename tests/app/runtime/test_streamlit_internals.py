@@ -154,7 +154,7 @@ def waits() -> None:
         run = get_script_run_ctx()
         assert run is not None
         run.yield_check.__self__.request_rerun(RerunData())  # type: ignore[attr-defined]
-        torch_threads.run(st.session_state.end.wait)
+        torch_threads.run_in_thread(st.session_state.end.wait)
     st.text("anew")
 
 
@@ -179,7 +179,7 @@ def queues() -> None:
         run, begun = get_script_run_ctx(), st.session_state.begun
         assert run is not None
         run.yield_check.__self__.request_rerun(RerunData())  # type: ignore[attr-defined]
-        torch_threads.run(lambda: begun.append("its turn"), long=True)
+        torch_threads.run_in_thread(lambda: begun.append("its turn"), long=True)
 
 
 def test_what_nobody_waits_for_any_more_never_begins() -> None:

@@ -164,7 +164,7 @@ def test_the_rest_of_an_address_waits_for_a_text_that_can_be_read(browser: Brows
     url.query()
     url.switch_entry(own_entry.custom_entry('Id("~y:6 m:3")'))
     assert "select" not in browser.state and "m" not in browser.state
-    assert "select" not in link.held
+    assert "select" not in link.last_values
     assert (browser.state["panel"], browser.state["seed"], browser.state["text"]) == (
         "Cost",
         4,

@@ -97,7 +97,7 @@ def test_a_button_has_the_name_of_a_preset_or_its_sizes() -> None:
     own = replace(ENTRY, presets=(Preset("p", {"a": 4}, "", "Published"),))
     ways = ({"a": 4}, {"a": 5})
     with (
-        patch.object(Refusal, "ways", ways),
+        patch.object(Refusal, "fixes", ways),
         patch.object(st, "container", MagicMock()),
         patch.object(st, "markdown") as title,
         patch.object(st, "text"),

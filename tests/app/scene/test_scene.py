@@ -100,8 +100,8 @@ def test_a_module_is_made_once_for_what_it_depends_on() -> None:
     assert own.is_compiled and own.module is made
     assert replace(own, selected="n1").module is made
     for other in (replace(own, seed=1), replace(own, formats=Formats(weights="int8"))):
-        assert not other.compiled and other.module is not made
-    assert own.weights != replace(own, formats=Formats(weights="int8")).weights
+        assert not other.is_compiled and other.module is not made
+    assert own.weights_key != replace(own, formats=Formats(weights="int8")).weights_key
     assert made.training is own.entry.training
     layer = scene("layer-norm") if "layer-norm" in ncd.catalogue else own
     assert replace(layer, entry=replace(layer.entry, training=False)).module.training is False
@@ -158,7 +158,7 @@ def test_what_is_built_or_too_large_is_known_by_its_settings(
     own = scene(ATTENTION)
     assert own.refusal is None
     monkeypatch.setenv("NCD_MAX_FLOPS", "10")
-    assert own.refusal is not None and own.refusal.large and not own.can_run
+    assert own.refusal is not None and own.refusal.is_too_large and not own.can_run
     monkeypatch.delenv("NCD_MAX_FLOPS")
     assert own.refusal is None
-    assert replace(own, refused=refused).refusal is refused
+    assert replace(own, build_refusal=refused).refusal is refused

@@ -31,10 +31,12 @@ class Run(SimpleNamespace):
     """A run of the pool, as far as a page looks at it."""
 
     def __init__(self, **state: Any) -> None:
-        usual = {"over": False, "weights": b"", "failure": "", "stopping": False, "left": False}
-        super().__init__(**{**usual, "looked": 0, "progress": [], "again": 0, "place": 0, **state})
+        usual = {"ended": False, "weights": b"", "failure": "", "stopping": False, "left": False}
+        super().__init__(
+            **{**usual, "looked": 0, "progress": [], "again": 0, "queue_position": 0, **state}
+        )
 
-    def look(self) -> None:
+    def poll(self) -> None:
         self.looked += 1
 
     def leave(self) -> None:
@@ -71,18 +73,18 @@ def test_weights_are_taken_over_when_all_runs_have_ended() -> None:
     first, second = Run(weights=b"w", progress=[SimpleNamespace(step=1000)]), Run()
     found = going(first, second)
     assert found.runs == (first, second)
-    first.over = True
+    first.ended = True
     found.poll()
     assert found.is_running and found.learned is None
-    second.over = True
+    second.ended = True
     found.poll()
     assert not found.is_running
     assert found.learned == TrainedWeights(b"w", "trained for 1,000 steps")
     looked = first.looked
-    found.look()  # once is enough
+    found.poll()  # once is enough
     assert first.looked == looked
-    failed = going(Run(over=True))
-    failed.look()
+    failed = going(Run(ended=True))
+    failed.poll()
     assert failed.ended and failed.learned is None
 
 
@@ -141,7 +143,7 @@ def test_own_training_comes_before_shipped_weights(session: dict[str, Any]) -> N
     own = TrainedWeights(b"w", "of one's own")
     session["training"] = Training("lenet", SETTINGS, None, learned=own)
     assert session_weights.weights_for(LENET, SETTINGS, 7, InputSpec()) is own
-    session["training"] = going(Run(over=True, weights=b"v", progress=[SimpleNamespace(step=1)]))
+    session["training"] = going(Run(ended=True, weights=b"v", progress=[SimpleNamespace(step=1)]))
     found = session_weights.weights_for(LENET, SETTINGS, 0, InputSpec())
     assert found is not None and found.weights == b"v"
 

@@ -55,7 +55,7 @@ def page() -> None:
 
     if (wish := st.session_state.get("wish")) is not None:
         del st.session_state["wish"]
-        selection.heed(wish)
+        selection.apply_event(wish)
     st.text(repr([st.session_state.get(k) for k in ("select", "panel", "axes")]))
 
 

@@ -186,7 +186,7 @@ def at(**query: str) -> AppTest:
 
 
 def ask(page: AppTest, act: str) -> quiz.Round:
-    page.session_state[quiz.ROUND].wish = act
+    page.session_state[quiz.ROUND].pending_action = act
     page.run()
     assert not page.exception
     found: quiz.Round = page.session_state[quiz.ROUND]

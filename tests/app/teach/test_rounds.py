@@ -107,7 +107,7 @@ def test_a_click_is_kept_for_the_next_run(
         assert quiz.ROUND not in session
         session |= {quiz.ROUND: Round("lora", pending_action="before"), selection.QUIZ: "1"}
         quiz._act()
-    assert (session[selection.QUIZ], session[quiz.ROUND].wish) == (quiz_is, wish)
+    assert (session[selection.QUIZ], session[quiz.ROUND].pending_action) == (quiz_is, wish)
 
 
 def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
@@ -123,7 +123,7 @@ def test_what_is_asked_for_is_what_is_selected_or_was_asked_before(
     assert first in (MADE, LAST)
     other = LAST if first == MADE else MADE
     assert (ask(other), ask(), ask("n999"), ask(CIRCUIT.cells[0].id)) == (other,) * 3 + (MADE,)
-    session[quiz.ROUND].wish = "right"
+    session[quiz.ROUND].pending_action = "right"
     found = quiz.with_question(HERE)
     assert found.hidden_sizes == HiddenSizes(MADE, frozenset({MADE}))
     session[quiz.ROUND].page = "another"

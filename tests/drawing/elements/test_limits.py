@@ -102,7 +102,7 @@ def test_a_separator_is_level_as_far_as_it_can_be(
 
 @pytest.mark.parametrize(("gap", "reach"), [(200.0, style.DASH_REACH), (40.0, 20.0)])
 def test_a_separator_ends_in_the_op_before_its_middle(gap: float, reach: float) -> None:
-    plan: Any = SimpleNamespace(steps=[0], takers=[{"a": SimpleNamespace(cell="n1")}])
+    plan: Any = SimpleNamespace(steps=[0], consumers=[{"a": SimpleNamespace(cell="n1")}])
     at: Any = SimpleNamespace(left=[0.0, 50.0 + gap], right=[50.0])
     (curve,) = _end(plan, at, 0, ("a", "b"), Point(50.0, 3.0))
     assert (curve.a, curve.d) == (Point(50.0, 3.0), Point(50.0 + reach, 3.0))

@@ -79,7 +79,7 @@ def test_a_picture_shows_its_sign(sign) -> None:
 
 @pytest.mark.parametrize("sign", SIGNS.values(), ids=lambda sign: sign.name)
 def test_an_entry_is_one_sentence_or_two(sign) -> None:
-    assert sign.words.endswith(".") and len(sign.words) < 220
+    assert sign.explanation.endswith(".") and len(sign.explanation) < 220
     assert sign.title[0].isupper()
 
 

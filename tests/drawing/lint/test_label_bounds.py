@@ -73,12 +73,12 @@ def test_a_wire_may_graze_a_label_or_an_extra(row, count):
         found = faults(rules.texts_on_wires, labels=(label,), wires=(across,))
         assert found == ["label 'q' lies on a wire x (v)"] * (count * own)
     for of, own in (("", 1), ("w", 1), ("v", 0), ("n1", 0), ("n2", 0)):
-        found = faults(rules.extras, extras=(extra(SPOT, of=of),), wires=(across,))
+        found = faults(rules.extras, extras=(extra(SPOT, target_id=of),), wires=(across,))
         assert found == ["the sign 'E' lies on a wire x (v)"] * (count * own)
 
 
 def test_an_extra_may_lie_on_its_own_op_and_on_no_label():
-    own, other = (extra(SPOT, of=node, words="") for node in ("n1", "n2"))
+    own, other = (extra(SPOT, target_id=node, words="") for node in ("n1", "n2"))
     assert faults(rules.extras, extras=(own,), glyphs=(glyph(SPOT),)) == []
     assert faults(rules.extras, extras=(other,), glyphs=(glyph(SPOT),)) == [
         "the sign 'n2' lies on the glyph of n1"

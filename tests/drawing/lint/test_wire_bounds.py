@@ -57,7 +57,7 @@ def test_a_wire_ends_within_nine_units_of_its_mark(start, end, fault):
     one = wire(start, end, made="n1", taken="n2")
     found = faults(rules.check_continuity, wires=(one,), glyphs=(LEFT, RIGHT))
     assert found == ([f"wire x of v {fault}"] if fault else [])
-    open_ = wire(start, end, made="n1", taken="n2", open=frozenset({fault.split(" ")[0]}))
+    open_ = wire(start, end, made="n1", taken="n2", open_ends=frozenset({fault.split(" ")[0]}))
     assert faults(rules.check_continuity, wires=(open_,), glyphs=(LEFT, RIGHT)) == []
     free = wire(start, end, made="", taken="n7")  # ends of the circuit, and of a loop
     assert faults(rules.check_continuity, wires=(free,), glyphs=(LEFT, RIGHT)) == []

@@ -34,7 +34,7 @@ class Shown(Op):
         return self.pattern
 
     def glyph(self, site):
-        ins, outs = (tuple(range(sum(map(len, t)))) for t in (site.ins, site.outs))
+        ins, outs = (tuple(range(sum(map(len, t)))) for t in (site.inputs, site.outputs))
         return Glyph(marks=(Mark(self.shape, self.text, ins, outs),))
 
 
@@ -119,5 +119,5 @@ def test_a_wire_may_end_in_the_open_only_where_its_op_says_nothing_of_it(small):
     start, end = whole.path[0].a, whole.path[-1].d
     broken = replace(whole, path=(line(start, Point((start.x + end.x) / 2, start.y)),))
     assert any("ends in the open" in f for f in lint(replace(small, wires=(broken,))))
-    loose = replace(broken, open=frozenset({"ends"}))
+    loose = replace(broken, open_ends=frozenset({"ends"}))
     assert lint(replace(small, wires=(loose,))) == []

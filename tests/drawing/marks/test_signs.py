@@ -90,7 +90,7 @@ def test_a_long_formula_is_cut_in_its_box_and_whole_in_the_words():
     glyph = only(draw(Id("x:4") >> Map("x -> x", formula)))
     (text,) = said(glyph)
     assert text.endswith("to")  # as … is said
-    assert formula.replace("$1", "a") in glyph.words
+    assert formula.replace("$1", "a") in glyph.description
     box = around(painted(glyph, "neutral")[0])
     (label,) = texts(glyph)
     assert box.x0 < label.box.x0 < label.box.x1 < box.x1
@@ -255,5 +255,5 @@ def test_a_convolution_shows_its_groups_and_its_dilation(conv, shown, words):
     drawing = draw(Id("c:4 x:9") >> conv)
     assert lint(drawing) == []
     assert {text.label.words for text in only(drawing).items if hasattr(text, "label")} == shown
-    site = conv.site((Id("c:4 x:9") >> conv).dom)
-    assert site is not None and f", {words}: " in conv.words(site)
+    site = conv.apply_to((Id("c:4 x:9") >> conv).dom)
+    assert site is not None and f", {words}: " in conv.description(site)

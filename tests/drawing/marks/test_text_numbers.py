@@ -163,7 +163,7 @@ def test_a_sign_stands_in_the_middle_of_its_wires_where_there_is_room(
 @pytest.mark.parametrize("apex", [None, Point(30, 50)])
 @pytest.mark.parametrize("text", ["k^{-1/2}", "s_b"])
 def test_a_factor_stands_over_its_arrow(apex, text: str) -> None:
-    canvas, mark = marked("arrow", text, (60, 80), (60, 80), apex=apex)
+    canvas, mark = marked("arrow", text, (60, 80), (60, 80), incoming_cap_apex=apex)
     (label,), (stroke,), (tip,) = words(canvas), lines(canvas), tips(canvas)
     half = label.label.width / 2 + style.SIGN_LIFT
     y = 50 if apex else 60 - style.SIGN_LIFT
@@ -212,7 +212,7 @@ def test_a_function_stands_between_two_arrowheads_over_its_wires(rows) -> None:
 
 @pytest.mark.parametrize(("apex", "start"), [(None, (X0, 7)), (Point(30, 50), (30, 50))])
 def test_the_arrow_of_one_number_runs_through_its_function(apex, start) -> None:
-    canvas, _ = marked("elementwise", "f", apex=apex)
+    canvas, _ = marked("elementwise", "f", incoming_cap_apex=apex)
     (label,), (stroke,) = words(canvas), lines(canvas)
     assert label.at.y == near(start[1] + label.label.ascent / 2)
     middle = centred(label)[1]

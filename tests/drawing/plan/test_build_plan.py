@@ -119,7 +119,7 @@ def test_every_structure_is_drawn_without_lint(name, labels):
 
 @pytest.mark.parametrize("op", CATALOGUE, ids=lambda op: op.__name__)
 def test_every_sample_of_every_op_is_drawn_without_lint(op):
-    for sample in op.samples():
+    for sample in op.examples():
         doms = [ncd.Type.parse(sample.dom)]
         if not sample.alone:
             more = ncd.Array.parse("q0:3 q1:2")

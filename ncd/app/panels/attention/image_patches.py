@@ -87,11 +87,10 @@ def show_image_patches(scene: Scene) -> None:
     at = _place(asks)
     weights = scene.trace.values[cell.outputs[0].id][..., *at].float().cpu().numpy()
     head = HEAD.among(len(weights))
-    asking, answering = (
-        _picture(tensor, bool(scene.inputs_spec.pictures)) for tensor in scene.inputs
-    )
+    pictured = bool(scene.inputs_spec.pictures)
+    asking, answering = (_picture(tensor, pictured) for tensor in scene.inputs)
     y, x = (array[-1] for array in scene.term.dom)
-    small = [_laid(answering, answers.spread(own), heatmap.SMALL) for own in weights]
+    small = [_laid(answering, answers.spread(one), heatmap.SMALL) for one in weights]
     data = {
         "asks": {**_side(asks), "title": f"Click a patch of {markup.axis(y)}, which asks"},
         "answers": {

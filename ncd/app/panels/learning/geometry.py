@@ -148,7 +148,7 @@ def _place() -> None:
     """Stores the points that the visitor has set; stops a run on other points. A callback."""
     PLACED.put(valid(sent_value(KEY, "drawn")))
     found = st.session_state.get(session_weights.TRAINING_KEY)
-    if found is not None and found.going:
+    if found is not None and found.is_running:
         session_weights.replace_training(None)
 
 

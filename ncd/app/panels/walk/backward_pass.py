@@ -126,7 +126,7 @@ def _lines(found: tuple[Slope, ...], names: Mapping[str, str]) -> str:
 
 
 def _line(slope: Slope, name: str) -> str:
-    said = (f"{number:.8f}".replace("-", "−") for number in (slope.gradient, slope.tried))
+    said = (f"{number:.8f}".replace("-", "−") for number in (slope.gradient, slope.numeric))
     cells = "".join(f'<td class="number">{number}</td>' for number in said)
     return f"<tr><td>{name}</td>{cells}</tr>"
 

@@ -59,7 +59,7 @@ def match(one: Circuit, two: Circuit) -> unmatched:
     >>> sorted(found.axes), found.alone, found.ids["n1"]
     (['h'], ((), ()), 'n1')
     >>> found = match(ncd.elaborate(two.build()), ncd.elaborate(two.build(causal=1)))
-    >>> [cell.op.label for cell in found.alone[1]]
+    >>> [cell.op.display_name for cell in found.alone[1]]
     ['CausalMask']
     """
     rows = tuple(_rows(one.cells, two.cells, (_structure, _placed)))

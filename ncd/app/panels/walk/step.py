@@ -72,7 +72,7 @@ class ForwardStepWriter:
         )
 
     def _op(self, cell: Cell) -> str:
-        where = " · ".join(filter(None, [self.side.get(cell.id, ""), ".".join(cell.scope)]))
+        where = " · ".join(filter(None, [self.side.get(cell.id, ""), ".".join(cell.module_path)]))
         path = f" <span class='muted'>{markup.text(where)}</span>" if where else ""
         ids = " ".join(f"{self._named(value)}" for value in cell.inputs)
         takes = f'<p class="takes"><span class="muted">takes</span> {ids}</p>' if ids else ""

@@ -109,7 +109,10 @@ def test_sequences_with_most_wrong_answers_come_first() -> None:
 )
 def test_as_many_examples_are_tried_as_may_be_spent(learned: bool, flops: int, tried: int) -> None:
     here: Any = SimpleNamespace(
-        **{"learned": learned, "cost": SimpleNamespace(spec=Cost, flops=flops, parameters=0)},
+        **{
+            "loaded_weights": learned,
+            "cost": SimpleNamespace(spec=Cost, flops=flops, parameters=0),
+        },
         **{"settings": {"k": 2}, "term": ncd.Id("m:3"), "module": None, "device": "cpu"},
     )
     counts: list[int] = []
@@ -130,7 +133,7 @@ def test_as_many_examples_are_tried_as_may_be_spent(learned: bool, flops: int, t
 
 def test_answers_at_each_place_are_shown_as_lines() -> None:
     here: Any = SimpleNamespace(
-        **{"learned": None, "cost": SimpleNamespace(spec=Cost, flops=1)},
+        **{"loaded_weights": None, "cost": SimpleNamespace(spec=Cost, flops=1)},
         **{"settings": {"v": 3}, "term": ncd.Id("m:3"), "module": None, "device": "cpu"},
     )
     symbols = SEQUENCES["reversal"].symbols(3)
@@ -155,7 +158,7 @@ def test_answers_at_each_place_are_shown_as_lines() -> None:
 def test_a_task_of_several_examples_a_run_tries_whole_runs() -> None:
     own = replace(task("lenet"), batch_knob="b")
     here: Any = SimpleNamespace(
-        **{"learned": None, "cost": SimpleNamespace(spec=Cost, flops=UNTRAINED // 2)},
+        **{"loaded_weights": None, "cost": SimpleNamespace(spec=Cost, flops=UNTRAINED // 2)},
         **{"settings": {"b": 5}, "term": ncd.Id("m:3"), "module": None, "device": "cpu"},
     )
     with (
@@ -227,7 +230,7 @@ def test_what_is_saved_is_told_with_what_is_recomputed(session: dict[str, Any]) 
     words = checkpoint_choice._flops(BLOCK, SimpleNamespace(flops=0))  # type: ignore[arg-type]
     assert "recomputed" not in words
     assert words.endswith(f"together {ncd.site.markup.amount(whole, 'FLOP')}")
-    with patch.object(Scene, "quick", False):
+    with patch.object(Scene, "is_quick", False):
         assert "Measured" not in text(checkpoint_choice.html(BLOCK))
     session.clear()
     count = len(ncd.saved(BLOCK.term).arrays)
@@ -246,7 +249,7 @@ def test_a_row_says_what_an_array_is_and_who_needs_it() -> None:
     one = ncd.saved(BLOCK.term).arrays[0]
     own = replace(one, node=cell.id, array=value.id, shape=(2, 3))
     row = checkpoint_choice._row(BLOCK, own, {value.id: "q"}, {})
-    assert f'data-array="{value.id}"' in row and "2×3" in row and cell.op.label in text(row)
+    assert f'data-array="{value.id}"' in row and "2×3" in row and cell.op.display_name in text(row)
     assert "home" in checkpoint_choice._row(BLOCK, own, {}, {cell.id: "home"})
     kept = checkpoint_choice._row(BLOCK, replace(own, array="", shape=()), {}, {})
     assert f'data-node="{cell.id}"' in kept and "kept by the op itself" in kept and ">1<" in kept
@@ -413,7 +416,7 @@ def test_as_many_sequences_are_tried_as_may_be_spent(
         patch.object(Scene, "cost", SimpleNamespace(spec=Cost, flops=flops, parameters=0)),
     ):
         here = replace(own, loaded_weights="w" if learned else None)  # type: ignore[arg-type]
-        with patch.object(Scene, "weights", ()), patch.object(Scene, "module", None):
+        with patch.object(Scene, "weights_key", ()), patch.object(Scene, "module", None):
             assert sequence_view.measure_skill(here, frozenset()) == "whole"
     assert asked == [(count, each)]
 

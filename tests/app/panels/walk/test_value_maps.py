@@ -83,7 +83,7 @@ def test_what_one_side_lacks_or_cannot_run_is_left_out() -> None:
         assert values.call_args.args[1][0] is None
     for runs in ((True, False), (False, True), (False, False)):
         ran = dict(zip((2, 4), runs, strict=True))
-        with patch.object(Scene, "runs", property(lambda own, ran=ran: ran[own.settings["h"]])):
+        with patch.object(Scene, "can_run", property(lambda own, ran=ran: ran[own.settings["h"]])):
             assert compared_values.pair(ONE, TWO, found) is None
     assert "too large to run" in compared_values.heading(None)
 
