@@ -93,10 +93,7 @@ def show_image_patches(scene: Scene) -> None:
     small = [_laid(answering, answers.spread(one), heatmap.SMALL) for one in weights]
     data = {
         "asks": {**_side(asks), "title": f"Click a patch of {markup.axis(y)}, which asks"},
-        "answers": {
-            **_side(answers),
-            "title": f"Its weights on the patches of {markup.axis(x)}",
-        },
+        "answers": {**_side(answers), "title": f"Its weights on the patches of {markup.axis(x)}"},
         "pictures": [
             _held(asking, asks),
             _laid(answering, answers.spread(weights[head]), LARGE),
