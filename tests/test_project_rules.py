@@ -107,6 +107,12 @@ def test_no_test_sleeps_or_looks_at_a_clock() -> None:
         assert not refused or path.name in ("polling.py", "fuzz.py"), path
 
 
+def test_the_browser_is_asked_where_it_is() -> None:
+    """``page.url`` is that of the last message that Playwright has taken in: it stays in a wait."""
+    for path in (ROOT / "tests" / "browser").rglob("*.py"):
+        assert not attributes(path) & {"page.url", "other.url", "themed.url"}, path
+
+
 def test_no_global_randomness() -> None:
     """Weights and inputs come from a generator made from the seed."""
     assert [path for path in FILES if "torch.manual_seed" in path.read_text()] == []

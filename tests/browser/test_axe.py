@@ -21,7 +21,7 @@ import ncd
 from ncd.site.entry_page import file
 from tests.browser.page.test_own_answer import OUT, SIZES, WRONG
 from tests.browser.page.test_own_page import READY, write
-from tests.browser.waits import quiet, turn_to
+from tests.browser.waits import location, quiet, turn_to
 from tests.support import sampling
 from tests.support.sampling import sample
 
@@ -55,7 +55,7 @@ class State:
 
 
 def open_tab(entry: ncd.Entry, index: int, page: Page) -> None:
-    if urlsplit(page.url).path != f"/{entry.name}":
+    if urlsplit(location(page)).path != f"/{entry.name}":
         turn_to(page, f"/{entry.name}")
         expect(page.get_by_role("heading", name=entry.title, exact=True)).to_be_visible()
         quiet(page)
@@ -196,7 +196,7 @@ def test_nothing_is_found(themed: Page, address: str, scheme: str, state: State)
     opened(themed, f"{address}{state.path}")
     for step in state.steps:
         step(themed)
-        assert found(themed, colours=scheme == "dark") == [], themed.url
+        assert found(themed, colours=scheme == "dark") == [], location(themed)
     assert not errors
 
 

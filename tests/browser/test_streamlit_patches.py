@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import started
-from tests.browser.waits import quiet
+from tests.browser.waits import location, quiet
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -21,4 +21,4 @@ def test_without_patches_pages_open_and_sizes_move(page: Page) -> None:
             expect(slider).not_to_have_attribute("aria-valuenow", str(before))
             quiet(page)
             expect(page.get_by_test_id("stException")).to_have_count(0)
-            assert f"{size}=" in page.url
+            assert f"{size}=" in location(page)

@@ -43,6 +43,11 @@ def quiet(page: Page) -> None:
     page.evaluate(QUIET, [STILL, PATIENCE])
 
 
+def location(page: Page) -> str:
+    """Returns the address of a page; ``page.url`` is that of Playwright's last message."""
+    return str(page.evaluate("location.href"))
+
+
 def next_frame(page: Page) -> None:
     """Waits until the browser has drawn what was asked of it so far."""
     page.evaluate("() => new Promise(requestAnimationFrame)")

@@ -44,10 +44,10 @@ function show(host) {
   host.box.querySelector(".quiz input").checked = Boolean(data.quiz);
   if (host.fits === data.wide) host.fits = null;
   measure(host);
-  setTimeout(follow, 0, data.link, data.page); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
   if (!changed && host.lit !== lit && !late(data.lit)) relight(data);
   host.lit = lit;
+  line(host);
   paint(host);
 }
 
@@ -115,9 +115,10 @@ async function want(host, name, value) {
   host.asking = true;
   for (let asked; host.want && asked !== host.want; ) {
     asked = host.want;
-    const answer = await fetch(`./_ncd/${host.page}?${asked}`).catch(() => null);
+    const { page } = host;
+    const answer = await fetch(`./_ncd/${page}?${asked}`).catch(() => null);
     const ahead = answer?.status === 200 && (await answer.json());
-    if (!ahead || !host.want) continue;
+    if (!ahead || !host.want || host.page !== page) continue; // for another page by now
     fill(host, "cost", ahead.cost);
     renew(host, (host.data = { ...host.data, ...ahead, ask: asked }));
     if (asked === host.want && asked === host.heard?.ask) host.want = host.past = null; // back again
@@ -140,10 +141,11 @@ function measure(host) {
   host.send("select", { wide: `${fits}` });
 }
 
-// The line under the diagram, with the measured time once that has arrived.
+// The line under the diagram, with the measured time once that has arrived; not that of another
+// drawing than the one that is shown.
 function line(host) {
   const data = latest(host, "ncd-line", "ncd-time");
-  if (data) fill(host, "cost", data.cost);
+  if (data && !host.want && data.link === host.heard?.link) fill(host, "cost", data.cost);
 }
 
 // Runs once, when the page opens.

@@ -23,6 +23,7 @@ from ncd.app.scene import own_entry
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import LABELS, Scene
 from ncd.app.scene.url import JS as LINK_JS
+from ncd.app.scene.url import message_number
 from ncd.app.state import hide_sizes, knobs, selection
 from ncd.app.state.cache import cached
 from ncd.app.state.link_text import compress_text
@@ -149,13 +150,10 @@ _diagram = st.components.v2.component(
 <label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
 <div class="words" hidden></div></div>""",
     css=PANEL_CSS + DIAGRAM_CSS + CSS + read_static("figure/scrub.css"),
-    js=HIGHLIGHT_JS
-    + LINK_JS
-    + SCRUB_JS
-    + read_static("figure/reconnect.js", "figure/component.js"),
+    js=HIGHLIGHT_JS + SCRUB_JS + read_static("figure/reconnect.js", "figure/component.js"),
 )
 
-_message = st.components.v2.component("ncd_told", js=read_static("figure/broadcast.js"))
+_message = st.components.v2.component("ncd_told", js=LINK_JS + read_static("figure/broadcast.js"))
 
 
 class DiagramMessage(NamedTuple):
@@ -176,8 +174,9 @@ class DiagramMessage(NamedTuple):
 def render(scene: Scene, link: str) -> None:
     """Shows the diagram of a scene. A click on a wire, an op or a block selects it.
 
-    ``link`` is the query of the address, from its "?" on. Only what the drawing needs is computed
-    here; :func:`line` sends the rest once the drawing is on its way.
+    ``link`` is the query of the address, from its "?" on; what comes later belongs to the drawing
+    with the same one. Only what the drawing needs is computed here; :func:`line` sends the rest
+    once the drawing is on its way.
     """
     found = _message_now(scene)
     _send(scene, found, link)
@@ -202,7 +201,13 @@ def send_cost_line(scene: Scene, link: str, line: str, timed: bool = False) -> N
     After a slow measurement it is sent a second time, by another event.
     """
     event = "ncd-time" if timed and scene.starts_on_demand else "ncd-line"
-    data = {"event": event, "page": scene.entry.name, "link": link, "cost": line}
+    data = {
+        "event": event,
+        "page": scene.entry.name,
+        "link": link,
+        "cost": line,
+        **message_number(),
+    }
     _message(key="told-time" if timed else "told-line", data=data)
 
 

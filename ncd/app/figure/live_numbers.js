@@ -23,10 +23,12 @@ async function learn(host) {
   if (known && !host.open.stale && texts(host.open, sizes)) return;
   host.learning = true;
   host.asked = asked;
-  const answer = await fetch(`./_ncd/${host.page}?${asked}`).catch(() => null);
+  const { page } = host;
+  const answer = await fetch(`./_ncd/${page}?${asked}`).catch(() => null);
+  const open = answer?.status === 200 && (await answer.json());
   host.learning = false;
-  if (answer?.status !== 200) return;
-  host.open = { ...(await answer.json()), page: host.page, panelled: name };
+  if (!open || host.page !== page) return; // for another page by now
+  host.open = { ...open, page, panelled: name };
   host.bound = {};
   adapt(host);
   retell(host, host.pointed);

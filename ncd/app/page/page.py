@@ -80,7 +80,7 @@ def page_without_diagram(title: str, lead: str, why: str, above: Callable[[], No
     _head(title, lead.strip())
     above()
     _why(why)
-    url.send_link()
+    url.send_link(url.query())
     leave()
     html_panel.render(html_panel.OPENS, "opens")
 
@@ -148,6 +148,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         diagram.render(scene, link)
         with scheduler.yielded_turn():
             sleep(HEAD_START)
+        url.send_link(link)
         quiz.show(scene)
         show_question(scene)
         untimed = scene.can_run and not scene.hidden_sizes and scene.known_seconds is None
@@ -166,7 +167,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         else:
             _panel(scene, opened, link, untimed)
         if isinstance(scene, Refusal) or url.query() != link:  # a panel corrected a setting
-            url.send_link()
+            url.send_link(url.query(), "address in the end")
     rerun_when_trained(entry)
 
 

@@ -31,6 +31,7 @@ from ncd.systems.inputs.text_inputs import SAMPLE_SENTENCE
 
 JS = read_static("scene/url.js")
 STATE, LINK_MARK = "link", "go"
+MESSAGE_COUNT = "messages sent"  # a session key: how many messages with a number there were
 PRESENTER_PARAMETERS = ("present", "views", "with")  # read by the browser alone, in presenter.js
 MOST = 10_000  # the greatest number of letters in a sentence
 
@@ -294,17 +295,21 @@ def _encoded(kept: LinkParameter | Control, value: Value) -> str:
 
 
 _link = st.components.v2.component(
-    "ncd_link",
-    js=f"""{JS}
-export default function ({{ data, parentElement }}) {{
-  if (parentElement.query === data.query) return; // shown again, when a newer link may stand there
-  follow((parentElement.query = data.query), data.page);
-}}
-""",
+    "ncd_link", js=f"{JS}\nexport default ({{ data }}) => keepLink(data);\n"
 )
 
 
-def send_link() -> None:
-    """Sends the link again, where no diagram carries it or where it has changed since."""
+def send_link(text: str, key: str = "address") -> None:
+    """Sends a link to the browser; a later one in the same run has another key.
+
+    An element of an older run may be shown after one of a newer, so each link has a number.
+    """
     link: PageState = st.session_state[STATE]
-    _link(key="address", data={"query": query(), "page": link.page})
+    _link(key=key, data={"query": text, "page": link.page, **message_number()})
+
+
+def message_number() -> dict[str, str | int]:
+    """Returns the session of a message and its number, which grows with each message."""
+    number = st.session_state.get(MESSAGE_COUNT, 0) + 1
+    st.session_state[MESSAGE_COUNT] = number
+    return {"session": streamlit_internals.session_id(), "number": number}

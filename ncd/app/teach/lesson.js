@@ -19,10 +19,11 @@ async function learn(host) {
   if (host.learning) return;
   host.learning = true;
   if (navigator.userActivation?.isActive) screen(true); // while the click is fresh
-  const answer = await fetch(`./lesson.json?of=${page()}${ownText("&")}`).catch(() => null);
+  const of = page();
+  const answer = await fetch(`./lesson.json?of=${of}${ownText("&")}`).catch(() => null);
   const views = answer?.ok && (await answer.json()).views;
   host.learning = false;
-  if (host.ended) return; // another one has begun the lesson, and may be further on by now
+  if (host.ended || of !== page()) return; // another one has begun the lesson, and may be further on by now
   if (views) return present(host, views);
   if (host.on) write(host, { present: 1 });
   say(host, "The lesson did not come. Try again.");
@@ -47,7 +48,7 @@ async function unpack(host, text) {
   host.unpacking = text;
   const found = await check(host, text);
   host.unpacking = null;
-  if (host.ended) return;
+  if (host.ended || own().get("views") !== text) return;
   write(host, found ? { views: found.views } : { views: null });
 }
 

@@ -60,8 +60,10 @@ def show_presenter(entry: Entry) -> None:
 
 _leave = st.components.v2.component(
     "ncd_unpresented",
-    js="""
-export default function () {
+    js=url.JS
+    + """
+export default function ({ data }) {
+  if (!newest("unpresented", data)) return; // shown again, when something may be presented
   delete document.documentElement.dataset.present;
   const query = new URLSearchParams(location.search);
   if (!query.has("present")) return;
@@ -74,7 +76,7 @@ export default function () {
 
 def leave() -> None:
     """Leaves the presenter view on a page that has nothing to present: its text is corrected."""
-    _leave(key="unpresented")
+    _leave(key="unpresented", data=url.message_number())
 
 
 @cache

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from ncd.circuit.circuit import array_names
+from tests.browser.waits import location
 from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
@@ -75,7 +76,7 @@ def asked(page: Page, name: str, value: str | None) -> None:
 
 
 def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return {name: values[0] for name, values in parse_qs(urlsplit(location(page)).query).items()}
 
 
 def away(page: Page) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 import ncd
 from ncd.systems.lessons.lesson import lesson_of
 from tests.browser.page.test_links import move, says, visit
-from tests.browser.waits import quiet, turn_to
+from tests.browser.waits import location, quiet, turn_to
 from tests.support.polling import to_pass, until
 from tests.support.sampling import sample
 from tools.load.page_fit import MEASURE, READABLE
@@ -90,7 +90,7 @@ def test_a_link_has_the_list_and_the_lines(page: Page, address: str, browser: Br
     drawn(page, "k", "4")
     settled_in(page)
     other = browser.new_page(viewport={"width": 1280, "height": 720})
-    other.goto(page.url)
+    other.goto(location(page))
     settled_in(other)
     place(other, "2 / 3")
     says(other, "h", "h 8")

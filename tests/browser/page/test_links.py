@@ -13,8 +13,11 @@ from playwright.sync_api import Browser, Page, expect
 
 import ncd
 from ncd.app.page import navigation
+from ncd.app.parts.html_panel import read_static
+from ncd.app.scene import url
 from ncd.systems.training.trained_weights import attention_weights, read_weights
 from tests.browser.server import served
+from tests.browser.waits import location
 from tests.support.sampling import sample
 
 pytestmark = pytest.mark.browser
@@ -39,7 +42,7 @@ def settled(page: Page) -> Page:
 
 
 def query(page: Page) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(page.url).query, keep_blank_values=True))
+    return dict(parse_qsl(urlsplit(location(page)).query, keep_blank_values=True))
 
 
 def until(page: Page, **wanted: str) -> None:
@@ -123,7 +126,7 @@ def test_all_that_is_seen_comes_back(page: Page, address: str, browser: Browser)
     other = browser.new_page(viewport={"width": 1280, "height": 900})
     other.goto(link)
     settled(other)
-    expect(other).to_have_url(page.url)
+    expect(other).to_have_url(location(page))
     assert other.locator(".drawing svg").first.inner_html() == seen
     other.close()
 
@@ -365,3 +368,56 @@ def test_the_source_gives_the_numbers_of_the_page(
     assert torch.allclose(module(*inputs), made["numbers"][out], atol=1e-5)
     page.get_by_role("tab", name="Values").click()
     expect(page.locator(".stats")).to_contain_text(f"{made['numbers'][out].max():.3g}")
+
+
+# --- messages of several runs that come in another order ------------------------------------------
+
+PASSES = read_static("figure/broadcast.js").replace("export default", "const passes =")
+TAKES = """sent => {
+  for (const [query, session, number] of sent) keepLink({ query, page: "health", session, number });
+  return new Promise((done) => setTimeout(() => done(location.search), 2 * PAUSE));
+}"""
+HEARS = """sent => {
+  const heard = [];
+  document.addEventListener("ncd-line", () => heard.push(document.ncdTold["ncd-line"].cost));
+  for (const [cost, session, number] of sent)
+    passes({ data: { event: "ncd-line", cost, session, number } });
+  return heard;
+}"""
+
+
+@pytest.fixture
+def scripts(page: Page) -> Page:
+    """A page without the app, in which these scripts run as in it."""
+    page.route("**/*", lambda route: route.fulfill(content_type="text/html"))
+    page.goto("http://explorer.test/health")
+    page.add_script_tag(content=f"{url.JS}\n{PASSES}")
+    return page
+
+
+@pytest.mark.parametrize(
+    ("sent", "written"),
+    [
+        ([("?h=4", "a", 1), ("?h=5", "a", 2)], "?h=5"),
+        ([("?h=5", "a", 2), ("?h=4", "a", 1)], "?h=5"),  # an element that was loaded late
+        ([("?h=4", "a", 1), ("?h=5", "a", 2), ("?h=4", "a", 1)], "?h=5"),  # one shown once more
+        ([("?h=5", "a", 9), ("", "b", 1)], ""),  # after a restart the numbers begin anew
+        ([("?h=5", "a", 8), ("?h=6", "b", 1), ("?h=4", "a", 9)], "?h=6"),
+    ],
+)
+def test_the_newest_link_counts_in_whatever_order_they_come(
+    scripts: Page, sent: list[tuple[str, str, int]], written: str
+) -> None:
+    assert scripts.evaluate(TAKES, sent) == written
+
+
+def test_a_link_shown_again_leaves_what_was_written_since(scripts: Page) -> None:
+    first = [("?h=5", "a", 1)]
+    assert scripts.evaluate(TAKES, first) == "?h=5"
+    scripts.evaluate("history.replaceState(null, '', '?h=7')")  # as the presenter writes views
+    assert scripts.evaluate(TAKES, first) == "?h=7"
+
+
+def test_a_line_of_an_older_run_is_not_passed_on(scripts: Page) -> None:
+    sent = [("one", "a", 1), ("three", "a", 3), ("two", "a", 2), ("three", "a", 3), ("new", "b", 1)]
+    assert scripts.evaluate(HEARS, sent) == ["one", "three", "new"]

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from ncd.app.page.own_page import EXAMPLES
 from ncd.app.parts.text_editor import SCRIPT
 from tests.browser.page.test_links import move, visit
+from tests.browser.waits import location
 
 pytestmark = pytest.mark.browser
 READY = 90_000  # milliseconds until the process that reads PyTorch has started
@@ -94,7 +95,7 @@ def test_the_link_opens_the_same_in_another_browser(
     expect(page).to_have_url(re.compile("i=9"))
     with browser.new_context() as other:
         again = other.new_page()
-        again.goto(page.url)
+        again.goto(location(page))
         expect(again.locator(".chips")).to_contain_text(re.compile(r"i\s*9"))
         expect(again.get_by_role("textbox", name="Your text")).to_have_text("b i, i j -> b j")
 

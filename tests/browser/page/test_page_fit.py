@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from tests.browser.waits import next_frame, quiet
+from tests.browser.waits import location, next_frame, quiet
 from tests.support.polling import until
 from tools.load.page_fit import SHIFT, WATCH, WINDOWS, opened
 
@@ -56,7 +56,7 @@ def test_it_is_drawn_anew_where_the_column_changes(page: Page, address: str) -> 
     )
     quiet(page)
     assert drawing.evaluate("svg => svg.viewBox.baseVal.width") < one / 2
-    assert "wide" not in page.url
+    assert "wide" not in location(page)
 
 
 def test_callouts_stand_below_the_diagram_on_a_phone(page: Page, address: str) -> None:

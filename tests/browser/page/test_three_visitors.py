@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from ncd.app.host.presenter_endpoints import svg
 from tests.browser.page.test_links import says
-from tests.support.polling import to_pass
+from tests.browser.waits import location
 
 pytestmark = pytest.mark.browser
 PREDICTION = ".st-key-prediction .predict"
@@ -123,12 +123,9 @@ def test_an_engineer_finds_a_layer_and_shares_sizes(
     sizes.fill("m=128")
     sizes.press("Enter")
     says(page, "m", "m 128")
-
-    @to_pass
-    def same() -> None:
-        assert "m=128" in page.url and "n=1" in page.url
-
+    for size in ("m=128", "n=1"):
+        expect(page).to_have_url(re.compile(f"[?&]{size}"))
     other = browser.new_page()
-    other.goto(page.url)
+    other.goto(location(page))
     says(other, "m", "m 128")
     other.close()

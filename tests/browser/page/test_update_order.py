@@ -59,8 +59,8 @@ def test_the_diagram_comes_first_and_what_stays_is_not_sent_again(page: Page, ad
     page.keyboard.press("ArrowRight")
     page.locator(".chips", has_text="y 21").wait_for()
     ended(page, heard)
-    # The drawing, the maps and the time; the diagram's own component the browser has already.
-    assert kinds(heard) == ["ncd_told", "ncd_maps", "ncd_told"]
+    # The drawing, the link, the maps and the time; the diagram's own component is there already.
+    assert kinds(heard) == ["ncd_told", "ncd_link", "ncd_maps", "ncd_told"]
     assert len(heard) <= MOST < whole
 
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import ncd
 from ncd.systems.inputs.text_inputs import tokens
+from tests.browser.waits import location
 
 pytestmark = pytest.mark.browser
 ATTENTION = "/multi-head-attention"
@@ -28,7 +29,7 @@ def said(url: str) -> dict[str, str]:
 
 
 def query(page: Page) -> dict[str, str]:
-    return said(page.url)
+    return said(location(page))
 
 
 def until_query(page: Page, **wanted: str) -> None:

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from tests.browser.page.test_visit import ATTENTION, scores, until_query, visit
+from tests.browser.waits import location
 
 pytestmark = pytest.mark.browser
 
@@ -124,7 +125,7 @@ def test_a_number_is_followed_back_to_where_it_came_from(page: Page, address: st
         if kind == "It is given":
             expect(number).to_have_count(0)
             break
-        value, was = number.inner_text(), page.url
+        value, was = number.inner_text(), location(page)
         number.press("Enter")
         expect(page).not_to_have_url(was)
         expect(told(page).locator("h2")).to_contain_text(re.compile(f"{re.escape(value)}$"))
