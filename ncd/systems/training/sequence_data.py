@@ -514,14 +514,14 @@ def nested_brackets(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
     opens = torch.rand(n, t, generator=random) < 0.5
     stack = torch.zeros(n, DEEPEST + 1, dtype=torch.long)
     depth = torch.zeros(n, 1, dtype=torch.long)
-    read = torch.empty(n, t, dtype=torch.long)
-    for i in range(t):
-        opening = (opens[:, i : i + 1] | (depth == 0)) & (depth < DEEPEST)
-        kind = torch.where(opening, kinds[:, i : i + 1], stack.gather(1, depth))
-        read[:, i : i + 1] = kind + (~opening).long()
+    read: list[Tensor] = []
+    for own, wants in zip(kinds.split(1, 1), opens.split(1, 1), strict=True):
+        opening = (wants | (depth == 0)) & (depth < DEEPEST)
+        kind = torch.where(opening, own, stack.gather(1, depth))
+        read.append(kind + (~opening).long())
         depth = depth + torch.where(opening, 1, -1)
         stack.scatter_(1, depth, torch.where(opening, kind, stack.gather(1, depth)))
-    return read
+    return torch.cat(read, 1)
 
 
 def letters(v: int) -> str:
