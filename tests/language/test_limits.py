@@ -15,12 +15,14 @@ from ncd.circuit.circuit import array_formats, cast_formats
 from ncd.circuit.size_solver import evaluate
 from ncd.formulas.formula import parse
 from ncd.formulas.prefixed_amounts import amount, digits
+from ncd.language import terms
 from ncd.language.arguments import check_text
 from ncd.language.axes import MAX_DIMENSIONS, MAX_SIZE, SIDES, Signature, Type
 from ncd.language.op import TilingRule
 from ncd.language.patterns import Binding, check_form
 from ncd.language.terms import Then
 from ncd.words import LISTED, LONGEST, near_name, nearest_name
+from tests.support.limits import Limit
 
 
 @pytest.mark.parametrize("size", (1, MAX_SIZE, (1,) * SIDES, (MAX_SIZE, 1)))
@@ -285,3 +287,12 @@ def test_texts_are_whole_letters() -> None:
         with pytest.raises(ParseError) as caught:
             check_text(value, "title", "draw")
         assert why in str(caught.value)
+
+
+def test_a_term_has_so_many_parts_and_levels_at_most() -> None:
+    term = ncd.Block(Id("m") >> Id("m"), "a")
+    for name, size, refusal in (
+        ("DEPTH", term.depth, f"the term is nested more than {term.depth - 1} deep."),
+        ("NODES", term.nodes, f"the term has more than {term.nodes - 1} parts. Try fewer."),
+    ):
+        Limit(terms, name, size, lambda: ncd.Block(Id("m") >> Id("m"), "a"), refusal).check()

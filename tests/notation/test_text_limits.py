@@ -11,6 +11,7 @@ from ncd import Axes, Id, Linear, Repeat, Softmax, Term, plain, seq, space
 from ncd.notation import term_reader
 from ncd.notation.term_reader import TextError, parse
 from ncd.notation.term_text import WIDTH, spell
+from tests.support.limits import Limit
 
 
 def test_texts_and_copies_are_read_up_to_their_limits() -> None:
@@ -99,3 +100,19 @@ def test_a_text_has_as_many_parts_as_it_may_have(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(term_reader, "NODES", count - 1)
     with pytest.raises(TextError, match=f"it has more than {count - 1} parts"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "text", "refusal"),
+    [
+        ("LONGEST", 7, "Id('m')", "it has 7 letters, at most 6 are read"),
+        ("DEPTH", 3, "Block(Id('m'), 'a')", "it is nested more than 2 deep. Try named parts."),
+        ("COPIES", 6, "Repeat((Id('m'), Id('m')) * 3)", "it makes 3 copies, at most 5."),
+        ("OPS", 2, "Softmax('m') >> Softmax('m')", "it has more than 1 ops. Try fewer."),
+        ("MOST_PARTS", 3, "Softmax('m') >> Softmax('m')", "it has more than 2 parts. Try fewer."),
+    ],
+)
+def test_what_is_larger_than_a_limit_is_refused(
+    name: str, size: int, text: str, refusal: str
+) -> None:
+    Limit(term_reader, name, size, lambda: parse(text), refusal).check()

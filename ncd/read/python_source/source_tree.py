@@ -31,7 +31,7 @@ def syntax_tree(text: str) -> ast.Module:
         raise syntax_error(error, LINE if is_line(text) else EXAMPLE) from None
     except (ValueError, RecursionError, MemoryError):
         raise TextError("it is nested too deep, or holds a letter that no text has", 1, 1) from None
-    for count, node in enumerate(ast.walk(tree)):
+    for count, node in enumerate(ast.walk(tree), 1):
         if count > NODES:
             raise error_at(node, f"it has more than {NODES:,} parts", "a shorter text")
     return tree

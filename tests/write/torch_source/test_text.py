@@ -26,7 +26,7 @@ from ncd import (
     Softmax,
     Top,
 )
-from ncd.write.torch_source.line_breaking import Code, break_lines, called, infix, method
+from ncd.write.torch_source.line_breaking import WIDTH, Code, break_lines, called, infix, method
 from ncd.write.torch_source.source_file import lines, source
 from tests.support.sampling import sample
 from tests.support.strategies import terms
@@ -132,6 +132,56 @@ def test_a_long_line_breaks_before_an_operator() -> None:
         f"        {name},",
         "    ).float()",
     ]
+
+
+@pytest.mark.parametrize("n", range(40, 110))
+def test_code_breaks_where_a_line_is_too_long_and_not_before(n: int) -> None:
+    """Of a line, and of what stands in its bracket."""
+    a, b = Code("a" * (n // 2)), Code("b" * (n - n // 2))
+    inside = 8 + n + len(", ") <= WIDTH  # an item of a list has a line of its own
+    for head, end, few in (("a_function_of_arrays(", ")", 3), ("a_list_of_arrays = [", "]", 4)):
+        code = called(head, (a, b), end)
+        fits = 4 + len(code.text) + len(",") <= WIDTH
+        lines = break_lines(code, 4, ",")
+        assert len(lines) == (1 if fits else few if inside else 4)
+        assert max(map(len, lines)) <= WIDTH
+        assert lines[0][:5] == f"    {head[0]}" and lines[-1].endswith(f"{end},")
+
+
+@pytest.mark.parametrize("n", range(40, 90))
+def test_a_sum_breaks_at_its_last_bracket_or_before_its_operator(n: int) -> None:
+    first = called("f(", (Code("a" * n),))
+    total = infix("+", first, called("g(", (Code("b" * 9),)))
+    lines = break_lines(called("a_function(", (total,)), 4)
+    if 4 + len(f"a_function({total.text})") <= WIDTH:
+        assert lines == [f"    a_function({total.text})"]
+    elif 8 + len(total.text) <= WIDTH:
+        assert lines == ["    a_function(", f"        {total.text}", "    )"]
+    elif 8 + len(f"{first.text} + g(") <= WIDTH:
+        inner = [f"        {first.text} + g(", f"            {'b' * 9}", "        )"]
+        assert lines == ["    a_function(", *inner, "    )"]
+    else:
+        assert lines == [
+            "    a_function(",
+            f"        {first.text}",
+            f"        + g({'b' * 9})",
+            "    )",
+        ]
+
+
+@pytest.mark.parametrize("n", range(40, 110))
+def test_a_chain_of_three_methods_has_a_line_for_each(n: int) -> None:
+    two = method(method(Code("x"), "permute", (Code("a" * n),)), "softmax", (Code("-1"),))
+    three = method(two, "flatten", (Code("1"), Code("b" * 20)))
+    links = [f"x.permute({'a' * n})", ".softmax(-1)", f".flatten(1, {'b' * 20})"]
+    for code, parts in ((two, links[:2]), (three, links)):
+        lines = break_lines(code.before("return "), 4)
+        if 4 + len(f"return {code.text}") <= WIDTH:
+            assert lines == [f"    return {code.text}"]
+        elif len(parts) == 3 and 8 + max(map(len, parts)) <= WIDTH:
+            assert lines == ["    return (", *(f"        {part}" for part in parts), "    )"]
+        else:  # at the last bracket
+            assert lines[0] == f"    return {code.text[: code.text.rindex('(') + 1]}"
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
