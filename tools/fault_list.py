@@ -157,7 +157,7 @@ FAULTS = (
         "if not picture_inputs.opens_with_sample(sketch) else",
     ),
     Fault("systems/inputs/text_inputs.py", ' and kind != "space"', ""),
-    Fault("app/panels/attention/sequence_view.py", "(wanted != NOT_ASKED).sum()", "len(wanted)"),
+    Fault("app/panels/attention/sequence_reading.py", "(wanted != NOT_ASKED).sum()", "len(wanted)"),
     Fault("app/teach/quiz.py", "and all(is_given(", "and any(is_given("),
     Fault("app/panels/tensors/einops_shape_check.py", '.count("->") != 1', '.count("->") < 1'),
     Fault("app/host/presenter_endpoints.py", "if len(found) > 1", "if len(found) > 2"),
@@ -175,7 +175,7 @@ FAULTS = (
     Fault("app/parts/text_editor.py", "max(error.end, start)", "error.end"),
     Fault("app/figure/arithmetic_html.py", "<= most + 1:", "<= most - 1:"),
     Fault("app/panels/attention/torch_layer.py", ">= x - settings", "> x - settings"),
-    Fault("app/panels/attention/cache_size.py", "if heads % g == 0", "if heads % g <= 1"),
+    Fault("app/panels/attention/kv_cache.py", "if heads % g == 0", "if heads % g <= 1"),
     Fault(
         "app/panels/attention/token_reach.py",
         "np.where(found <= layers, found, np.float32",
@@ -184,8 +184,8 @@ FAULTS = (
     ),
     Fault("app/panels/attention/neighbours.py", "(table != 0).sum(1)", "(table != 0).sum(0)"),
     Fault("app/panels/walk/step.py", "max(1, int(number))", "int(number)", "tests/app/panels"),
-    Fault("app/panels/learning/norm_by_hand.py", "total / (m - 1) if m > 1", "total / m if m > 1"),
-    Fault("app/panels/tensors/permutation_puzzle.py", "if goal == ours:", "if goal != ours:"),
+    Fault("app/panels/learning/norm_panels.py", "total / (m - 1) if m > 1", "total / m if m > 1"),
+    Fault("app/panels/tensors/memory_order.py", "if goal == ours:", "if goal != ours:"),
     # those that an outside review planted, and that no fast test noticed
     Fault("app/host/http.py", "name.endswith(own[1:])", "name.endswith(own[2:])"),
     Fault("app/host/http.py", "allowed(site, named)", "allowed(site, HERE)"),

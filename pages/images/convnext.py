@@ -2,10 +2,9 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.images.convolution_blocks import CONVOLUTION_BLOCKS
+from ncd.app.panels.images.network_blocks import CONVOLUTION_BLOCKS
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.panels.walk.values import VALUES
 

@@ -7,8 +7,7 @@ from ncd.app.panels.attention.sequence_reading import SEQUENCE_READING
 from ncd.app.panels.learning.training import TRAINING
 from ncd.app.panels.tensors.memory_bound import what_moves
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.panels.walk.values import VALUES
 

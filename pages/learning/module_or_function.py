@@ -2,12 +2,10 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.learning.module_vs_function import MODULE_VS_FUNCTION
 from ncd.app.panels.learning.per_sample_gradients import PER_SAMPLE_GRADIENTS
-from ncd.app.panels.learning.training_code import TRAINING_CODE
+from ncd.app.panels.learning.two_codes import MODULE_VS_FUNCTION, TRAINING_CODE
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.panels.walk.values import VALUES
 

@@ -6,8 +6,7 @@ from ncd.app.panels.tensors.cells import CELLS
 from ncd.app.panels.tensors.equation_sides import EQUATION_SIDES
 from ncd.app.panels.tensors.three_ways import THREE_WAYS
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.panels.walk.values import VALUES
 

@@ -2,12 +2,10 @@
 
 from ncd import catalogue
 from ncd.app.page.page import render_page
-from ncd.app.panels.tensors.memory_order import MEMORY_ORDER
+from ncd.app.panels.tensors.memory_order import MEMORY_ORDER, PERMUTATION_PUZZLE
 from ncd.app.panels.tensors.patch_raster import PATCH_RASTER
-from ncd.app.panels.tensors.permutation_puzzle import PERMUTATION_PUZZLE
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.panels.walk.values import VALUES
 

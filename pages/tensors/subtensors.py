@@ -3,11 +3,9 @@
 from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.tensors.cells import CELLS
-from ncd.app.panels.tensors.equation_sides import EQUATION_SIDES
-from ncd.app.panels.tensors.index_pairs import INDEX_PAIRS
+from ncd.app.panels.tensors.equation_sides import EQUATION_SIDES, INDEX_PAIRS
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
 
 LEAD = """

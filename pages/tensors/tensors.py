@@ -4,11 +4,9 @@ from ncd import catalogue
 from ncd.app.page.page import render_page
 from ncd.app.panels.tensors.cells import CELLS
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
-from ncd.app.panels.walk.source import SOURCE
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
+from ncd.app.panels.walk.source import SOURCE, WIRE_STYLES
 from ncd.app.panels.walk.values import VALUES
-from ncd.app.panels.walk.wire_styles import WIRE_STYLES
 
 LEAD = """
 A tensor is an array of numbers along some axes, and each axis is a wire: two wires side by side are

@@ -6,8 +6,7 @@ from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
 from ncd.app.panels.attention.torch_layer import TORCH_LAYER
 from ncd.app.panels.tensors.memory_bound import what_moves
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.panels.walk.values import VALUES
 

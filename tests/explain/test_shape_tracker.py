@@ -120,7 +120,7 @@ def test_each_line_is_told_as_it_comes() -> None:
 
 @pytest.mark.parametrize("name", ["multi-head-attention", "identity-resnet"])
 def test_the_shapes_panel_says_of_a_layer_what_its_run_says(name: str) -> None:
-    from ncd.app.panels.walk.shapes import calls
+    from ncd.app.panels.walk.shapes_and_cost import calls
 
     term = ncd.catalogue[name].build()
     module = ncd.compile(term)

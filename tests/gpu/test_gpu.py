@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.host import garbage
-from ncd.app.runtime import torch_threads
+from ncd.app.host.serve import collect_garbage
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.state.cache import CACHE
 from ncd.language.number_formats import BITS, PLAIN_FORMATS
 from ncd.run.device import exact
@@ -42,7 +42,7 @@ def left() -> int:
     gc.collect()
     torch.cuda.synchronize()
     torch._C._cuda_clearCublasWorkspaces()
-    garbage.collect_garbage()
+    collect_garbage()
     return torch.cuda.memory_allocated()
 
 
@@ -79,13 +79,11 @@ def test_two_visitors_take_what_two_runs_may() -> None:
             trace = ncd.trace(module, *ncd.example_inputs(term, device=GPU))
         return trace.values[module.circuit.outputs[0].id].cpu()
 
-    alone = [torch_threads.run_in_thread(lambda own=term: run(own), long=True) for term in terms]
+    alone = [run_in_thread(lambda own=term: run(own), long=True) for term in terms]
     before = left()
     torch.cuda.reset_peak_memory_stats()
     with ThreadPoolExecutor(2) as visitors:
-        both = list(
-            visitors.map(lambda t: torch_threads.run_in_thread(lambda: run(t), long=True), terms)
-        )
+        both = list(visitors.map(lambda t: run_in_thread(lambda: run(t), long=True), terms))
     taken = torch.cuda.max_memory_allocated() - before
     assert 0 < taken <= allowed
     assert all(torch.equal(mine, theirs) for mine, theirs in zip(both, alone, strict=True))

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ncd.app.host.garbage import YOUNG
+from ncd.app.host.serve import YOUNG
 from ncd.circuit.costs import cost
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import unknown_name_error

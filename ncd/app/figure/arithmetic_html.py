@@ -11,8 +11,7 @@ from torch import Tensor
 
 from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
-from ncd.app.scene import captions
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, with_tooltip
 from ncd.circuit.circuit import Cell, array_names, input_names
 from ncd.explain.attention_row import MixedValue, Row, RowStage
 from ncd.explain.cell_arithmetic import (
@@ -541,7 +540,7 @@ def _weights(scene: Scene, found: Row, across: str) -> str:
     largest = enclosed(float(share.scores.max()))
     node = f'data-node="{found.cell.id}"'
     lines.append(
-        summed(f"e^(… − {captions.with_tooltip(largest, LARGEST)})", powers, shown, attributes=node)
+        summed(f"e^(… − {with_tooltip(largest, LARGEST)})", powers, shown, attributes=node)
     )
     total = number_text(float(powers.sum()))
     lines.append(summed(f"… ÷ their sum {total}", weights, shown, attributes=node, strong=True))

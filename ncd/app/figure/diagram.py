@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from markupsafe import Markup
 
-from ncd.app.figure import asked_block, code_listing
+from ncd.app.figure import code_listing
 from ncd.app.figure.legend_page import CSS, legend_html
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import own_entry
@@ -26,8 +26,8 @@ from ncd.app.scene.url import JS as LINK_JS
 from ncd.app.scene.url import message_number
 from ncd.app.state import hide_sizes, knobs, selection
 from ncd.app.state.cache import cached
+from ncd.app.state.knobs import FORMATS
 from ncd.app.state.link_text import compress_text
-from ncd.app.state.session_formats import FORMATS
 from ncd.circuit.circuit import Circuit, Fence, array_names
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.backends.drawing import Drawing
@@ -41,6 +41,37 @@ from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, POLYNOMIALS_JS, mathml
 from ncd.site.op_cards import title
+
+# --- Opens the box in which the array or op of a question lies
+
+
+def open_asked_block(drawing: Drawing, circuit: Circuit, id: str) -> frozenset[str] | None:
+    """Returns the blocks to collapse so that an array or an op is seen; None if it is seen already.
+
+    Of the box around it only the way to it opens: its other blocks become boxes.
+
+    >>> import ncd
+    >>> term = ncd.catalogue["multi-head-attention"].build()
+    >>> drawing = ncd.draw(term, width=320)
+    >>> open_asked_block(drawing, ncd.elaborate(term), "v7")
+    frozenset()
+    >>> open_asked_block(drawing, ncd.elaborate(term), "v0")
+    """
+    seen = {wire.array for wire in drawing.wires} | {glyph.node for glyph in drawing.glyphs}
+    ends = {
+        id,
+        *(unit.id for found in (circuit.producers, circuit.consumers) if (unit := found.get(id))),
+    }
+    boxes = {g.node: g.cells for g in drawing.glyphs if selection.BLOCK.fullmatch(g.node)}
+    box = next((box for box, cells in boxes.items() if not ends.isdisjoint(cells)), None)
+    if id in seen or box is None:
+        return None
+    cells = [cell for cell in circuit.cells if cell.id in boxes[box]]
+    way = {fence for cell in cells if cell.id in ends for fence in cell.fences}
+    inside = (cell.fences[cell.fences.index(box) + 1 :] for cell in cells if box in cell.fences)
+    beside = (next((fence for fence in fences if fence not in way), None) for fences in inside)
+    return frozenset(boxes) - {box} | frozenset(filter(None, beside))
+
 
 # --- The axes of a diagram as chips: buttons that lock their highlight, and sizes to drag
 
@@ -295,7 +326,7 @@ def diagram_message(scene: Scene, refused: Refusal | None, folding: str) -> Diag
 def _draw(scene: Scene, mark: str, folded: Folded) -> DiagramMessage:
     drawing = draw(scene.term, **scene.draw_options, mark=mark, folded=folded)
     if scene.about and folded == "auto":
-        shut = asked_block.opened(drawing, scene.circuit, scene.about)
+        shut = open_asked_block(drawing, scene.circuit, scene.about)
         if shut is not None:
             drawing = draw(scene.term, **scene.draw_options, mark=mark, folded=shut)
     hover = tooltips(scene.circuit)

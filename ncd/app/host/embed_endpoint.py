@@ -25,7 +25,7 @@ from ncd.app.parts.html_panel import StaticFile, read_static
 from ncd.app.runtime import scheduler
 from ncd.app.scene import own_entry
 from ncd.app.state import selection
-from ncd.app.state.session_formats import FORMATS
+from ncd.app.state.knobs import FORMATS
 from ncd.drawing.elements.fonts import all_faces_css
 from ncd.site import markup
 from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS, THEME_CSS

@@ -28,14 +28,13 @@ from ncd.app.figure import diagram
 from ncd.app.figure.diagram import axis_chips_html
 from ncd.app.page import metrics
 from ncd.app.page.page import cost_line
-from ncd.app.panels.walk import cost_table, shapes
+from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.runtime import scheduler
 from ncd.app.scene.own_entry import entry_of
 from ncd.app.scene.scene import LABELS, Scene, build_term
 from ncd.app.state import knobs, link_text, selection
 from ncd.app.state.cache import CACHE, get_or_make
-from ncd.app.state.knobs import MAX_SLIDER_VALUE
-from ncd.app.state.session_formats import FORMATS, read
+from ncd.app.state.knobs import FORMATS, MAX_SLIDER_VALUE, read_session_formats
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.sized_system import traced_circuit
 from ncd.formulas.traced_sizes import FILL, Trace, is_symbolic
@@ -95,9 +94,9 @@ def _traced(entry: Entry, settings: Mapping[str, int]) -> tuple[Trace, Circuit] 
 def _panel(plain: Scene, own: Scene, panel: str) -> list[tuple[int, str]]:
     """Returns the changing texts of a panel."""
     if panel == "shapes":
-        return changed_texts(shapes.html(plain), shapes.html(own))
+        return changed_texts(shapes_html(plain), shapes_html(own))
     if panel == "cost":
-        return changed_texts(cost_table.html(plain, None), cost_table.html(own, None))
+        return changed_texts(cost_html(plain, None), cost_html(own, None))
     said, text = lines(plain.term), lines(own.term)
     html = source_listing.listing_html(said, plain.circuit, plain.dark)
     return changes(texts(html), "".join(line.text or " " for line in text))
@@ -215,5 +214,5 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         if selection.WIDTH_KEY in asked
         else None,
         about=asked.get("about", ""),
-        formats=read(entry, asked.get(FORMATS, ""))[0],
+        formats=read_session_formats(entry, asked.get(FORMATS, ""))[0],
     )

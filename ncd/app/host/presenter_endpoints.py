@@ -24,9 +24,7 @@ from ncd.app.host import live_endpoint
 from ncd.app.host.addresses import split
 from ncd.app.panels.attention import attention_maps
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
-from ncd.app.panels.walk import cost_table, shapes
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES, cost_html, shapes_html
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.parts import heatmap
 from ncd.app.parts import input_feed as inputs
@@ -277,9 +275,9 @@ def _panel(scene: Scene, said: Mapping[str, str]) -> str:
     if opened == SOURCE.title:
         return source_listing.listing_html(lines(scene.term), scene.circuit, None)
     if opened == SHAPES.title:
-        return shapes.html(scene)
+        return shapes_html(scene)
     if opened == COST_TABLE.title:
-        return cost_table.html(scene, None)
+        return cost_html(scene, None)
     if opened == ATTENTION_MAPS.title and scene.can_run and not scene.starts_on_demand:
         return _heads(scene, said.get(attention_maps.SOFTMAX.name, ""))
     return ""

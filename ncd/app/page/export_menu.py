@@ -1,8 +1,8 @@
-"""The export menu: the drawing, the source, the term and the link as files."""
+"""Files to take away, with the facts that lead back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -12,7 +12,6 @@ from urllib.parse import quote
 import streamlit as st
 
 import ncd
-from ncd.app.page import provenance
 from ncd.app.parts import html_panel
 from ncd.app.scene import own_entry, url
 from ncd.app.scene.refusal import Refusal
@@ -21,8 +20,119 @@ from ncd.app.state import selection
 from ncd.app.state.link_text import compress_text
 from ncd.site.document import document
 from ncd.site.entry_page import of_entry
-from ncd.write.file_facts import onnx_with_facts, png_with_facts, tex_with_facts
+from ncd.systems.inputs.run_inputs import RANDOM
+from ncd.write.file_facts import LICENCE, onnx_with_facts, png_with_facts, tex_with_facts
 from ncd.write.term_json import svg_with_term
+
+# --- The provenance of an exported file: system, settings, seed, and the link that restores them
+
+
+def page_facts(scene: Scene, link: str) -> dict[str, Any]:
+    """Returns the provenance as data; ``link`` is the query of the page's address."""
+    return {
+        "system": scene.entry.name,
+        "title": scene.entry.title,
+        "source": scene.entry.source,
+        "settings": dict(scene.settings),
+        "seed": scene.seed,
+        "device": scene.device,
+        "inputs": _inputs(scene),
+        "link": f"/{scene.entry.name}{link}",
+        "version": ncd.__version__,
+        "licence": LICENCE,
+    }
+
+
+def _inputs(scene: Scene) -> dict[str, list[str]] | str:
+    feed = scene.inputs_spec
+    if feed.pictures:
+        return feed.description
+    return {name: list(words) for name, words in feed.words.items()} or RANDOM
+
+
+def citation(facts: Mapping[str, Any], address: str) -> str:
+    """Returns a BibTeX entry for a page; ``address`` is that at which the app was opened.
+
+    >>> page_facts = {"system": "lora", "title": "LoRA", "link": "/lora?r=8", "version": "1.0"}
+    >>> print(citation({**page_facts, "licence": "MIT"}, "https://host/app/lora?r=4"))
+    @software{neural_circuit_explorer_lora,
+      title   = {{LoRA}, in: Neural circuit explorer},
+      author  = {{The authors of the neural circuit explorer}},
+      version = {1.0},
+      license = {MIT},
+      url     = {https://host/app/lora?r=8}
+    }
+    """
+    folder = address.partition("?")[0].rpartition("/")[0]
+    return "\n".join(
+        (
+            f"@software{{neural_circuit_explorer_{facts['system'].replace('-', '_')},",
+            f"  title   = {{{{{facts['title']}}}, in: Neural circuit explorer}},",
+            "  author  = {{The authors of the neural circuit explorer}},",
+            f"  version = {{{facts['version']}}},",
+            f"  license = {{{facts['licence']}}},",
+            f"  url     = {{{folder}{facts['link']}}}",
+            "}",
+        )
+    )
+
+
+def python_line(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
+    """Returns the source with a header: the provenance, the requirements, the page's numbers."""
+    text = ncd.source(scene.term, name=scene.entry.identifier, einops=einops)
+    sizes = ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
+    needs = "torch and einops" if "einops" in text else "torch alone"
+    lines = [
+        f"{facts['title']} ({facts['source']}): {facts['link']}",
+        f"{sizes}; seed {facts['seed']}.",
+        f"It needs {needs}.",
+    ]
+    if scene.can_run:
+        kept = (
+            f", and {_weights_file(scene)} is the file of its weights"
+            if _weights_file(scene)
+            else ""
+        )
+        note = f"Where ncd is installed{kept}, this line gives every number of the page:"
+        lines += [note, reproducing_line(scene)]
+    return "".join(f"# {own}\n" for own in lines) + f"\n{text}"
+
+
+WEIGHTS = "ncd.systems.training.trained_weights"  # the module that a line of Python names
+
+
+def reproducing_line(scene: Scene) -> str:
+    """Returns a line of Python that computes every array as on the page, as ``numbers``."""
+    turned = ", ".join(f"{name}={value}" for name, value in scene.settings.items())
+    where = "" if scene.device == "cpu" else f', "{scene.device}"'
+    names, inputs = "import ncd", f"ncd.example_inputs(term, {scene.seed}{where})"
+    if scene.inputs_spec.code:
+        names += ", ncd.systems.inputs.run_inputs"
+        feed = f"ncd.systems.inputs.run_inputs.InputSpec({scene.inputs_spec.code})"
+        inputs = f'{feed}.tensors(term, {scene.seed}, "{scene.device}")'
+    term = f'ncd.catalogue["{scene.entry.name}"].build({turned})'
+    if scene.entry.text:
+        term = f"ncd.parse({repr(scene.term)!r})"
+    module = f"ncd.compile(term, {scene.seed}{where})"
+    if scene.loaded_weights:
+        names += f", {WEIGHTS}"
+        weights = f'open("{_weights_file(scene)}", "rb").read()'
+        if scene.loaded_weights.ships:
+            own = f'ncd.catalogue["{scene.entry.name}"]'
+            weights = f"{WEIGHTS}.shipped({own}, {dict(scene.settings)!r})"
+            if scene.inputs_spec.trained:
+                weights = f"{WEIGHTS}.attention_weights({scene.settings['h']}, {scene.seed})"
+        module = f"{WEIGHTS}.read_weights({module}, {weights})"
+    return f"{names}; term = {term}; numbers = ncd.trace({module}, *{inputs}).values"
+
+
+def _weights_file(scene: Scene) -> str:
+    """Returns the name of the weights file that a visitor would save; empty if the weights ship."""
+    learned = scene.loaded_weights is not None and not scene.loaded_weights.ships
+    return f"{scene.entry.name}.safetensors" if learned else ""
+
+
+# --- The export menu: the drawing, the source, the term and the link as files
 
 SVG, JSON, PYTHON = "image/svg+xml", "application/json", "text/plain"
 File = tuple[str, Callable[[], str | bytes], str, str]  # label, data, file name, MIME type
@@ -37,10 +147,10 @@ def show(now: Callable[[], Scene | Refusal]) -> None:
         if scene.hidden_sizes:
             st.caption("Files tell sizes. They are here again when the quiz has ended.")
         else:
-            facts = provenance.facts(scene, url.query())
+            facts = page_facts(scene, url.query())
             _files(scene, facts)
             st.caption("Citation, BibTeX")
-            cited = provenance.citation(facts, st.context.url or "")
+            cited = citation(facts, st.context.url or "")
             st.code(cited, language=None, wrap_lines=True)
 
 
@@ -111,7 +221,7 @@ def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:
         return []
 
     def written(einops: bool) -> Callable[[], str]:
-        return lambda: provenance.python(scene, facts, einops)
+        return lambda: python_line(scene, facts, einops)
 
     if "einops" not in ncd.source(scene.term):
         return [("Source, torch alone", written(False), f"{file}.py", PYTHON)]

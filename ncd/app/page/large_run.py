@@ -13,9 +13,9 @@ from ncd.app.panels.walk.values import SPREAD
 from ncd.app.parts import map_component, slice_picker
 from ncd.app.parts.heatmap import ColourRange, Pooled
 from ncd.app.parts.map_component import AxisLabels, Heatmap
-from ncd.app.runtime import scheduler, torch_threads
-from ncd.app.scene.captions import with_tooltip
-from ncd.app.scene.scene import Scene
+from ncd.app.runtime import scheduler
+from ncd.app.runtime.scheduler import run_in_thread
+from ncd.app.scene.scene import Scene, with_tooltip
 from ncd.app.scene.session_weights import POLL_SECONDS, waiting_message
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Value
@@ -79,7 +79,7 @@ def _needed_bytes(scene: Scene) -> int | None:
         return predicted_forward_peak(scene.term) if fits(scene.term) else None
 
     with scheduler.yielded_turn():
-        return torch_threads.run_in_thread(make)
+        return run_in_thread(make)
 
 
 def _begin(scene: Scene) -> None:

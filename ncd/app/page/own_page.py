@@ -9,14 +9,11 @@ from functools import partial
 import streamlit as st
 
 from ncd.answers.opened_files import notebook_code, opened
-from ncd.app.page import page_keys
 from ncd.app.page.page import COMMON_PANELS, page_without_diagram, render_page
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
-from ncd.app.panels.language_models.memory_fit import MEMORY_FIT
-from ncd.app.panels.language_models.model_size import MODEL_SIZE
+from ncd.app.panels.language_models.model_size import MEMORY_FIT, MODEL_SIZE
 from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-from ncd.app.panels.walk.cost_table import COST_TABLE
-from ncd.app.panels.walk.shapes import SHAPES
+from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
 from ncd.app.panels.walk.source import SOURCE
 from ncd.app.panels.walk.values import VALUES
 from ncd.app.parts import html_panel, text_editor
@@ -29,6 +26,17 @@ from ncd.findings.reading.finding import Finding
 from ncd.notation.term_text import spell
 from ncd.read.recognise import has_calls, is_file, unindented
 from ncd.write.term_json import term_of_file
+
+# --- The keys of what stands on every page, which no axis may have as its name: a slider has it
+
+_ELEMENTS = (
+    "address beyond canvas covered device diagram editor example export field file header heavy "
+    "input lead opens pages panels pool positions prediction present preset proofread question "
+    "refusal reset seed sizes stale stepping typed unpresented why"
+)
+_PANELS = "attention budget card code cost equation graph shapes source styles values"
+PAGE_KEYS = frozenset(f"{_ELEMENTS} {_PANELS}".split())
+
 
 # --- Example texts on the page Yours
 
@@ -245,7 +253,7 @@ def _read(text: str) -> tuple[Own | None, NCDError | None]:
 def _checked(found: Own) -> Own:
     """Returns a text as read; raises SizeError for an axis with the name of a setting."""
     for knob in found.entry.knobs:
-        if knob.name in (*url.SYSTEM_PARAMETERS, *CONTROLS, *SETTINGS, *page_keys.KEYS):
+        if knob.name in (*url.SYSTEM_PARAMETERS, *CONTROLS, *SETTINGS, *PAGE_KEYS):
             raise SizeError(f"axis {knob.name} has the name of a setting", cure="another name")
     return found
 

@@ -22,7 +22,7 @@ from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene, build_term, limit_refusal
 from ncd.app.scene.session_weights import join_linked_training, rerun_when_trained, weights_for
 from ncd.app.state import knobs, selection
-from ncd.app.state.session_formats import formats
+from ncd.app.state.knobs import formats
 from ncd.app.teach import quiz
 from ncd.app.teach.lesson_view import leave, show_presenter, show_question, with_question
 from ncd.app.teach.quiz import locked_panel

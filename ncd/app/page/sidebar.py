@@ -16,7 +16,8 @@ import streamlit as st
 from ncd.app.parts import input_feed
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene.scene import build_term
-from ncd.app.state import knobs, session_formats
+from ncd.app.state import knobs
+from ncd.app.state.knobs import FORMATS, render_formats, widget_values
 from ncd.run.device import description, devices
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
@@ -49,7 +50,7 @@ def render(entry: Entry) -> None:
             _choice(knob)
     if sketch is not None:
         input_feed.show_feed(entry, sketch)
-    session_formats.render(entry)
+    render_formats(entry)
     seed, device = st.columns(2, gap="small")
     with seed:
         _seed()
@@ -78,12 +79,10 @@ def _shown_values(entry: Entry) -> dict[str, Any]:
         **{f"{knob.name} ends": settings[knob.below] for knob in entry.knobs if knob.below},
         "seed": knobs.seed(),
         "device": knobs.device(),
-        **session_formats.widget_values(entry),
+        **widget_values(entry),
         PRESET: published.name if published else None,
         **(input_feed.widget_values(entry, sketch) if sketch else {}),
-        **knobs.notices_and_ranges(
-            ("", *settings, "seed", "device", knobs.TYPED, session_formats.FORMATS)
-        ),
+        **knobs.notices_and_ranges(("", *settings, "seed", "device", knobs.TYPED, FORMATS)),
     }
 
 

@@ -1,4 +1,4 @@
-"""The scheduler: of all visitors' runs, one at a time makes a diagram, and one makes the rest.
+"""The scheduler, which says whose run goes next, and the threads in which torch runs.
 
 Threads that share Python's interpreter lock slow each other down: of ten runs that begin together,
 each would end only when all do. With turns, the first ends as if it were alone. A run that waits
@@ -12,15 +12,21 @@ while their run waits, the run ends, and the newest one takes its place in the q
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import count
 from threading import Lock, local
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ncd.app.runtime import streamlit_internals
+from ncd.run import torch_pool
+
+# --- The scheduler: of all visitors' runs, one at a time makes a diagram, and one makes the rest
 
 EVERY = 0.1  # seconds between checks whether the visitor has asked for another run
 FIRST, REST = 0, 1  # the queues: diagrams, and all that follows them
@@ -135,3 +141,32 @@ def _grant() -> None:
         if _lines[lane] and not _taken[lane] and (lane == FIRST or not due):
             _taken[lane] = True
             heappop(_lines[lane]).lock.release()
+
+
+# --- Runs torch for a visitor in a thread of the pool, until the visitor wants something else
+
+T = TypeVar("T")
+CHECK_INTERVAL = 0.1  # seconds between two checks whether the page still needs the result
+
+
+def run_in_thread(make: Callable[[], T], *, long: bool = False) -> T:
+    """Returns ``make()``, computed in a thread of the pool; its exceptions are raised here.
+
+    The run of the page ends here if the visitor has requested another one. ``make`` is then skipped
+    if it has not begun, and its result is ignored if it has.
+
+    >>> run_in_thread(lambda: run_in_thread(lambda: 1 + 1, long=True))
+    2
+    """
+    if torch_pool.inside():
+        return make()
+    check = streamlit_internals.superseded_check()
+    if check is not None:
+        check()
+    made = torch_pool.submit(partial(copy_context().run, make), long=long)
+    try:
+        while check is not None and not wait((made,), CHECK_INTERVAL).done:
+            check()
+        return made.result()
+    finally:
+        made.cancel()

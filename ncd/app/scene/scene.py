@@ -1,4 +1,4 @@
-"""The state of one run of a page: the term at its knobs, and everything derived from it."""
+"""One run of a page: the term at its knobs, all derived from it, and the origin of its numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import torch
 
 import ncd
-from ncd.app.runtime import scheduler, torch_threads
+from ncd.app.runtime import scheduler
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.refusal import Refusal, refusal_of
 from ncd.app.state import hide_sizes, selection
 from ncd.app.state.cache import CACHE, cached, get_or_make, peek
@@ -27,9 +28,13 @@ from ncd.run.device import Timer
 from ncd.run.guard import check_run
 from ncd.run.measurement import medians
 from ncd.run.module import CircuitModule, Trace, with_rounding
+from ncd.site import markup
 from ncd.systems.catalogue_entry import Entry
+from ncd.systems.inputs import run_inputs
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.trained_weights import TrainedWeights, read_weights
+
+# --- The state of one run of a page: the term at its knobs, and everything derived from it
 
 T = TypeVar("T")
 FLOAT32 = Formats()
@@ -132,11 +137,11 @@ class Scene:
     def run_in_pool(self, make: Callable[[], T]) -> T:
         """Returns ``make()``, run in a thread for torch; others get the turn if it takes long."""
         if self.is_quick:
-            return torch_threads.run_in_thread(make)
+            return run_in_thread(make)
         with scheduler.yielded_turn():
             if self.cost.flops > LARGE:
                 sleep(REST)  # a slider that moves on ends this run before it costs anything
-            return torch_threads.run_in_thread(make, long=self.starts_on_demand)
+            return run_in_thread(make, long=self.starts_on_demand)
 
     @property
     def weights_key(self) -> tuple[Hashable, ...]:
@@ -263,3 +268,32 @@ def _limit(
     except NCDError as error:
         return refusal_of(error, entry, settings, term)
     return None
+
+
+# --- Captions that say where the numbers on a page come from
+
+UNTRAINED_REASON = (
+    "They are as they were drawn, before any training: a pattern in what follows is chance, "
+    "not something that was learned."
+)
+
+
+def numbers_origin(scene: Scene) -> str:
+    """Returns as HTML where a run's numbers come from: how weights and inputs were made."""
+    trained = scene.loaded_weights.summary if scene.loaded_weights else ""
+    said = run_inputs.origin(scene.inputs_spec, trained, _learns(scene), scene.seed)
+    words = run_inputs.UNTRAINED
+    return markup.text(said).replace(words, with_tooltip(words, UNTRAINED_REASON), 1)
+
+
+def with_tooltip(words: str, why: str) -> str:
+    """Returns words with a tooltip that explains them.
+
+    >>> with_tooltip("mean", "the sum over the count")
+    '<abbr title="the sum over the count">mean</abbr>'
+    """
+    return f'<abbr title="{markup.text(why)}">{markup.text(words)}</abbr>'
+
+
+def _learns(scene: Scene) -> bool:
+    return any(cell.name for cell in scene.circuit.cells)

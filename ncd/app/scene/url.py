@@ -22,8 +22,8 @@ from ncd.app.scene.scene import LABELS, build_term
 from ncd.app.scene.session_weights import TRAINED, stop_training
 from ncd.app.state import knobs, link_text
 from ncd.app.state.controls import Control
+from ncd.app.state.knobs import FORMATS, MAX_FORMATS_LETTERS
 from ncd.app.state.link_text import LinkParameter, Value
-from ncd.app.state.session_formats import FORMATS, LONGEST
 from ncd.language.terms import Term
 from ncd.run.device import devices
 from ncd.systems.catalogue_entry import Entry
@@ -45,7 +45,7 @@ SYSTEM_PARAMETERS: dict[str, LinkParameter] = {
     "quiz": LinkParameter("", ("", "1")),
     "ask": LinkParameter(""),
     TRAINED: LinkParameter("", ("", "1")),
-    FORMATS: LinkParameter("", max_length=LONGEST, meaning="formats"),
+    FORMATS: LinkParameter("", max_length=MAX_FORMATS_LETTERS, meaning="formats"),
     pin.PIN: LinkParameter("", max_length=pin.LONGEST, meaning="pin"),
     pin.VIEW: LinkParameter(pin.VIEWS[0], pin.VIEWS),
 }

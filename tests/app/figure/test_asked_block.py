@@ -8,7 +8,8 @@ from urllib.parse import parse_qsl
 import pytest
 
 import ncd
-from ncd.app.figure import asked_block, diagram
+from ncd.app.figure import diagram
+from ncd.app.figure.diagram import open_asked_block
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.systems.catalogue_entry import Entry
@@ -82,5 +83,5 @@ def test_the_blocks_beside_the_way_are_boxes(id: str, shut: set[str] | None) -> 
     one = ncd.Block(b >> ncd.Block(c, "inner"), "one")
     term = ncd.Block(a >> one >> ncd.Block(d, "two"), "outer") >> ncd.Block(e, "beside")
     drawing = ncd.draw(term, folded=("outer", "beside"))
-    found = asked_block.opened(drawing, ncd.elaborate(term), id)
+    found = open_asked_block(drawing, ncd.elaborate(term), id)
     assert found == (None if shut is None else frozenset(shut))

@@ -96,7 +96,7 @@ def test_a_request_that_is_no_get_goes_to_streamlit_and_files_stay(client: TestC
 def test_files_of_the_frontend_alone_are_sent_compressed(
     path: str, packed: bool, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http.compressed_files, "answer", lambda _: PlainTextResponse("packed"))
+    monkeypatch.setattr(http, "compressed_answer", lambda _: PlainTextResponse("packed"))
     assert (client.get(path).text == "packed") == packed
 
 
@@ -169,10 +169,9 @@ def test_the_formulas_of_a_panel_are_those_of_its_own_texts(
 ) -> None:
     scene = live_endpoint.scene(ncd.catalogue["scaled-dot-product-attention"], {})
     assert scene is not None
-    for name in ("shapes", "cost_table", "source_listing"):
-        words = name.partition("_")[0]
-        own = "listing_html" if name == "source_listing" else "html"
-        monkeypatch.setattr(getattr(live_endpoint, name), own, lambda *_, words=words: words)
+    for name in ("shapes", "cost"):
+        monkeypatch.setattr(live_endpoint, f"{name}_html", lambda *_, name=name: name)
+    monkeypatch.setattr(live_endpoint.source_listing, "listing_html", lambda *_: "source")
     monkeypatch.setattr(live_endpoint, "changed_texts", lambda here, there: [here, there])
     monkeypatch.setattr(live_endpoint, "texts", str)
     monkeypatch.setattr(live_endpoint, "changes", lambda here, there: [here, here])

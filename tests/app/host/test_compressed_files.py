@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.types import Scope
 
-from ncd.app.host import compressed_files
+from ncd.app.host.http import compressed, compressed_answer
 from ncd.app.runtime import streamlit_internals
 
 
@@ -22,11 +22,11 @@ def test_scripts_are_a_third_of_their_size_and_the_same() -> None:
     folder = streamlit_internals.static_folder()
     file = max((folder / "static" / "js").glob("*.js"), key=lambda file: file.stat().st_size)
     path = f"/{file.relative_to(folder)}"
-    assert compressed_files.answer(asked(path, accept_encoding="gzip, br"))
-    data = compressed_files.compressed(path)
+    assert compressed_answer(asked(path, accept_encoding="gzip, br"))
+    data = compressed(path)
     assert gzip.decompress(data) == file.read_bytes()
     assert len(data) < file.stat().st_size / 2.5
-    assert compressed_files.compressed(path) is data
+    assert compressed(path) is data
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_streamlit_answers_for_all_others(path: str, headers: dict[str, str]) ->
     folder = streamlit_internals.static_folder()
     script: Path = next((folder / "static" / "js").glob("*.js"))
     path = path.format(script=f"/{script.relative_to(folder)}")
-    assert compressed_files.answer(asked(path, **headers)) is None
+    assert compressed_answer(asked(path, **headers)) is None

@@ -18,7 +18,7 @@ from ncd.app.figure.diagram import axis_chips_html
 from ncd.app.host import live_endpoint
 from ncd.app.host.live_endpoint import formulas_json
 from ncd.app.page.page import cost_line
-from ncd.app.panels.walk import cost_table, shapes
+from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.language.terms import Term, rewrite_axes
@@ -73,7 +73,7 @@ def texts(scene: Scene, panel: str) -> list[str]:
     if panel == "source":
         html = source_listing.listing_html(lines(scene.term), scene.circuit, scene.dark)
     else:
-        html = shapes.html(scene) if panel == "shapes" else cost_table.html(scene, None)
+        html = shapes_html(scene) if panel == "shapes" else cost_html(scene, None)
     return live_endpoint.texts(html)
 
 

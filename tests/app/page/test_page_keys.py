@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ncd
-from ncd.app.page.page_keys import KEYS
+from ncd.app.page.own_page import PAGE_KEYS
 from tests.app.page.test_pages import fine, opened
 
 VIEW = Path(ncd.__file__).parent / "app"
@@ -45,7 +45,7 @@ def test_every_key_is_known() -> None:
     panels = VIEW / "panels"
     common = [path for path in paths if panels not in path.parents or "walk" in path.parts]
     found = {key for path in common for key in keys(path)}
-    assert found - KEYS == set()
+    assert found - PAGE_KEYS == set()
     assert {"editor", "values", "header"} <= found  # it does look
 
 

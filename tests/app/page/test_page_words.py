@@ -13,7 +13,8 @@ import pytest
 import streamlit as st
 
 import ncd
-from ncd.app.page import export_menu, large_run, own_page, page, provenance, sidebar
+from ncd.app.page import export_menu, large_run, own_page, page, sidebar
+from ncd.app.page.export_menu import page_facts, python_line, reproducing_line
 from ncd.app.page.gallery import ASKS, SAMPLE, _ask, _asking, _drawing, _looks, _scene
 from ncd.app.page.large_run import PoolRun
 from ncd.app.page.navigation import nearest
@@ -247,7 +248,7 @@ def files(here: Scene) -> list[str]:
         patch.object(export_menu.html_panel, "button") as button,
         patch.object(st, "markdown") as m,
     ):
-        export_menu._files(here, provenance.facts(here, "?h=4"))
+        export_menu._files(here, page_facts(here, "?h=4"))
     assert m.call_args is not None and "yours?text=" in m.call_args.args[0]
     return [call.args[2] for call in button.call_args_list]
 
@@ -303,33 +304,28 @@ def test_files_are_offered_when_the_menu_is_open_and_no_quiz_goes_on(
 
 
 def test_the_header_of_a_source_file() -> None:
-    facts = provenance.facts(ATTENTION, "?h=4")
+    facts = page_facts(ATTENTION, "?h=4")
     assert (facts["inputs"], facts["link"]) == ("random arrays", "/multi-head-attention?h=4")
-    said = provenance.python(ATTENTION, facts, einops=False)
+    said = python_line(ATTENTION, facts, einops=False)
     assert said.startswith(f"# {facts['title']} ({facts['source']}): {facts['link']}\n# h=4, k=16")
     assert "# It needs torch alone.\n" in said and "Where ncd is installed, this line" in said
     own = replace(ATTENTION, loaded_weights=TrainedWeights(b"w", "trained"))
-    line = provenance.reproducing_line(own)
+    line = reproducing_line(own)
     assert 'open("multi-head-attention.safetensors", "rb")' in line
-    assert "and multi-head-attention.safetensors is the file" in provenance.python(
-        own, facts, False
-    )
+    assert "and multi-head-attention.safetensors is the file" in python_line(own, facts, False)
     with patch.object(Scene, "can_run", False):
-        assert "Where ncd is installed" not in provenance.python(ATTENTION, facts, False)
+        assert "Where ncd is installed" not in python_line(ATTENTION, facts, False)
     ships = replace(ATTENTION, loaded_weights=TrainedWeights(b"w", "", ships=True))
-    assert "ncd.systems.training.trained_weights.shipped(" in provenance.reproducing_line(ships)
+    assert "ncd.systems.training.trained_weights.shipped(" in reproducing_line(ships)
     words = {"y": ("a", "b"), "x": ("c",)}
     read = replace(ships, inputs_spec=InputSpec(words, trained=True))
-    assert (
-        "ncd.systems.training.trained_weights.attention_weights(4, 0)"
-        in provenance.reproducing_line(read)
-    )
-    assert provenance.facts(read, "")["inputs"] == {"y": ["a", "b"], "x": ["c"]}
-    gpu = provenance.reproducing_line(replace(ATTENTION, device="cuda"))
+    assert "ncd.systems.training.trained_weights.attention_weights(4, 0)" in reproducing_line(read)
+    assert page_facts(read, "")["inputs"] == {"y": ["a", "b"], "x": ["c"]}
+    gpu = reproducing_line(replace(ATTENTION, device="cuda"))
     assert 'ncd.compile(term, 0, "cuda")' in gpu
     entry = own_entry.custom_entry(OWN)
     typed = replace(ATTENTION, entry=entry, settings=entry.settings({}), term=entry.build())
-    assert "term = ncd.parse(" in provenance.reproducing_line(typed)
+    assert "term = ncd.parse(" in reproducing_line(typed)
 
 
 # --- the first page -------------------------------------------------------------------------------

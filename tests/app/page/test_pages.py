@@ -101,7 +101,7 @@ def heads() -> None:
     """A page whose knobs can be set to what does not divide."""
     from ncd import Axes, Entry, Id, Knob, Linear, Split
     from ncd.app.page.page import render_page as page
-    from ncd.app.panels.walk.shapes import SHAPES
+    from ncd.app.panels.walk.shapes_and_cost import SHAPES
     from ncd.app.panels.walk.source import SOURCE
 
     entry = Entry(
@@ -166,8 +166,7 @@ def language() -> None:
     from ncd.app.page.page import render_page as page
     from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
     from ncd.app.panels.walk.autograd_graph import AUTOGRAD_GRAPH
-    from ncd.app.panels.walk.cost_table import COST_TABLE
-    from ncd.app.panels.walk.shapes import SHAPES
+    from ncd.app.panels.walk.shapes_and_cost import COST_TABLE, SHAPES
     from ncd.app.panels.walk.source import SOURCE
     from ncd.app.panels.walk.values import VALUES
 

@@ -6,7 +6,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.app.page import provenance
+from ncd.app.page.export_menu import reproducing_line
 from ncd.app.scene import session_weights
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.run_inputs import InputSpec
@@ -62,7 +62,7 @@ def test_an_exported_line_gives_the_numbers_of_the_page() -> None:
     feed, labels = InputSpec(), "names"
     scene = Scene(entry, settings, 3, "cpu", feed, False, labels, "", term, loaded_weights=ready)
     found: dict[str, dict[str, torch.Tensor]] = {}
-    exec(provenance.reproducing_line(scene), {}, found)
+    exec(reproducing_line(scene), {}, found)
     module = read_weights(ncd.compile(term, 9), ready.weights)
     (out,) = ncd.trace(module, *ncd.example_inputs(term, 3)).outputs
     (wire,) = scene.circuit.outputs

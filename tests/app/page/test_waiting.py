@@ -9,8 +9,8 @@ import torch
 from cachetools import LRUCache
 
 import ncd
-from ncd.app.host import garbage
-from ncd.app.runtime import torch_threads
+from ncd.app.host import serve
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.state.cache import LIMIT, RUN, get_or_make, size_of
 
 
@@ -32,16 +32,16 @@ def thawed() -> object:
 def test_an_idle_moment_frees_what_was_there_at_the_last_one() -> None:
     ring = Ring()
     seen = weakref.ref(ring)
-    garbage.collect_garbage()
+    serve.collect_garbage()
     assert seen() is ring
     assert gc.get_freeze_count() > 0  # not walked again by what collects under load
     del ring
-    garbage.collect_garbage(every=False)
+    serve.collect_garbage(every=False)
     assert seen() is not None
-    garbage.collect_garbage()
+    serve.collect_garbage()
     assert seen() is None
     lost = weakref.ref(Ring())
-    garbage.collect_garbage(every=False)
+    serve.collect_garbage(every=False)
     assert lost() is None
 
 
@@ -52,10 +52,10 @@ def test_a_long_run_leaves_room_for_others() -> None:
         begun.set()
         return over.wait(60)
 
-    first = Thread(target=lambda: torch_threads.run_in_thread(long, long=True))
+    first = Thread(target=lambda: run_in_thread(long, long=True))
     first.start()
     assert begun.wait(60)
-    assert torch_threads.run_in_thread(lambda: 1 + 1) == 2
+    assert run_in_thread(lambda: 1 + 1) == 2
     assert not over.is_set()
     over.set()
     first.join(60)
@@ -74,7 +74,7 @@ def test_many_small_runs_are_not_all_kept() -> None:
 
 def test_a_rest_comes_once_after_a_while_in_which_nothing_is_made(monkeypatch) -> None:
     counts = iter([0, 0, 900, 900, 910, 900, 905, 905, 905, 905, 5_000, 0])
-    monkeypatch.setattr(garbage, "PERIOD", 0)
-    monkeypatch.setattr(garbage.gc, "get_count", lambda: (next(counts), 0, 0))
-    looks = garbage.resting()
+    monkeypatch.setattr(serve, "PERIOD", 0)
+    monkeypatch.setattr(serve.gc, "get_count", lambda: (next(counts), 0, 0))
+    looks = serve.resting()
     assert [next(looks) for _ in range(10)] == [*[False] * 5, True, *[False] * 4]

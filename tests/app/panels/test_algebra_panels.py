@@ -10,7 +10,7 @@ import torch
 import ncd
 from ncd.app.figure import code_listing
 from ncd.app.figure.morph import IN, OUT, morph, strands
-from ncd.app.panels.tensors import equation_sides, equation_walk
+from ncd.app.panels.tensors import equation_sides
 from ncd.app.scene.scene import Scene
 from ncd.drawing import equation
 from ncd.drawing.elements.style import role_colour
@@ -20,7 +20,7 @@ from ncd.systems.tensors import graphical_algebra
 from tests.app.page.test_pages import fine, page
 
 PAGES = ("einsum-attention", "linear-algebra")
-STEPS = range(1, len(equation_walk.STEPS) + 1)
+STEPS = range(1, len(equation_sides.STEPS) + 1)
 
 
 def some(entry: Entry, seed: int) -> dict[str, int]:
@@ -44,7 +44,7 @@ def test_all_sides_of_an_equation_are_equal(name: str, seed: int) -> None:
     app = page(name, panel="Sides", seed=str(seed), **query)
     fine(app)
     assert {knob: app.slider(key=knob).value for knob in settings} == settings
-    found = equation_sides.tried(scene(name, seed, **settings))
+    found = equation_sides.run_sides(scene(name, seed, **settings))
     assert found.agree and found.largest > 0
     assert found.double is not None and found.double <= 1e-12 * found.largest
     assert len(found.seconds) == len(found.circuits)
@@ -54,7 +54,9 @@ def test_sides_that_differ_are_told_apart() -> None:
     """What the panel says follows the numbers: half of them is not the same."""
     half = ncd.Equation(ncd.Id("a:4"), ncd.Id("a:4") >> ncd.Map("a -> a", "$1 / 2"))
     entry = Entry("half", "Half", "Nowhere", (), lambda: half)
-    found = equation_sides.tried(Scene(entry, {}, 0, "cpu", InputSpec(), False, "names", "", half))
+    found = equation_sides.run_sides(
+        Scene(entry, {}, 0, "cpu", InputSpec(), False, "names", "", half)
+    )
     (x,) = ncd.example_inputs(half, 0)
     assert found.difference == pytest.approx(float(x.abs().max()) / 2)
     assert not found.agree
@@ -75,8 +77,8 @@ def test_the_walk_has_as_many_steps_as_its_knob() -> None:
     knob = next(k for k in ncd.catalogue["linear-algebra"].knobs if k.name == "step")
     assert (knob.min, knob.max, knob.most) == (
         1,
-        len(equation_walk.STEPS),
-        len(equation_walk.STEPS),
+        len(equation_sides.STEPS),
+        len(equation_sides.STEPS),
     )
 
 

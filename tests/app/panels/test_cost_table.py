@@ -8,8 +8,7 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.panels.walk import cost_table
-from ncd.app.panels.walk.cost_table import Measured
+from ncd.app.panels.walk.shapes_and_cost import HEAD, Measured, _asking, _off, chart, cost_html
 from ncd.circuit.costs import COUNTED
 from ncd.language.number_formats import Formats
 from ncd.run.run_memory import PeakMemory
@@ -28,9 +27,9 @@ def table(html: str, at: int = 0) -> list[list[str]]:
 
 @pytest.mark.parametrize("found", [None, MEASURED])
 def test_a_row_for_each_op_and_the_totals(found: Measured | None) -> None:
-    html = cost_table.html(HERE, found)
+    html = cost_html(HERE, found)
     head, *rows, foot = table(html)
-    assert tuple(head) == cost_table.HEAD
+    assert tuple(head) == HEAD
     seconds = {id: f"{n + 1} s" if found else "–" for n, id in enumerate(IDS)}
     assert rows == [
         [
@@ -58,7 +57,7 @@ def test_a_row_for_each_op_and_the_totals(found: Measured | None) -> None:
 def test_the_formats_stand_before_the_table() -> None:
     formats = Formats(weights="int8", activations="bfloat16", cache="int8", cached=("K", "V"))
     short = replace(HERE, formats=formats)
-    rows = table(cost_table.html(short, None))
+    rows = table(cost_html(short, None))
     assert [row[:2] for row in rows[1:]] == [
         ["Weights", "int8"],
         ["Arrays that ops make", "bfloat16"],
@@ -74,34 +73,34 @@ def test_the_formats_stand_before_the_table() -> None:
         [markup.amount(n, "B") for n in own] for own in amounts
     ]
     assert all(now < before for now, before in amounts)
-    html = cost_table.html(short, None)
+    html = cost_html(short, None)
     assert len(inside(html, "table")) == 2 and table(html, 1)[-1][0] == "Total"
     uncached = replace(HERE, formats=Formats(weights="int8"))
-    assert len(table(cost_table.html(uncached, None))) == 3
+    assert len(table(cost_html(uncached, None))) == 3
 
 
 def test_outputs_are_compared_with_those_in_float32() -> None:
     short = replace(HERE, formats=Formats(weights="int8"))
     (got,), (plain,) = short.trace.outputs, HERE.trace.outputs
-    off, largest = cost_table._off(short)
+    off, largest = _off(short)
     assert off == float((got - plain).abs().max()) > 0
     assert largest == float(plain.abs().max())
-    assert f"{100 * off / largest:.2g} % of the largest" in cost_table.html(short, None)
-    assert cost_table._off(HERE) == (0, largest)
+    assert f"{100 * off / largest:.2g} % of the largest" in cost_html(short, None)
+    assert _off(HERE) == (0, largest)
 
 
 def test_the_chart_has_the_costliest_ops_first() -> None:
-    figure = cost_table.chart(HERE, MEASURED)
+    figure = chart(HERE, MEASURED)
     ops = sorted(HERE.cost.ops, key=lambda op: -op.flops)
     flops, times = figure.data
     assert flops.x == pytest.approx([op.flops / HERE.cost.flops for op in ops])
     whole = sum(MEASURED.seconds.values())
     assert times.x == pytest.approx([MEASURED.seconds[op.node] / whole for op in ops])
-    assert len(cost_table.chart(HERE, None).data) == 1
-    assert len(cost_table.chart(HERE, replace(MEASURED, seconds=dict.fromkeys(IDS, 0.0))).data) == 1
+    assert len(chart(HERE, None).data) == 1
+    assert len(chart(HERE, replace(MEASURED, seconds=dict.fromkeys(IDS, 0.0))).data) == 1
 
 
 @pytest.mark.parametrize(("dtype", "asks"), [(torch.float32, True), (torch.int64, False)])
 def test_numbers_are_asked_for_gradients(dtype: torch.dtype, asks: bool) -> None:
     own = torch.zeros(2, dtype=dtype)
-    assert cost_table._asking(own).requires_grad == asks and not own.requires_grad
+    assert _asking(own).requires_grad == asks and not own.requires_grad

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ncd
-from ncd.app.panels.attention import attention_maps, positions, torch_layer
+from ncd.app.panels.attention import attention_maps, torch_layer
+from ncd.app.panels.attention.position_panels import ROUNDING, permuted
 from ncd.app.scene.scene import Scene
 from ncd.circuit.elaborate import elaborate
 from tests.app.page.test_pages import fine, page
@@ -78,8 +79,8 @@ def test_torch_shows_the_same_numbers(name: str, knobs: dict[str, int]) -> None:
 
 
 def test_only_attention_without_positions_is_the_same_for_another_order() -> None:
-    found = positions.permuted(scene("positional-embedding"))
-    same = [apart < positions.ROUNDING for apart in found.apart]
+    found = permuted(scene("positional-embedding"))
+    same = [apart < ROUNDING for apart in found.apart]
     assert same == [True, False, False, False]
     assert sorted(found.order) == list(range(24))
 

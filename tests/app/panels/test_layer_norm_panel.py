@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from ncd.app.panels.learning import norm_by_hand
+from ncd.app.panels.learning.norm_panels import norms
 from tests.app.panels.test_tensor_panels import scene
 
 
 def test_both_variances_of_a_position() -> None:
     of = scene("layer-norm", t=3, m=5)
-    found = norm_by_hand.norms(of, 1)
+    found = norms(of, 1)
     row = of.inputs[0][1]
     assert len(found.x) == 5
     torch.testing.assert_close(torch.tensor(found.mean), row.mean())

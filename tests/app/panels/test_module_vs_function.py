@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 from torch import nn
 
 import ncd
-from ncd.app.panels.learning import per_sample_gradients, training_code
+from ncd.app.panels.learning import per_sample_gradients
+from ncd.app.panels.learning.two_codes import _function, both, compared, plain_source
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import TRAINING_KEY, Training
 from ncd.systems.inputs.run_inputs import InputSpec
@@ -98,7 +99,7 @@ def test_more_features_than_there_are_lead_back(panel: str) -> None:
 
 @pytest.mark.parametrize("h", [16, 256])
 def test_the_two_codes_give_the_same(h: int) -> None:
-    found = training_code.compared(scene(h=h))
+    found = compared(scene(h=h))
     assert found.outputs < 1e-6 and found.gradients < 1e-6
 
 
@@ -113,14 +114,14 @@ def test_the_codes_shown_are_python_and_name_what_runs(case: str) -> None:
         adam,
         sgd,
     ):
-        compile(training_code.plain(function), "shown", "exec")
+        compile(plain_source(function), "shown", "exec")
 
 
 def test_the_function_shown_is_the_network() -> None:
     """It is run as it stands on the page."""
-    _, term = training_code.both(scene(h=4))
+    _, term = both(scene(h=4))
     names: dict[str, object] = {"einsum": __import__("einops").einsum, "F": nn.functional}
-    exec(training_code._function(term), names)
+    exec(_function(term), names)
     given = ncd.example_inputs(term)
     found = names["mlp_fn"](*given)  # type: ignore[operator]
     assert torch.allclose(found, ncd.compile(term)(*given), atol=1e-6)

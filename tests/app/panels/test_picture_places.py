@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from ncd.app.panels.attention import rotating_pairs
-from ncd.app.panels.attention.image_patches import Windows
-from ncd.app.panels.attention.windows import Tiling
+from ncd.app.panels.attention.picture_attention import Tiling, Windows
+from ncd.app.panels.attention.position_panels import RADIUS, WIDE, _circle, _circles
 from ncd.app.panels.images import latent_plane
 from ncd.app.panels.images.feature_maps import tiled
 from ncd.app.panels.images.latent_plane import CELLS, REACH, SIDE, STEPS
@@ -144,22 +143,22 @@ def test_coordinates_are_said_with_a_real_minus() -> None:
 
 
 def test_hands_point_where_a_pair_points_and_their_product_is_told() -> None:
-    html = rotating_pairs._circle(1, 4, [(3.0, 4.0), (1.0, 0.0)], 5)
+    html = _circle(1, 4, [(3.0, 4.0), (1.0, 0.0)], 5)
     lines = re.findall('x1="([\\d.]+)" y1="(\\d+)" x2="([\\d.]+)" y2="([\\d.]+)"', html)
-    middle, foot, radius = rotating_pairs.WIDE / 2, rotating_pairs.RADIUS + 4, rotating_pairs.RADIUS
+    middle, foot, radius = WIDE / 2, RADIUS + 4, RADIUS
     ends = [(float(x) - middle, foot - float(y)) for _, _, x, y in lines]
     assert ends[0] == pytest.approx((0.6 * radius, 0.8 * radius), abs=0.06)
     assert ends[1] == pytest.approx((radius / 5, 0), abs=0.06)
     assert all((float(x), float(y)) == (middle, foot) for x, y, _, _ in lines)
     degrees = math.degrees(5 * 10000 ** (-1 / 4))
     assert f"pair 1: {degrees:.3g}°, adds 3" in html
-    assert "pair 0: −57.3°" in rotating_pairs._circle(0, 4, [(0.0, 0.0), (0.0, 0.0)], -1)
+    assert "pair 0: −57.3°" in _circle(0, 4, [(0.0, 0.0), (0.0, 0.0)], -1)
 
 
 @pytest.mark.parametrize(("pairs", "shown"), [(3, 3), (8, 8), (9, 8)])
 def test_the_first_pairs_are_shown(pairs: int, shown: int) -> None:
     query = torch.arange(2.0 * pairs)
-    html = rotating_pairs._circles(query, torch.ones(2 * pairs), 1)
+    html = _circles(query, torch.ones(2 * pairs), 1)
     assert html.count("<svg") == shown
     assert (f"The first 8 of {pairs} pairs." in html) == (pairs > 8)
     assert f"pair 2: {math.degrees(10000 ** (-2 / pairs)):.3g}°, adds {4 + pairs}" in html

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.app.page.gallery import _looks, _scene
-from ncd.app.panels.attention import attention_maps, sequence_reading, sequence_view
+from ncd.app.panels.attention import attention_maps, sequence_reading
 from ncd.app.parts import input_feed
 from ncd.app.parts import input_feed as inputs
 from ncd.app.parts import input_feed as typed
@@ -57,7 +57,7 @@ def test_a_shorter_sequence_is_read_where_nothing_behind_it_counts() -> None:
     assert (read.length, len(read.numbers), read.wrong) == (5, 24, "")
     assert read.words == (*"abcab", *[FILLED] * 19)
     longer, short = scene("induction", "abcabdddd"), scene("induction", "abcab")
-    one, two = (sequence_view.look(*each, frozenset()) for each in (longer, short))
+    one, two = (sequence_reading.head_look(*each, frozenset()) for each in (longer, short))
     assert two.answers == (-100, -100, -100, 1, 2)
     assert len(two.scores) == 5 and next(iter(two.maps.values())).shape == (5, 5)
     assert (one.scores[:5] - two.scores).abs().max() < 1e-6
@@ -112,12 +112,14 @@ def test_another_example_is_another_one() -> None:
 
 def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
     here, read = scene("brackets", "([{")
-    every = sequence_view.heads(here)
-    whole, less = (sequence_view.look(here, read, frozenset(off)) for off in ((), every[:1]))
+    every = sequence_reading.heads(here)
+    whole, less = (
+        sequence_reading.head_look(here, read, frozenset(off)) for off in ((), every[:1])
+    )
     assert not whole.scores.equal(less.scores)
     assert whole.maps[every[0]].tolist() == less.maps[every[0]].tolist()  # it still looks
     assert whole.maps[every[1]].tolist() != less.maps[every[1]].tolist()
-    able = sequence_view.measure_skill(here, less.off)
+    able = sequence_reading.measure_skill(here, less.off)
     asked = sequence_reading.Asked(every[0], 1, shown=True, guess=None)
     html = sequence_reading._heads(less, asked, able)
     assert html.count('aria-checked="false"') == 1 and html.count('aria-checked="true"') == 1
@@ -130,8 +132,8 @@ def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
 def test_the_maps_are_hidden_until_a_guess_is_made() -> None:
     here, read = scene("reversal", "abcdefghijkl")
     look, able = (
-        sequence_view.look(here, read, frozenset()),
-        sequence_view.measure_skill(here, frozenset()),
+        sequence_reading.head_look(here, read, frozenset()),
+        sequence_reading.measure_skill(here, frozenset()),
     )
     (head,) = look.heads
     before, after = (
@@ -173,10 +175,10 @@ def test_what_no_answer_is_known_for_is_neither_right_nor_wrong(
 ) -> None:
     here, read = scene("proofreader", text)
     look, able = (
-        sequence_view.look(here, read, frozenset()),
-        sequence_view.measure_skill(here, frozenset()),
+        sequence_reading.head_look(here, read, frozenset()),
+        sequence_reading.measure_skill(here, frozenset()),
     )
-    table = sequence_view.html(read, look.scores, look.answers, 0, look.in_doubt)
+    table = sequence_reading.html(read, look.scores, look.answers, 0, look.in_doubt)
     assert table.count("not known") == len(words) == table.count("no answer is known here")
     assert table.count("✓") + table.count("✗") == sum(answer >= 0 for answer in look.answers)
     told = sequence_reading._told(look, able)

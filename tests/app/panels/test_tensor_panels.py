@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.app.figure.diagram import terms_in_a_row
-from ncd.app.panels.tensors import cells, index_pairs, three_ways
+from ncd.app.panels.tensors import cells, three_ways
 from ncd.app.panels.tensors.cells import CELLS
+from ncd.app.panels.tensors.equation_sides import check_pairs
 from ncd.app.scene.scene import Scene
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
@@ -136,7 +137,7 @@ def test_many_rows_are_tried_only_where_they_fit() -> None:
 
 
 def test_every_pair_of_indexes_is_tried() -> None:
-    found = index_pairs.tried(scene("subtensors", a=3, b=4, i=0, j=0))
+    found = check_pairs(scene("subtensors", a=3, b=4, i=0, j=0))
     assert found == {(i, j): True for i in range(3) for j in range(4)}
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.panels.images import segmentation
+from ncd.app.panels.images.classification import PICTURES, measure
 from ncd.app.panels.learning.mistakes import COLOURS, painted
 from ncd.app.scene.scene import Scene
 from ncd.run.seeding import example_inputs
@@ -30,9 +30,9 @@ def scene(feed: InputSpec, **knobs: int) -> Scene:
 
 def test_masks_are_what_the_module_finds_in_pictures_that_it_does_not_learn_from() -> None:
     here = scene(InputSpec())
-    masks = segmentation.measure(here)
+    masks = measure(here)
     learned_from = data(task("unet"), here.settings, here.seed).inputs[:, 0]
-    assert masks.own == 0 and len(masks.pictures) == segmentation.PICTURES
+    assert masks.own == 0 and len(masks.pictures) == PICTURES
     assert not (masks.pictures[:, None] == learned_from).flatten(2).all(2).any()
     for i, picture in enumerate(masks.pictures):
         scores = here.module(picture[None])
@@ -43,7 +43,7 @@ def test_masks_are_what_the_module_finds_in_pictures_that_it_does_not_learn_from
 
 def test_a_picture_that_goes_in_comes_first_and_is_not_judged() -> None:
     here = scene(Pictured(pictures=(picture_inputs.sample("boat"),)))
-    masks, without = segmentation.measure(here), segmentation.measure(scene(InputSpec()))
+    masks, without = measure(here), measure(scene(InputSpec()))
     assert masks.own == 1 and masks.said(0) == "what goes in" and masks.wrong(0) is None
     assert torch.equal(masks.pictures[0], here.inputs[0][0])
     assert torch.equal(masks.found[0], here.module(here.inputs[0]).argmax(0))
@@ -51,7 +51,7 @@ def test_a_picture_that_goes_in_comes_first_and_is_not_judged() -> None:
 
 
 def test_a_large_network_is_shown_one_picture() -> None:
-    assert len(segmentation.measure(scene(InputSpec(), c=64, x=64)).pictures) == 1
+    assert len(measure(scene(InputSpec(), c=64, x=64)).pictures) == 1
 
 
 def test_a_class_has_its_colour_and_a_wrong_pixel_is_struck_through() -> None:

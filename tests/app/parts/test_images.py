@@ -14,7 +14,7 @@ from PIL import Image
 
 import ncd
 import ncd.systems.inputs.picture_inputs  # named by the code of a feed
-from ncd.app.panels.attention.image_patches import Windows
+from ncd.app.panels.attention.picture_attention import Windows
 from ncd.app.parts import image_picker
 from ncd.app.parts import input_feed as inputs
 from ncd.systems.catalogue_entry import Entry

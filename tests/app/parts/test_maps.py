@@ -17,7 +17,7 @@ from ncd.app.panels.walk.values import render_histogram, statistics
 from ncd.app.parts import charts, heatmap, map_component, slice_picker
 from ncd.app.parts.heatmap import ColourRange, Pooled
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
-from ncd.app.scene import captions
+from ncd.app.scene.scene import numbers_origin
 from ncd.app.state.controls import Place
 from ncd.language.axes import Array, Axis
 from tests.app.panels.views import scene
@@ -240,13 +240,13 @@ def test_an_image_is_in_colours_if_its_three_channels_are_chosen() -> None:
 
 def test_a_caption_says_where_numbers_come_from_and_explains_chance() -> None:
     attention = scene("multi-head-attention", seed=3)
-    told = captions.numbers_origin(attention)
+    told = numbers_origin(attention)
     assert told.startswith('<abbr title="They are as they were drawn, before any training')
     assert told.endswith("Untrained weights</abbr> and random inputs, from seed 3.")
     plain = scene("scaled-dot-product-attention")
-    assert captions.numbers_origin(plain) == "Random inputs, from seed 0; nothing is learned here."
+    assert numbers_origin(plain) == "Random inputs, from seed 0; nothing is learned here."
     learned: Any = SimpleNamespace(summary="trained for 5 steps")
-    assert captions.numbers_origin(replace(attention, loaded_weights=learned)).startswith(
+    assert numbers_origin(replace(attention, loaded_weights=learned)).startswith(
         "Weights trained for 5"
     )
 

@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 import torch
 
-from ncd.app.host import garbage
+from ncd.app.host import serve
 
 
 def test_a_process_rests_once_it_has_made_hardly_anything_for_two_seconds(
@@ -21,12 +21,12 @@ def test_a_process_rests_once_it_has_made_hardly_anything_for_two_seconds(
     counts = iter([*moving, *still, *later])
     monkeypatch.setattr(gc, "get_count", lambda: next(counts))
     slept: list[float] = []
-    monkeypatch.setattr(garbage.time, "sleep", slept.append)
-    found = list(islice(garbage.resting(), len([*moving, *still, *later]) - 1))
+    monkeypatch.setattr(serve.time, "sleep", slept.append)
+    found = list(islice(serve.resting(), len([*moving, *still, *later]) - 1))
     rests = [n for n, rest in enumerate(found, 1) if rest]
     # the fourth still check behind the last move; a young collection and 50 objects are moves
     assert rests == [6, 13, 20]
-    assert slept == [garbage.PERIOD] * len(found) and garbage.REST * garbage.PERIOD == 2
+    assert slept == [serve.PERIOD] * len(found) and serve.REST * serve.PERIOD == 2
 
 
 def swept(
@@ -40,14 +40,14 @@ def swept(
             now[0] = second
             yield rest
 
-    monkeypatch.setattr(garbage.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(garbage, "resting", resting)
+    monkeypatch.setattr(serve.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(serve, "resting", resting)
     monkeypatch.setattr(
-        garbage, "collect_garbage", lambda every: done.append((now[0], "all" if every else "new"))
+        serve, "collect_garbage", lambda every: done.append((now[0], "all" if every else "new"))
     )
     monkeypatch.setattr(gc, "collect", lambda: done.append((now[0], "collect")))
-    monkeypatch.setattr(garbage, "return_free_memory", lambda: done.append((now[0], "give")))
-    garbage._collect_when_idle()
+    monkeypatch.setattr(serve, "return_free_memory", lambda: done.append((now[0], "give")))
+    serve._collect_when_idle()
     return done
 
 
@@ -87,7 +87,7 @@ def test_to_tidy_frees_frozen_objects_only_if_all_are_visited(
     for name in ("unfreeze", "collect", "freeze"):
         monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
-    garbage.collect_garbage()
+    serve.collect_garbage()
     assert done == ["unfreeze", "collect", "freeze"]
-    garbage.collect_garbage(every=False)
+    serve.collect_garbage(every=False)
     assert done[3:] == ["collect", "freeze"]

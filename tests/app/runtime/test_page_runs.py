@@ -15,9 +15,9 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 
 import ncd
-from ncd.app.host import garbage
+from ncd.app.host import serve
 from ncd.app.page import metrics
-from ncd.app.runtime import scheduler, streamlit_internals, torch_threads
+from ncd.app.runtime import scheduler, streamlit_internals
 from ncd.app.runtime.scheduler import Waiting
 from ncd.app.runtime.streamlit_internals import BACK, ENDS, FRAGMENTS, RESTART, create_runner
 
@@ -292,40 +292,38 @@ def test_a_page_looks_whether_it_has_to_end_while_torch_runs(
     made, found, waits = MagicMock(), list[int](), iter(done)
     made.result.return_value = "result"
     check = (lambda: found.append(1)) if looks else None
-    monkeypatch.setattr(torch_threads.streamlit_internals, "superseded_check", lambda: check)
-    monkeypatch.setattr(torch_threads.torch_pool, "submit", lambda make, long: made)
-    monkeypatch.setattr(
-        torch_threads, "wait", lambda every, seconds: SimpleNamespace(done=next(waits))
-    )
-    assert torch_threads.run_in_thread(lambda: None) == "result"
+    monkeypatch.setattr(scheduler.streamlit_internals, "superseded_check", lambda: check)
+    monkeypatch.setattr(scheduler.torch_pool, "submit", lambda make, long: made)
+    monkeypatch.setattr(scheduler, "wait", lambda every, seconds: SimpleNamespace(done=next(waits)))
+    assert scheduler.run_in_thread(lambda: None) == "result"
     assert len(found) == count and made.cancel.called and not [*waits]
 
 
 @pytest.mark.parametrize("gpu", [False, True])
 def test_all_memory_that_is_free_goes_back(gpu: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[object] = []
-    monkeypatch.setattr(garbage, "_glibc", SimpleNamespace(malloc_trim=done.append))
+    monkeypatch.setattr(serve, "_glibc", SimpleNamespace(malloc_trim=done.append))
     for name in ("unfreeze", "collect", "freeze"):
-        monkeypatch.setattr(garbage.gc, name, lambda: None)
-    monkeypatch.setattr(garbage.torch.cuda, "is_initialized", lambda: gpu)
-    monkeypatch.setattr(garbage.torch.cuda, "empty_cache", lambda: done.append("gpu"))
-    garbage.collect_garbage()
+        monkeypatch.setattr(serve.gc, name, lambda: None)
+    monkeypatch.setattr(serve.torch.cuda, "is_initialized", lambda: gpu)
+    monkeypatch.setattr(serve.torch.cuda, "empty_cache", lambda: done.append("gpu"))
+    serve.collect_garbage()
     assert done == ["gpu"] * gpu + [0]  # keeps no bytes
-    monkeypatch.setattr(garbage, "_glibc", None)
-    garbage.return_free_memory()
+    monkeypatch.setattr(serve, "_glibc", None)
+    serve.return_free_memory()
 
 
 def test_old_objects_are_collected_by_a_thread_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Any] = []
     for name in ("collect", "freeze", "set_threshold"):
         own = lambda *given, name=name: done.append((name, *given))  # noqa: E731
-        monkeypatch.setattr(garbage.gc, name, own)
+        monkeypatch.setattr(serve.gc, name, own)
     thread = MagicMock()
-    monkeypatch.setattr(garbage, "Thread", thread)
-    garbage.start()
-    assert done == [("collect",), ("freeze",), ("set_threshold", *garbage.YOUNG)]
+    monkeypatch.setattr(serve, "Thread", thread)
+    serve.start()
+    assert done == [("collect",), ("freeze",), ("set_threshold", *serve.YOUNG)]
     assert thread.call_args.kwargs == {
-        "target": garbage._collect_when_idle,
+        "target": serve._collect_when_idle,
         "name": "sweep",
         "daemon": True,
     }

@@ -17,7 +17,8 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
-from ncd.app.runtime import streamlit_internals, torch_threads
+from ncd.app.runtime import streamlit_internals
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.run import torch_pool
 
 
@@ -147,7 +148,7 @@ def waits() -> None:
     import streamlit as st
     from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-    from ncd.app.runtime import torch_threads
+    from ncd.app.runtime import scheduler as torch_threads
 
     if "waits" not in st.session_state:
         st.session_state.waits = True
@@ -172,7 +173,7 @@ def queues() -> None:
     import streamlit as st
     from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-    from ncd.app.runtime import torch_threads
+    from ncd.app.runtime import scheduler as torch_threads
 
     if "queues" not in st.session_state:
         st.session_state.queues = True
@@ -191,7 +192,7 @@ def test_what_nobody_waits_for_any_more_never_begins() -> None:
     finally:
         end.set()
     assert all(other.result() for other in others)
-    assert [torch_threads.run_in_thread(lambda: "the next", long=True), *begun] == ["the next"]
+    assert [run_in_thread(lambda: "the next", long=True), *begun] == ["the next"]
 
 
 def test_a_button_pressed_while_the_page_is_made_is_taken_along_by_the_next_run() -> None:

@@ -11,9 +11,8 @@ import pytest
 import streamlit as st
 
 import ncd
-from ncd.app.state.knobs import NOTES
+from ncd.app.state.knobs import NOTES, _choose, formats, render_formats, widget_values
 from ncd.app.state.link_text import LinkParameter
-from ncd.app.state.session_formats import _choose, formats, render, widget_values
 from ncd.language.number_formats import Formats
 
 ENTRY = ncd.catalogue["multi-head-attention"]
@@ -47,7 +46,7 @@ def test_there_is_a_choice_for_each_kind_of_numbers(
         patch.object(st, "selectbox") as box,
         patch.object(st, "caption") as caption,
     ):
-        render(entry)
+        render_formats(entry)
     assert expander.call_args.args == ("Number formats: weights int8, activations bfloat16",)
     assert [call.args[0] for call in box.call_args_list] == ["Weights", "Activations", "Cache"][
         :count
@@ -72,7 +71,7 @@ def test_choices_are_taken_over(session: dict[str, Any]) -> None:
         patch.object(st, "caption") as caption,
     ):
         session["formats"] = "cache=none"
-        render(ENTRY)
+        render_formats(ENTRY)
     assert expander.call_args.args == ("Number formats: float32",)
     assert caption.called
 

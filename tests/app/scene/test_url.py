@@ -16,8 +16,9 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.app.page import own_page, page
-from ncd.app.panels.attention import both_sides
-from ncd.app.panels.images import segmentation, similarity_table
+from ncd.app.panels.attention.token_reach import MASKED
+from ncd.app.panels.images import similarity_table
+from ncd.app.panels.images.classification import PICKED
 from ncd.app.scene import own_entry, url
 from ncd.app.scene.panel import Panel
 from ncd.app.state import controls, knobs
@@ -172,7 +173,7 @@ def test_a_knob_may_have_the_name_of_another_pages_control() -> None:
 def test_pages_with_one_key_have_defaults_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, object] = {}
     monkeypatch.setattr(controls.st, "session_state", state)
-    masked, picture = both_sides.MASKED, segmentation.PICKED
+    masked, picture = MASKED, PICKED
     assert masked.name == picture.name
     assert masked.among(9, 6) == 6 and picture.among(9) == 0
     state["masked"] = "0"

@@ -12,7 +12,7 @@ from PIL import Image
 
 from ncd.app.parts import heatmap
 from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled, pool
-from ncd.app.runtime import torch_threads
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.site.markup import GREY
 
 
@@ -39,9 +39,7 @@ def luminance(colours: NDArray[np.uint8]) -> NDArray[np.float64]:
 @pytest.mark.parametrize(("dark", "page"), [(False, "ffffff"), (True, "101419")])
 def test_signed_numbers_stand_out_from_the_page_by_their_size(dark: bool, page: str) -> None:
     heatmap.DARK.set(dark)
-    stops = torch_threads.run_in_thread(
-        lambda: heatmap.scale(signed=True)
-    )  # pictures are made there, too
+    stops = run_in_thread(lambda: heatmap.scale(signed=True))  # pictures are made there, too
     heatmap.DARK.set(False)
     colours = np.frombuffer(heatmap.palette(stops), np.uint8).reshape(256, 3)
     behind = luminance(np.frombuffer(bytes.fromhex(page), np.uint8))

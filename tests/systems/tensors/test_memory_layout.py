@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.app.panels.tensors import memory_order, patch_raster, permutation_puzzle
+from ncd.app.panels.tensors import memory_order, patch_raster
+from ncd.app.panels.tensors.memory_order import ANSWER, exchanged, rows, wanted_order
 from ncd.systems.tensors.memory_layout import (
     AXES,
     COLUMNS,
@@ -27,10 +28,10 @@ NOTES = [[0, 4, 1, 5], [8, 12, 9, 13], [2, 6, 3, 7], [10, 14, 11, 15]]
 def test_the_table_of_the_notes() -> None:
     a = torch.arange(16).view(2, 2, 2, 2)
     assert a.permute(2, 0, 3, 1).reshape(4, 4).tolist() == NOTES
-    order = ORDERS.index(permutation_puzzle.ANSWER)
+    order = ORDERS.index(ANSWER)
     found = memory_order.of(scene("memory-order", order=order))
-    assert [list(row) for row in permutation_puzzle.rows(found.places, 4)] == NOTES
-    assert [list(row) for row in permutation_puzzle.wanted((2, 2, 2, 2))] == NOTES
+    assert [list(row) for row in rows(found.places, 4)] == NOTES
+    assert [list(row) for row in wanted_order((2, 2, 2, 2))] == NOTES
 
 
 @pytest.mark.parametrize("order", range(len(ORDERS)))
@@ -62,9 +63,7 @@ def test_every_order_is_torchs(order: int) -> None:
 def test_what_is_asked_for_at_other_sizes(sizes: tuple[int, ...]) -> None:
     b, c, h, w = sizes
     table = torch.arange(24).view(-1)[: b * c * h * w].view(sizes).permute(2, 0, 3, 1)
-    assert [list(r) for r in permutation_puzzle.wanted(sizes)] == table.reshape(
-        h * b, w * c
-    ).tolist()
+    assert [list(r) for r in wanted_order(sizes)] == table.reshape(h * b, w * c).tolist()
 
 
 def test_patches_as_in_the_exercise() -> None:
@@ -96,6 +95,6 @@ def test_one_axis_at_another_place_changes_with_it() -> None:
     for order in ORDERS:
         now = tuple(AXES)
         for place, name in enumerate(order[:3]):
-            now = permutation_puzzle.exchanged(now, place, name)
+            now = exchanged(now, place, name)
             assert now in ORDERS
         assert now == order

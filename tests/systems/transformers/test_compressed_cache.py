@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from ncd.app.panels.attention.cache_size import cache_ways
+from ncd.app.panels.attention.kv_cache import cache_ways
 from tests.app.panels.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from ncd.app.panels.tensors import pointwise
+from ncd.app.panels.tensors.three_ways import twos
 from tests.systems.retyped import given, same
 
 # The first position of the notebook, its sum, and what its convolution gives.
@@ -38,5 +38,5 @@ def test_it_is_two_layers_at_every_position(t: int, m: int, d: int, conv: int) -
 
 
 def test_ones_with_twos_in_the_second_channel() -> None:
-    found = pointwise.twos(torch.tensor([X]))
+    found = twos(torch.tensor([X]))
     torch.testing.assert_close(found, torch.tensor([OUT]), rtol=0, atol=7e-4)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import ncd
-from ncd.app.panels.language_models import gate_map
+from ncd.app.panels.language_models.gates import parts
 from tests.app.panels.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 
@@ -27,7 +27,7 @@ def test_it_equals_torch(sizes: dict[str, int]) -> None:
 
 
 def test_the_panel_shows_what_ran() -> None:
-    found = gate_map.parts(scene("swiglu"))
+    found = parts(scene("swiglu"))
     torch.testing.assert_close(found["product"], found["gate"] * found["value"])
     assert found["gate"].min() > -0.3  # the least that SiLU gives is about -0.28
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from ncd.app.panels.learning import norm_by_hand, norm_statistics
+from ncd.app.panels.learning.norm_panels import LARGEST, by_hand, statistics
 from tests.systems.retyped import given, same
 
 
@@ -48,15 +48,15 @@ def test_by_hand_as_in_the_notebook() -> None:
     manual = (x - x.mean(-1, keepdim=True)) / torch.sqrt(
         x.var(dim=-1, unbiased=False, keepdim=True) + layer.eps
     )
-    torch.testing.assert_close(norm_by_hand.by_hand(x, unbiased=False), manual)
-    torch.testing.assert_close(norm_by_hand.by_hand(x, unbiased=False), layer(x))
-    unbiased = norm_by_hand.by_hand(x, unbiased=True)
+    torch.testing.assert_close(by_hand(x, unbiased=False), manual)
+    torch.testing.assert_close(by_hand(x, unbiased=False), layer(x))
+    unbiased = by_hand(x, unbiased=True)
     torch.testing.assert_close(unbiased, manual * math.sqrt(5 / 6), rtol=1e-4, atol=1e-5)
 
 
 def test_what_a_batch_a_bias_gamma_and_beta_do() -> None:
     x = torch.randn(8, 3, 4, 4, generator=torch.Generator().manual_seed(1))
-    found = norm_statistics.statistics(x, 0, gamma=2.0, beta=-1.0)
+    found = statistics(x, 0, gamma=2.0, beta=-1.0)
     for normed in ([batch for _, batch, _ in found.channels], [by for *_, by in found.places]):
         assert {(round(mean, 4), round(spread, 3)) for mean, spread in normed} == {(-1.0, 2.0)}
     for left in ([by for *_, by in found.channels], [batch for _, batch, _ in found.places]):
@@ -71,5 +71,5 @@ def test_what_a_batch_a_bias_gamma_and_beta_do() -> None:
 def test_a_batch_of_any_size_costs_no_more_than_one_of_the_sliders() -> None:
     images = torch.randn(70, 3, 4, 4, generator=torch.Generator().manual_seed(1))
     many = images.repeat(1000, 1, 1, 1)
-    first = norm_statistics.statistics(images[: norm_statistics.LARGEST[0]], 0, 1.0, 0.0)
-    assert norm_statistics.statistics(many, 0, 1.0, 0.0) == first
+    first = statistics(images[: LARGEST[0]], 0, 1.0, 0.0)
+    assert statistics(many, 0, 1.0, 0.0) == first

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import ncd
-from ncd.app.panels.language_models.recurrent_states import recall, watched
+from ncd.app.panels.language_models.recurrent_states import recall, record_states
 from ncd.systems.recurrent.linear_attention import delta_rule, linear_attention
 from tests.app.panels.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
@@ -73,7 +73,7 @@ def test_the_delta_rule_equals_torch(sizes: dict[str, int], gate: int) -> None:
 )
 def test_what_is_watched_is_what_runs(name: str, build: object, knobs: dict[str, int]) -> None:
     here = scene(name, **knobs)
-    found = watched(here, build)
+    found = record_states(here, build)
     assert found.apart < 1e-5
     assert found.states.shape == (12, 2, 8, 8)
     first = found.keys[0, 0][:, None] * found.values[0, 0]
@@ -82,9 +82,9 @@ def test_what_is_watched_is_what_runs(name: str, build: object, knobs: dict[str,
 
 
 def test_the_last_token_is_recalled_and_a_linear_state_blurs() -> None:
-    found = watched(scene("delta-rule", k=32), delta_rule)
+    found = record_states(scene("delta-rule", k=32), delta_rule)
     numbers = recall(found, 11, 0)
     assert len(numbers) == 12 and numbers[-1] > 0.7
-    linear = watched(scene("linear-attention", k=32), linear_attention)
+    linear = record_states(scene("linear-attention", k=32), linear_attention)
     assert recall(linear, 0, 0) == [pytest.approx(1.0, abs=1e-5)]
     assert recall(linear, 11, 0)[-1] < numbers[-1]

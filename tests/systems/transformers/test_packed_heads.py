@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from ncd.app.panels.attention import merged_heads
+from ncd.app.panels.attention.torch_layer import head_owners, permutation
 from tests.systems.retyped import given, same
 
 SIZES = ({}, {"h": 3, "k": 5, "m": 7, "t": 4}, {"h": 1, "k": 1, "m": 2, "t": 1})
@@ -62,6 +62,6 @@ def test_both_orders_are_those_of_the_exercise(sizes: dict[str, int], outside: i
 
 @pytest.mark.parametrize(("h", "k"), [(1, 1), (2, 3), (4, 8)])
 def test_the_permutation_leads_from_one_order_to_the_other(h: int, k: int) -> None:
-    outside, inside = merged_heads.owners(h, k, 1), merged_heads.owners(h, k, 0)
-    assert [outside[i] for i in merged_heads.permutation(h, k).tolist()] == inside
+    outside, inside = head_owners(h, k, 1), head_owners(h, k, 0)
+    assert [outside[i] for i in permutation(h, k).tolist()] == inside
     assert sorted(outside) == sorted(inside)

@@ -13,10 +13,9 @@ from ncd.app.figure import picked_cell as arithmetic
 from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts.heatmap import CellGrid, ColourRange, Pooled
 from ncd.app.parts.map_component import AxisLabels, Heatmap
-from ncd.app.runtime import torch_threads
-from ncd.app.scene import captions
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place, Text
 from ncd.circuit.circuit import Cell, Circuit, Fence, attention_axes
@@ -206,7 +205,7 @@ def _sentence(found: Weights, scene: Scene) -> str:
         sums += f", but {markup.plural(empty, 'row')} with every key masked, which has no weights"
     return (
         f"<p>{asks} keys {markup.axis(found.keys)}; {sums}.</p>"
-        f'<p class="muted">{captions.numbers_origin(scene)}</p>'
+        f'<p class="muted">{numbers_origin(scene)}</p>'
     )
 
 
@@ -219,7 +218,7 @@ def _every(
         "all small maps",
         scene.term,
         *scene.run_key,
-        make=lambda: torch_threads.run_in_thread(
+        make=lambda: run_in_thread(
             lambda: {c.id: _sheet(weights(c, values[c.outputs[0].id])) for c in cells}
         ),
     )

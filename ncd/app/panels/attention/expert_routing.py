@@ -10,9 +10,8 @@ import numpy as np
 from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Place
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.language.axes import Axis
@@ -152,7 +151,7 @@ def _loads(scene: Scene, table: CellGrid) -> str:
         f"<p>Bright: the experts that a position is sent to, by how much each counts.{more} With "
         f"equal loads each expert would have {markup.digits(float(mean))} positions.</p>"
         + markup.table(("Expert", "Positions", ""), rows, numbers=(0, 1))
-        + f'<p class="muted">{captions.numbers_origin(scene)}</p>'
+        + f'<p class="muted">{numbers_origin(scene)}</p>'
     )
 
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncd.app.parts import html_panel
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Place
 from ncd.circuit.circuit import Value
 from ncd.site import markup
@@ -38,7 +37,7 @@ def show_neighbours(scene: Scene) -> None:
         f'<div class="told">{sliders}</div><div style="display:flex;flex-wrap:wrap;gap:1em 2em">'
         f'{picture(table, node)}<div style="flex:1;min-width:16em">{taken}'
         f'<p class="muted">Click a node to see what it takes.{cut} '
-        f"{captions.numbers_origin(scene)}</p>"
+        f"{numbers_origin(scene)}</p>"
         "</div></div>",
         "neighbours",
         NEIGHBOURS.controls,

@@ -1,4 +1,4 @@
-"""The Torch panel: the circuit beside torch's own layer with the same weights."""
+"""The circuit beside torch's own layer, and which feature of a merged map belongs to which head."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+import ncd
 from ncd.app.parts import html_panel
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
+from ncd.drawing.elements.style import role_colour
 from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
 from ncd.site import markup
 from ncd.systems.transformers.encoder_decoder import ACTIVATIONS
+
+# --- The Torch panel: the circuit beside torch's own layer with the same weights
 
 Settings = Mapping[str, int]
 Weights = Mapping[str, Tensor]
@@ -58,7 +61,7 @@ def show_torch_layer(scene: Scene) -> None:
     )
     rows = [_row(*parameter) for parameter in found.parameters]
     table = markup.table(("torch’s parameter", "Shape", "Numbers", "Here"), rows, numbers=(2,))
-    html_panel.render(_told(scene, found) + _masks(scene) + table, "torch")
+    html_panel.render(_torch_layer_summary(scene, found) + _masks(scene) + table, "torch")
 
 
 TORCH_LAYER = Panel("Torch", show_torch_layer)
@@ -202,7 +205,7 @@ def _row(name: str, shape: tuple[int, ...], ours: str) -> str:
     )
 
 
-def _told(scene: Scene, found: Compared) -> str:
+def _torch_layer_summary(scene: Scene, found: Compared) -> str:
     code = LAYERS[scene.entry.name].code
     rows = (
         ""
@@ -214,7 +217,7 @@ def _told(scene: Scene, found: Compared) -> str:
         f"<b>{markup.digits(found.outputs)}</b> apart, the gradients of inputs and weights at most "
         f"<b>{markup.digits(found.gradients)}</b>.{rows}</p>"
         f'<p class="muted">Numbers of 32 bits are rounded at about 10⁻⁷ of their size; both sum in '
-        f"another order. {captions.numbers_origin(scene)}</p>"
+        f"another order. {numbers_origin(scene)}</p>"
     )
 
 
@@ -240,3 +243,126 @@ def _mask(name: str, mask: Tensor) -> str:
 
 def _truth(hidden: bool) -> str:
     return "<b>True</b>" if hidden else '<span class="muted">False</span>'
+
+
+# --- The Two orders panel: which feature of a merged map belongs to which head
+
+MOST = 192  # the greatest number of features that are drawn as cells
+ORDERS = {1: "(h 3k)", 0: "(3k h)"}
+CELL = "display:inline-block;width:1.15em;text-align:center;font-size:0.8em;margin:0 1px 2px 0"
+ROLES = {"q": "linear", "k": "einsum", "v": "scale"}
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The difference of the two orders on one map, before and after permuting its features."""
+
+    same: float
+    permuted: float
+
+
+def show_merged_heads(scene: Scene) -> None:
+    """Shows the features of both orders as cells, the two runs, and the exercise line by line."""
+    key = scene.run_key
+    found = cached(
+        "orders", scene.term, *key, make=lambda: scene.run_in_pool(lambda: orders(scene))
+    )
+    h, k = scene.settings["h"], scene.settings["k"]
+    strips = "".join(_strip(h, k, outside, scene) for outside in ORDERS)
+    html_panel.render(strips + _merged_heads_summary(scene, found) + _lines(scene), "two orders")
+
+
+MERGED_HEADS = Panel("Two orders", show_merged_heads)
+
+
+def head_owners(h: int, k: int, outside: int) -> list[tuple[str, int, int]]:
+    """Returns for each of the 3hk features: query, key or value, the head, and the feature in it.
+
+    >>> [f"{part}{head}" for part, head, _ in head_owners(2, 1, 1)]
+    ['q0', 'k0', 'v0', 'q1', 'k1', 'v1']
+    >>> [f"{part}{head}" for part, head, _ in head_owners(2, 1, 0)]
+    ['q0', 'q1', 'k0', 'k1', 'v0', 'v1']
+    """
+    thirds = [(part, i) for part in ROLES for i in range(k)]
+    if outside:
+        return [(part, head, i) for head in range(h) for part, i in thirds]
+    return [(part, head, i) for part, i in thirds for head in range(h)]
+
+
+def permutation(h: int, k: int) -> Tensor:
+    """Returns the place of each feature of ``(3k h)`` in ``(h 3k)``.
+
+    >>> permutation(2, 1).tolist()
+    [0, 3, 1, 4, 2, 5]
+    """
+    return torch.arange(3 * h * k).view(h, 3 * k).T.flatten()
+
+
+def orders(scene: Scene) -> Orders:
+    """Runs both orders with the same weights, then the second with its features permuted."""
+    one, two = (
+        ncd.compile(scene.entry.build(**{**scene.settings, "outside": outside}), scene.seed)
+        for outside in ORDERS
+    )
+    weights: dict[str, Tensor] = dict(one.named_parameters())
+    at = permutation(scene.settings["h"], scene.settings["k"])
+    turned = {n: w[at] if n.startswith("qkv.") else w for n, w in weights.items()}
+    inputs = tuple(x.cpu() for x in scene.inputs)
+    with torch.no_grad():
+        expected, same, permuted = (
+            functional_call(module, given, inputs)
+            for module, given in ((one, weights), (two, weights), (two, turned))
+        )
+    return Orders(max_difference(expected, same), max_difference(expected, permuted))
+
+
+def _strip(h: int, k: int, outside: int, scene: Scene) -> str:
+    """Returns the features as cells coloured by query, key and value, with head numbers."""
+    every = head_owners(h, k, outside)
+    shade = {part: role_colour(role, scene.dark) for part, role in ROLES.items()}
+    cells = "".join(
+        f'<span style="{CELL};background:{shade[part]}" '
+        f'title="feature {n}: {part} of head {head}, number {i}">{head}</span>'
+        for n, (part, head, i) in enumerate(every[:MOST])
+    )
+    now = " (now)" if outside == scene.settings["outside"] else ""
+    more = f"<p class='muted'>The first {MOST} of {len(every):,}.</p>" if len(every) > MOST else ""
+    return f'<h2>{ORDERS[outside]}{now}</h2><div style="line-height:1.5">{cells}</div>{more}'
+
+
+def _merged_heads_summary(scene: Scene, found: Orders) -> str:
+    names = ", ".join(
+        f"{markup.role(role, scene.dark)}{name}"
+        for name, role in zip(("queries", "keys", "values"), ROLES.values(), strict=True)
+    )
+    return (
+        f"<p>A cell is a feature of {names}; the number in it is its head.</p>"
+        f"<p>The same map read in the other order: the outputs are "
+        f"<b>{markup.digits(found.same)}</b> apart. With the map’s columns permuted alike: "
+        f"<b>{markup.digits(found.permuted)}</b>. "
+        f'<span class="muted">{numbers_origin(scene)}</span></p>'
+    )
+
+
+def _lines(scene: Scene) -> str:
+    """Returns the eight lines of the exercise, with their shapes."""
+    s = scene.settings
+    h, k, m, t = s["h"], s["k"], s["m"], s["t"]
+    order = "h, 3k" if s["outside"] else "3k, h"
+    pair, turned = ((h, 3 * k), (h, t, 3 * k)) if s["outside"] else ((3 * k, h), (h, t, 3 * k))
+    rows = (
+        ("qkv = Linear(m, 3·h·k)(x)", (t, 3 * h * k), "the learned map"),
+        (f"qkv = qkv.reshape(t, {order})", (t, *pair), "the bar: one axis read as two"),
+        ("qkv = qkv.permute(…)", turned, "wires only: no number moves among the others"),
+        ("q, k, v = qkv.chunk(3, dim=-1)", (h, t, k), "the second bar: three arrays"),
+        ("values, attention = scaled_dot_product(q, k, v)", (h, t, k), "the block"),
+        ("values = values.permute(…)", (t, h, k), "wires only"),
+        ("values = values.reshape(t, h·k)", (t, h * k), "inside the last map"),
+        ("o = Linear(h·k, m)(values)", (t, m), "the last map mixes the heads"),
+    )
+    body = [
+        f'<tr><td class="number">{n}</td><td><code>{markup.text(code)}</code></td>'
+        f"<td>{' '.join(map(str, shape))}</td><td>{told}</td></tr>"
+        for n, (code, shape, told) in enumerate(rows, 1)
+    ]
+    return markup.table(("", "The exercise", "Gives", "In the diagram"), body, numbers=(0,))

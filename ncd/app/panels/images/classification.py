@@ -1,14 +1,26 @@
-"""The What it says panel: the pictures that go in, and the probability of each class."""
+"""The class of a picture, and of each pixel."""
 
 from __future__ import annotations
 
-import torch
+from typing import NamedTuple
 
+import streamlit as st
+import torch
+from torch import Tensor
+
+from ncd.app.panels.learning.mistakes import colour, painted
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import LONG, UNTRAINED_REASON, Scene, numbers_origin, with_tooltip
+from ncd.app.state import selection
+from ncd.app.state.cache import cached
+from ncd.app.state.controls import Place
+from ncd.run.seeding import generator
 from ncd.site import markup
+from ncd.systems.training.labelled_images import KINDS, shapes
+from ncd.systems.training.tasks import iou
+
+# --- The What it says panel: the pictures that go in, and the probability of each class
 
 SIDE, SMALL = 224, 96  # pixels on the screen: of one picture, and of one in a batch
 METER, SHORT = 14.0, 5.0  # the length of a bar for 100 %, in em
@@ -20,7 +32,7 @@ LIKELIEST = 3  # the number of classes that are shown for a picture in a batch
 def show_classification(scene: Scene) -> None:
     """Shows each input picture, and the output for it as bars."""
     shares, images = scene.trace.outputs[0].float().cpu(), scene.inputs[0]
-    origin = captions.numbers_origin(scene)
+    origin = numbers_origin(scene)
     html = _batch(images, shares, origin) if shares.ndim == 2 else _alone(images, shares, origin)
     html_panel.render(html, "guess")
 
@@ -88,3 +100,133 @@ def _percent(share: float) -> str:
     ('51.2 %', '< 0.1 %', '100.0 %')
     """
     return f"{100 * share:.1f} %" if share >= 0.001 else "< 0.1 %"
+
+
+# --- The Mask panel: unseen pictures, and the class that the network gives each pixel
+
+PICKED = Place("masked")  # the number of the picture
+TRAIN, TRAINING = "train", "Training"
+PICTURES = 8  # the number of pictures for a small network
+STYLE = """<style>
+.masks { display: grid; grid-template-columns: repeat(3, minmax(0, 260px)); gap: 0.4rem 1.2rem; }
+.masks figure { margin: 0; }
+.masks img { display: block; width: 100%; aspect-ratio: 1; border-radius: 3px; }
+.masks img { image-rendering: pixelated; }
+.masks figcaption { font-size: 0.875rem; }
+.kind { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; }
+@media (max-width: 500px) { .masks { gap: 0.4rem; } .masks figcaption { line-height: 1.25; } }
+</style>"""
+
+
+class Masks(NamedTuple):
+    """Pictures (n, h, w), the predicted and the right class of each pixel, and the overall IoU.
+
+    The first picture is the page's own input, if that is a picture; its right answer is not known.
+    """
+
+    pictures: Tensor
+    found: Tensor
+    right: Tensor
+    iou: float
+
+    @property
+    def own(self) -> int:
+        """The number of pictures of the visitor's, which have no known answer."""
+        return len(self.pictures) - len(self.right)
+
+    def wrong(self, i: int) -> Tensor | None:
+        """Returns the pixels of a picture that are wrong, if the answer is known."""
+        return None if i < self.own else self.found[i] != self.right[i - self.own]
+
+    def said(self, i: int) -> str:
+        """Returns a phrase about the number of wrong pixels in a picture."""
+        wrong = self.wrong(i)
+        return "what goes in" if wrong is None else f"{int(wrong.sum()):,} wrong"
+
+
+def show_segmentation(scene: Scene) -> None:
+    """Shows one picture with its predicted and its right mask, and the others as buttons."""
+    key = scene.run_key
+    masks = cached(
+        "masks", scene.term, *key, make=lambda: scene.run_in_pool(lambda: measure(scene))
+    )
+    html_panel.render(_html(scene, masks), "mask", SEGMENTATION.controls, _pick)
+
+
+SEGMENTATION = Panel("Mask", show_segmentation, controls=(PICKED,))
+
+
+def _pick(value: str) -> None:
+    if value == TRAIN and st.session_state.get(selection.PANEL) != TRAINING:
+        st.session_state[selection.PANEL] = TRAINING
+        st.rerun()  # the tabs are outside the fragment that a click reruns
+
+
+def measure(scene: Scene) -> Masks:
+    """Segments pictures that are not in the training data."""
+    few = 1 if scene.cost.flops * PICTURES > LONG else PICTURES
+    side, classes = scene.settings["x"], min(scene.settings["y"], len(KINDS))
+    pictures, right = shapes(few, side, classes, generator(scene.seed, "pictures of the masks"))
+    own = scene.inputs[0].cpu()[None] if scene.inputs_spec.pictures else pictures[:0]
+    given = torch.cat((own, pictures))
+    with torch.no_grad():
+        scores = scene.module(given.to(scene.device)).cpu()
+    return Masks(given[:, 0], scores.argmax(1), right, iou(scores[len(own) :], right))
+
+
+def _html(scene: Scene, masks: Masks) -> str:
+    at = PICKED.among(len(masks.pictures))
+    picture, found = masks.pictures[at], masks.found[at]
+    seen = [
+        ("The picture", painted(picture, torch.zeros_like(found))),
+        ("What the network finds", painted(picture, found, masks.wrong(at))),
+    ]
+    if at >= masks.own:
+        seen.append(("What is there", painted(picture, masks.right[at - masks.own])))
+    figures = "".join(
+        f'<figure><img alt="" src="{heatmap.image_url(pixels)}">'
+        f"<figcaption>{said}</figcaption></figure>"
+        for said, pixels in seen
+    )
+    return (
+        f'{STYLE}{_told(scene, masks)}<div class="masks">{figures}</div>'
+        f"<p>{_kinds(scene.settings['y'])} A pixel that is struck through is wrong.</p>"
+        f"{_others(masks, at)}"
+    )
+
+
+def _told(scene: Scene, masks: Masks) -> str:
+    """Returns a sentence about the quality of the masks and the origin of the weights."""
+    count = markup.plural(len(masks.right), "picture")
+    weights = with_tooltip("Untrained weights", UNTRAINED_REASON)
+    offer = f' <button class="plain" data-pick="{TRAIN}">Train them</button>'
+    if scene.loaded_weights:
+        weights, offer = f"Weights {markup.text(scene.loaded_weights.summary)}", ""
+    return (
+        f"<p>Intersection over union, the mean over all kinds of shape in {count} made up from "
+        f"seed {scene.seed}: <b>{masks.iou:.2f}</b>. {weights}; it has learned from none of these."
+        f"{offer}</p>"
+    )
+
+
+def _kinds(classes: int) -> str:
+    """Returns the legend of the class colours."""
+    names = (*KINDS, *(f"kind {n}" for n in range(len(KINDS), classes)))[1:classes]
+    fields = (
+        f'<span class="kind" style="background:rgb{colour(n)}"></span> {name}'
+        for n, name in enumerate(names, 1)
+    )
+    return f"{' · '.join(fields)}."
+
+
+def _others(masks: Masks, at: int) -> str:
+    """Returns all pictures as buttons."""
+    buttons = (
+        PICKED.button(i, f'<img alt="" src="{_small(masks, i)}">{masks.said(i)}', i == at, "thumb")
+        for i in range(len(masks.pictures))
+    )
+    return f'<div class="heads">{"".join(buttons)}</div>'
+
+
+def _small(masks: Masks, i: int) -> str:
+    return heatmap.image_url(painted(masks.pictures[i], masks.found[i], large=heatmap.SMALL))

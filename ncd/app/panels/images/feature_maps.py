@@ -12,10 +12,9 @@ from ncd.app.parts import heatmap, html_panel, slice_picker
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.html_panel import read_static
 from ncd.app.parts.slice_picker import Dimension
-from ncd.app.runtime import torch_threads
-from ncd.app.scene import captions
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import selection
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Value
@@ -71,7 +70,7 @@ def show_feature_maps(scene: Scene) -> None:
     html = (
         f'<style>{CSS}</style>{_images(batch, at)}<div class="features scroll" tabindex="0" '
         f'role="group" aria-label="{FEATURE_MAPS.title}">{figures}</div>'
-        f'<p class="muted">Every small image is a channel. {captions.numbers_origin(scene)}</p>'
+        f'<p class="muted">Every small image is a channel. {numbers_origin(scene)}</p>'
     )
     html_panel.render(
         html, "features", on_pick=lambda picked: slice_picker.pick(*picked.split("="))
@@ -120,9 +119,7 @@ def _figure(scene: Scene, stack: Stack, at: Mapping[str, int], largest: int) -> 
         "features",
         scene.term,
         *key,
-        make=lambda: torch_threads.run_in_thread(
-            lambda: _sheet(scene.trace.values[id], stack, at, largest)
-        ),
+        make=lambda: run_in_thread(lambda: _sheet(scene.trace.values[id], stack, at, largest)),
     )
     address, wide, told = made
     alt = f"{told} of {array}"

@@ -11,9 +11,8 @@ from ncd.app.panels.images import picture_parts as parts
 from ncd.app.panels.learning.mistakes import COLOURS
 from ncd.app.parts import heatmap, html_panel
 from ncd.app.parts.heatmap import CellGrid, ColourRange
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.run.seeding import generator
@@ -198,7 +197,7 @@ def _told(scene: Scene, picture: CellGrid, at: tuple[float, ...], own: tuple[flo
         f"that costs {markup.digits(cost)}.</p>"
         f'<p><button type="button" class="plain" data-pick="{POINT}=.">Go to its point</button></p>'
         f'<p class="muted">Click a picture to go there. The numerals are digits that were not '
-        f"learned from, at their means. {captions.numbers_origin(scene)}</p></div>"
+        f"learned from, at their means. {numbers_origin(scene)}</p></div>"
     )
 
 

@@ -8,9 +8,8 @@ from torch import Tensor
 
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.controls import Choice, Range
 
 SCALES = (1, 2, 5, 10, 14, 20, 50, 100)  # what cosines are multiplied by; 100 at most in CLIP
@@ -120,5 +119,5 @@ def _told(scene: Scene, cosines: Tensor, scale: float) -> str:
         "<p>The cosines are multiplied by a number that is learned too; training begins with 14 "
         "and stops at 100.</p>"
         '<p class="muted">The columns are the numbers of the words. '
-        f"{captions.numbers_origin(scene)}</p></div>"
+        f"{numbers_origin(scene)}</p></div>"
     )

@@ -12,9 +12,8 @@ import ncd
 from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, slider
@@ -124,7 +123,7 @@ def _told(scene: Scene, found: Merged) -> str:
         f"rounding. One map takes {markup.amount(found.flops_merged, 'FLOP')}, two take "
         f"{markup.amount(found.flops, 'FLOP')}.</p>{table}"
         '<p class="muted">Training begins with B = 0, so that the update is 0; here B is random, '
-        f"so that there is something to see. {captions.numbers_origin(scene)}</p>"
+        f"so that there is something to see. {numbers_origin(scene)}</p>"
     )
 
 

@@ -1,17 +1,19 @@
-"""The memory of a language model: parameters by part, cache and FLOPs at a context length."""
+"""Memory of a language model by part and context, and what fits in a given memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
 
-from ncd.answers.model_memory import layer_windows
-from ncd.app.panels.attention.cache_size import CONTEXT
-from ncd.app.panels.attention.layer_windows import kept_positions
+from ncd.answers.model_memory import MOST, WEIGHTS, ModelMemory, layer_windows, model_memory
+from ncd.answers.model_memory import USUAL as USUAL_FORMAT
+from ncd.app.panels.attention.kv_cache import CONTEXT
+from ncd.app.panels.attention.token_reach import kept_positions
 from ncd.app.parts import map_component
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import CACHE, get_or_make
+from ncd.app.state.controls import Range
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.circuit.costs import cached_numbers_by_axis, in_bytes
 from ncd.circuit.elaborate import elaborate
@@ -19,10 +21,12 @@ from ncd.language.number_formats import PLAIN_FORMATS
 from ncd.language.terms import Term
 from ncd.site import markup
 
+# --- The memory of a language model: parameters by part, cache and FLOPs at a context length
+
 USUAL = "bfloat16"  # the format of published weights and caches, where none is chosen
 LONGEST = 5.0  # the longest bar, in em
 TRAINED = 3  # times the FLOPs of a forward pass: one more each for inputs and for weights
-WHY = (
+CONTEXT_REASON = (
     "T is the number of tokens. The first part of the FLOPs is two for each weight that a token "
     "meets; in the second, it is compared with all T, of which a causal model needs half. Training "
     "goes backward as well, which costs twice a forward pass (Kaplan et al. 2020, section 2.1)."
@@ -172,7 +176,7 @@ def _facts(scene: Scene, used: Work, context: int) -> str:
     ]
     table = markup.table(("", "formula", f"T = {context:,}"), lines, numbers=(2,))
     note = (NONE, "", BOTH)[len(numbers)]
-    return f'<div class="scroll">{table}</div>{note}<p class="muted">{WHY}</p>'
+    return f'<div class="scroll">{table}</div>{note}<p class="muted">{CONTEXT_REASON}</p>'
 
 
 def _whole_cache(scene: Scene, texts: int) -> tuple[str, str]:
@@ -181,3 +185,81 @@ def _whole_cache(scene: Scene, texts: int) -> tuple[str, str]:
         return "Cache of both texts", "sum of bytes × T"
     windows = any(layer_windows(scene.circuit))
     return "Cache of the text", "bytes × min(T, w), or × T" if windows else "bytes × T"
+
+
+# --- The texts that fit in a given memory: the longest one, the most, by the format of weights
+
+TOKENS = Range("tokens", range(1, MOST + 1), 8192)
+TEXTS = Range("texts", range(1, 100_001), 1)
+MEMORY = Range("gigabytes", range(1, 100_001), 24)
+GIGA = 10**9
+HEAD = ("Format", "Together", "", "Longest text", "Most texts", "Weights", "Cache", "Arrays")
+MEMORY_REASON = (
+    "A GB is 10⁹ bytes. The format is that of the weights: cache and arrays are in bfloat16 beside "
+    "all but float32. Arrays are those of the largest op while the texts are read, with fused "
+    "attention, which holds no table of scores, and with the scores of words for the last token "
+    "alone. What a runtime needs beside is not counted. The longest text is for the number of "
+    "texts above, the most texts for their length."
+)
+
+
+def show_memory_fit(scene: Scene) -> None:
+    """Shows the memory at typed tokens and texts, and what fits in a typed memory."""
+    found = get_or_make(
+        CACHE,
+        ("model memory", scene.entry.key, *scene.settings.items()),
+        lambda: model_memory(scene.circuit, scene.entry.cached),
+    )
+    fields = (
+        TOKENS.typed("tokens in each text") + TEXTS.typed("texts") + MEMORY.typed("GB of memory")
+    )
+    map_component.render(
+        "what fits",
+        MEMORY_FIT.controls,
+        head=f'<div class="told">{fields}</div>{_told(found, scene)}',
+        foot=_table(found),
+    )
+
+
+MEMORY_FIT = Panel("What fits", show_memory_fit, needs_run=False, controls=(TOKENS, TEXTS, MEMORY))
+
+
+def _told(found: ModelMemory, scene: Scene) -> str:
+    tokens, texts = TOKENS.number, TEXTS.number
+    total = found.total(tokens, texts)
+    what = f"{markup.plural(texts, 'text')} of {markup.plural(tokens, 'token')}"
+    fits = "fits" if total <= MEMORY.number * GIGA else "does <b>not</b> fit"
+    cache = f", of which {markup.amount(found.cache(tokens, texts), 'B')} are the cache"
+    return (
+        f"<p>{markup.text(scene.entry.title)} with {what} takes "
+        f"<b>{markup.amount(total, 'B')}</b> in {USUAL_FORMAT}{cache if found.kept else ''}: "
+        f"it {fits} in {MEMORY.number:,} GB.</p>"
+    )
+
+
+def _table(found: ModelMemory) -> str:
+    memory = MEMORY.number * GIGA
+    rows = [_row(found, name, memory) for name in WEIGHTS]
+    table = markup.table(HEAD, rows, numbers=(1, 3, 4, 5, 6, 7))
+    return f'<div class="scroll">{table}</div><p class="muted">{MEMORY_REASON}</p>'
+
+
+def _row(found: ModelMemory, name: str, memory: int) -> str:
+    tokens, texts = TOKENS.number, TEXTS.number
+    beside = name if name == "float32" else USUAL_FORMAT
+    parts = (
+        found.weights[name],
+        found.cache(tokens, texts, beside),
+        found.activations(tokens, texts, beside),
+    )
+    total = sum(parts)
+    fits = "fits" if total <= memory else "does not fit"
+    most = (
+        found.longest(memory, texts, name, beside),
+        found.most_texts(memory, tokens, name, beside),
+    )
+    counts = ["none" if n == 0 else "no limit" if n >= MOST else f"{n:,}" for n in most]
+    cells = (*counts, *(markup.amount(n, "B") for n in parts))
+    numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+    whole = f'<td class="number"><b>{markup.amount(total, "B")}</b></td>'
+    return f"<tr><td>{name}</td>{whole}<td>{fits}</td>{numbers}</tr>"

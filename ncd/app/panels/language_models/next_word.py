@@ -12,9 +12,8 @@ from torch import Tensor
 from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, CellFrame, Heatmap
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Place
 from ncd.site import markup
@@ -111,7 +110,7 @@ def _told(scene: Scene, found: Guesses, at: int) -> str:
         f"each would have {even:.2%}.</p>{table}"
         "<p>The map shows the model’s guess at every position, and the probability that it already "
         "has after each layer: the last norm and the table of words are applied to what the layers "
-        f'have added up so far.</p><p class="muted">{captions.numbers_origin(scene)}</p>'
+        f'have added up so far.</p><p class="muted">{numbers_origin(scene)}</p>'
     )
 
 

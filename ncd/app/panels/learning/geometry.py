@@ -16,9 +16,9 @@ import torch
 
 from ncd.app.panels.learning.mistakes import COLOURS
 from ncd.app.parts.html_panel import read_static, sent_value
-from ncd.app.scene import captions, session_weights
+from ncd.app.scene import session_weights
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import UNTRAINED_REASON, Scene, with_tooltip
 from ncd.app.scene.session_weights import POLL_SECONDS, Training
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
@@ -212,7 +212,7 @@ def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], foun
         return "Set points of at least two classes: click the plane, and choose the class below it."
     told = f"{found.right} of {count} points are on the right side"
     if not scene.loaded_weights:
-        return f"{captions.with_tooltip('Untrained weights', captions.UNTRAINED)}: {told}."
+        return f"{with_tooltip('Untrained weights', UNTRAINED_REASON)}: {told}."
     steps = f"after {progress[-1].step:,} steps" if progress else "after training"
     if found.right == count:
         return f"✓ Parted: all {count} points are on the right side {steps}."

@@ -9,11 +9,10 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 import ncd
-from ncd.app.panels.learning.module_vs_function import refuse
+from ncd.app.panels.learning.two_codes import refuse
 from ncd.app.parts import html_panel
-from ncd.app.scene.captions import with_tooltip
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, with_tooltip
 from ncd.app.state.cache import cached
 from ncd.errors import LimitError, NCDError
 from ncd.explain.equation_proof import max_difference

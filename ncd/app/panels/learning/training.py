@@ -9,7 +9,7 @@ import streamlit as st
 import ncd
 from ncd.app.panels.learning import mistakes
 from ncd.app.parts import charts, html_panel
-from ncd.app.runtime import torch_threads
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.scene.session_weights import (
@@ -55,9 +55,7 @@ def show_training(scene: Scene) -> None:
             "mistakes",
             scene.term,
             *scene.weights_key,
-            make=lambda: torch_threads.run_in_thread(
-                lambda: mistakes.measure(scene, own), long=True
-            ),
+            make=lambda: run_in_thread(lambda: mistakes.measure(scene, own), long=True),
         )
     except NCDError as error:
         _refuse(error)

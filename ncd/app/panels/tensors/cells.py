@@ -9,9 +9,8 @@ from itertools import islice, zip_longest
 import torch
 
 from ncd.app.parts import heatmap, html_panel
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
 from ncd.circuit.circuit import Boundary, Cell, Circuit, Loop, Value
 from ncd.drawing.cell_grids import Slice, dependency_slices
@@ -37,7 +36,7 @@ def show_cells(scene: Scene) -> None:
     told = "Blue is what the last numbers are made from. " if lit else ""
     html_panel.render(
         f'{sliders(scene)}<div class="cells">{html}</div>'
-        f'<p class="muted">{told}{captions.numbers_origin(scene)}</p>',
+        f'<p class="muted">{told}{numbers_origin(scene)}</p>',
         "cells",
         on_pick=lambda picked: _pick(scene, picked),
     )

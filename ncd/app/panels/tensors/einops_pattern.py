@@ -1,10 +1,11 @@
-"""An einops line applied to six pictures."""
+"""An einops line applied to six pictures, and the lines that a visitor types."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from urllib.parse import quote
 from zlib import crc32
 
 import einops
@@ -13,15 +14,18 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.app.panels.tensors import own_lines
 from ncd.app.panels.tensors.einops_shape_check import MOST, Shape, Tried, made, tried
 from ncd.app.parts import html_panel
 from ncd.app.parts.heatmap import Mosaic, mosaic
+from ncd.app.scene import own_entry
+from ncd.app.scene.own_entry import reading
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, Text
+from ncd.app.state.link_text import compress_text
+from ncd.errors import NCDError
 from ncd.explain.equation_proof import max_difference
 from ncd.site import markup
 from ncd.systems.catalogue_entry import Entry
@@ -38,6 +42,39 @@ from ncd.systems.tensors.einops_patterns import (
     shapes,
     term,
 )
+
+# --- Links from a line of einops to the page Yours, which has no six pictures but any shape
+
+
+def elsewhere(text: str) -> str:
+    """Returns a link for a line that is not on the pictures, if Yours can read it.
+
+    >>> "yours?text=" in elsewhere("b i d, b j d -> b i j"), elsewhere("b i (")
+    (True, '')
+    """
+    words = "This line is not on the six pictures. Yours draws it, with any shape"
+    return f"<p>{words}: {_link(text, 'open it there')}.</p>" if _readable(text) else ""
+
+
+def shaped_html(text: str, shape: Shape) -> str:
+    """Returns a link to the same line on an array of a shape that can be changed."""
+    own = f"{text.strip()}\n{'x'.join(map(str, shape))}"
+    words = "On an array of your own, or as an einsum"
+    return f"<p>{words}: {_link(own, 'in Yours')}.</p>" if _readable(own) else ""
+
+
+def _readable(text: str) -> bool:
+    try:
+        reading(text)
+    except (NCDError, RecursionError):
+        return False
+    return True
+
+
+def _link(text: str, words: str) -> str:
+    address = f"{own_entry.CUSTOM_PAGE}?{own_entry.TEXT_KEY}={quote(compress_text(text))}"
+    return f'<a href="{address}">{words}</a>'
+
 
 # --- An einops line applied to six pictures by einops and by its diagram, forward and backward
 
@@ -291,7 +328,7 @@ def _wrong(error: CallError, text: str) -> str:
         )
     return (
         f'<div class="code wrong">{_marked(text, error)}</div>'
-        f'<p role="status"><b>{markup.text(fact)}.</b>{cure}</p>{own_lines.elsewhere(text)}{theirs}'
+        f'<p role="status"><b>{markup.text(fact)}.</b>{cure}</p>{elsewhere(text)}{theirs}'
     )
 
 
@@ -327,7 +364,7 @@ def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
     if answered != question and ASKING.value == "on":
         return f'<div class="einops">{left}{_asked(choices(text, found), question)}</div>'
     answer = _answer(mine if answered == question else "", _shape_text(found.shapes[-1]))
-    shaped = own_lines.shaped(text, found.shapes[0])
+    shaped = shaped_html(text, found.shapes[0])
     return (
         f'<div class="einops">{left}<div class="asked">{answer}{_result(made, found)}</div></div>'
         f"{_again()}{shaped}{_steps(found)}{_backwards(made, name)}"

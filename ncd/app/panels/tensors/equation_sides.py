@@ -1,21 +1,26 @@
-"""The Sides panel: the result of each side of an equation on the same input, and its time."""
+"""Each side of an equation on one input, by index, and as a sequence of equations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from functools import partial
+from itertools import combinations, islice, product
+from typing import NamedTuple
 
+import streamlit as st
 import torch
 
 import ncd
+from ncd.app.figure import diagram
+from ncd.app.figure.morph import morph
 from ncd.app.parts import heatmap, html_panel, map_component, slice_picker
 from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice
-from ncd.app.runtime import torch_threads
-from ncd.app.scene import captions
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin, with_tooltip
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice
@@ -24,10 +29,14 @@ from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.elements.style import role_colour
 from ncd.drawing.equation import sides
-from ncd.explain.equation_proof import max_difference
+from ncd.explain.equation_proof import SideComparison, max_difference
 from ncd.language.blocks import Equation
 from ncd.run.measurement import medians
 from ncd.site import markup
+from ncd.site.markup import DIAGRAM_CSS, HIGHLIGHT_JS, PANEL_CSS
+from ncd.systems.tensors import graphical_algebra
+
+# --- The Sides panel: the result of each side of an equation on the same input, and its time
 
 DIFFERENCE = "difference"
 SIDE = Choice("side", ("", *map(str, range(2, 10)), DIFFERENCE), "")
@@ -67,37 +76,37 @@ def show_equation_sides(scene: Scene) -> None:
         html_panel.render("<p>Nothing is compared here: this is no equation.</p>", "no sides")
         return
     found = cached(
-        "sides", scene.term, *scene.run_key, make=lambda: scene.run_in_pool(lambda: tried(scene))
+        "sides",
+        scene.term,
+        *scene.run_key,
+        make=lambda: scene.run_in_pool(lambda: run_sides(scene)),
     )
-    head = _verdict(found, scene) + _table(found, scene)
+    head = _verdict(found, scene) + _sides_table(found, scene)
     outputs = scene.circuit.outputs
     every = outputs[:: len(outputs) // len(found.circuits)]  # the first array of each side
     cut = slice_picker.chosen(every[0].array)
     if not cut.dimensions:
         given = (markup.digits(float(scene.trace.values[value.id])) for value in every)
-        map_component.render(
-            "sides", on_pick=_pick, head=f"{head}<p>Each gives a number: {', '.join(given)}.</p>"
-        )
+        numbers = f"<p>Each gives a number: {', '.join(given)}.</p>"
+        map_component.render("sides", on_pick=_on_side_action, head=head + numbers)
         return
-    grids = torch_threads.run_in_thread(
-        lambda: [slice_picker.grid(scene.trace.values[v.id], cut) for v in every]
-    )
+    grids = run_in_thread(lambda: [slice_picker.grid(scene.trace.values[v.id], cut) for v in every])
     chosen = _chosen(len(grids))
     map_component.render(
         "sides",
         (SIDE, slice_picker.PICTURE),
-        _pick,
+        _on_side_action,
         head=head,
         side=slice_picker.controls(cut) + _pictures(grids, chosen),
         map=_focus(grids, chosen, cut, scene),
-        foot=f'<p class="muted">{captions.numbers_origin(scene)}</p>',
+        foot=f'<p class="muted">{numbers_origin(scene)}</p>',
     )
 
 
 EQUATION_SIDES = Panel("Sides", show_equation_sides, controls=(SIDE, *slice_picker.CONTROLS))
 
 
-def tried(scene: Scene) -> Sides:
+def run_sides(scene: Scene) -> Sides:
     """Runs all sides on the same inputs: together, and each separately."""
     assert isinstance(scene.term, Equation)
     own = scene.term.sides
@@ -124,7 +133,7 @@ def tried(scene: Scene) -> Sides:
     )
 
 
-def _pick(name: str, value: str) -> None:
+def _on_side_action(name: str, value: str) -> None:
     if name == "seed":
         knobs.set_values({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
     else:
@@ -143,17 +152,17 @@ def _verdict(found: Sides, scene: Scene) -> str:
     if found.difference == 0:
         told = f"{said}, to the last bit, {numbers}."
     else:
-        far = captions.with_tooltip(markup.digits(found.difference), ROUNDING)
+        far = with_tooltip(markup.digits(found.difference), ROUNDING)
         more = "" if found.double is None else f", and in 64 bits by {markup.digits(found.double)}"
         told = f"{said}: they differ by at most {far}, {numbers}{more}."
     button = '<button type="button" class="plain" data-pick="seed=next">Another input</button>'
     return f'<p role="status">{"✓" if found.agree else "✗"} {told} {button}</p>'
 
 
-def _table(found: Sides, scene: Scene) -> str:
+def _sides_table(found: Sides, scene: Scene) -> str:
     longest = max(found.seconds)
     rows = [
-        _row(n, circuit, cost, seconds, longest, scene.dark)
+        _side_row(n, circuit, cost, seconds, longest, scene.dark)
         for n, (circuit, cost, seconds) in enumerate(
             zip(found.circuits, found.costs, found.seconds, strict=True), 1
         )
@@ -161,7 +170,7 @@ def _table(found: Sides, scene: Scene) -> str:
     return markup.table(HEAD, rows, numbers=NUMBERS)
 
 
-def _row(n: int, own: Circuit, cost: Cost, seconds: float, longest: float, dark: bool) -> str:
+def _side_row(n: int, own: Circuit, cost: Cost, seconds: float, longest: float, dark: bool) -> str:
     ids = " ".join(cell.id for cell in own.cells)
     working = (cell for cell, op in zip(own.cells, cost.ops, strict=True) if op.bytes)
     steps = " → ".join(_step(cell, dark) for cell in working)
@@ -226,3 +235,231 @@ def _side(dimension: slice_picker.Dimension | None, scene: Scene) -> AxisLabels:
         return AxisLabels()
     words = () if dimension.axis.spatial else scene.axis_words(dimension.axis.name)
     return AxisLabels(dimension.html, dimension.words, words)
+
+
+# --- The Every pair panel: the sides of an equation for each pair of indexes
+
+MAX_PAIRS = 144  # the greatest number of pairs
+
+
+def show_index_pairs(scene: Scene) -> None:
+    """Shows the table of all pairs; each number is marked if all sides agree on it."""
+    settings = scene.settings
+    first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
+    agree = cached(
+        "pairs", first, *scene.run_key, make=lambda: scene.run_in_pool(lambda: check_pairs(scene))
+    )
+    right, every = sum(agree.values()), settings["a"] * settings["b"]
+    told = f"{right} of {markup.plural(len(agree), 'pair')}"
+    more = f", the first of {every:,}" if len(agree) < every else ""
+    sign = "✓" if right == len(agree) else "✗"
+    html_panel.render(
+        f'<p role="status">{sign} All three sides give the same number for {told}{more}. '
+        f"A click on a number sets both indexes.</p>"
+        f'<div class="cells">{_pairs_table(scene, agree)}</div>',
+        "pairs",
+        on_pick=_on_pair_action,
+    )
+
+
+INDEX_PAIRS = Panel("Every pair", show_index_pairs)
+
+
+def check_pairs(scene: Scene) -> dict[tuple[int, int], bool]:
+    """Returns for each pair of indexes whether all sides give the number in the table."""
+    a, b = scene.settings["a"], scene.settings["b"]
+    (table,) = scene.inputs
+    found = {}
+    for i, j in islice(product(range(a), range(b)), MAX_PAIRS):
+        module = ncd.compile(scene.entry.build(a=a, b=b, i=i, j=j), scene.seed, scene.device)
+        with torch.no_grad():
+            found[i, j] = all(bool(x == table[i, j]) for x in module(table))
+    return found
+
+
+def _on_pair_action(picked: str) -> None:
+    said, _ = knobs.parse_sizes(picked)
+    if said.keys() == {"i", "j"} and all(place.isdecimal() for place in said.values()):
+        knobs.set_values({name: int(place) for name, place in said.items()})
+
+
+def _pairs_table(scene: Scene, agree: dict[tuple[int, int], bool]) -> str:
+    (table,) = scene.inputs
+    at = scene.settings["i"], scene.settings["j"]
+    rows, columns = (sorted({pair[n] for pair in agree}) for n in (0, 1))
+    head = "".join(f"<th>{j}</th>" for j in columns)
+    body = "".join(
+        f"<tr><th>{i}</th>"
+        + "".join(_cell(float(table[i, j]), (i, j), at, agree.get((i, j))) for j in columns)
+        + "</tr>"
+        for i in rows
+    )
+    return f"<figure><table><tr><td></td>{head}</tr>{body}</table></figure>"
+
+
+def _cell(number: float, pair: tuple[int, int], at: tuple[int, int], agree: bool | None) -> str:
+    shared = sum(one == two for one, two in zip(pair, at, strict=True))
+    lit = ("", ' class="way"', ' class="touch"')[shared]
+    sign = "" if agree is None else " ✓" if agree else " ✗"
+    text = f"{number:.2f}".replace("-", "−")
+    return (
+        f'<td{lit}><button type="button" data-pick="i={pair[0]} j={pair[1]}" '
+        f'title="i = {pair[0]}, j = {pair[1]}">{text}{sign}</button></td>'
+    )
+
+
+# --- The Step by step panel: figure 18 as a sequence of equations, each animated
+
+MAX_WALK_VALUES = 8  # the greatest number of values that are shown for a side
+
+
+class Step(NamedTuple):
+    """The title of a step, and its justification."""
+
+    title: str
+    why: str
+
+
+STEPS = (
+    Step(
+        "Turn an output into an input",
+        "F takes <i>a</i> and gives <i>b</i> and <i>c</i>. Lay a second wire <i>b</i> beside it, "
+        "and let both <i>b</i> meet in a cap, the inner product. What F gave along <i>b</i> it now "
+        "takes: this is its associated transpose, F<sup>T</sup>. It has the numbers of F, read "
+        "from another side.",
+    ),
+    Step(
+        "A bent wire is a wire",
+        "In a unit two wires begin in one curve, in an inner product two end in one. Behind each "
+        "other they hand every number on as it is, since a product with the unit matrix changes "
+        "nothing. So the wire may be pulled straight.",
+    ),
+    Step(
+        "Bend the wire between two maps",
+        "First G, then H. The wire between them is the identity, and so is a bent one.",
+    ),
+    Step(
+        "Slide H along its wire",
+        "H works on the lower wire alone, in the same way for every place on the others: it is "
+        "broadcast. So it may come before the cap.",
+    ),
+    Step(
+        "Read H from its other side",
+        "Nothing goes into H together with the unit, and two wires come out. That is "
+        "H<sup>T</sup>, the table of the numbers of H with both of its sides on the right.",
+    ),
+    Step(
+        "Slide it past G",
+        "G and H<sup>T</sup> work on different wires, so neither waits for the other, and "
+        "H<sup>T</sup> may come first.",
+    ),
+    Step(
+        "Shift an outer product",
+        "Where the dashed line ends two arrays become one: each number of the first times each of "
+        "the second. G and H work on one of them each, so that may be before them or behind.",
+    ),
+)
+
+_walk = st.components.v2.component(
+    "ncd_walk",
+    html=read_static("panels/tensors/equation_walk.html"),
+    css=PANEL_CSS + DIAGRAM_CSS + read_static("panels/tensors/equation_walk.css"),
+    js=HIGHLIGHT_JS + read_static("panels/tensors/equation_walk.js"),
+)
+
+
+def show_equation_walk(scene: Scene) -> None:
+    """Shows the chosen step: its text, an animation from one side to the other, its numbers."""
+    step = scene.settings["step"]
+    sizes = {name: n for name, n in scene.settings.items() if name != "step"}
+    pair = graphical_algebra.pair(step, **sizes)
+    found = cached(
+        "walk",
+        pair,
+        scene.seed,
+        make=lambda: scene.run_in_pool(partial(ncd.prove, pair, scene.seed, double=False)),
+    )
+    moving = cached("morph", pair, make=lambda: morph(*map(ncd.draw, pair.sides)))
+    data = {
+        "steps": _steps(step),
+        "told": _told(step),
+        "begin": _begin(step, sizes, scene),
+        "turn": _turn(step),
+        "morph": moving,
+        "foot": _numbers(pair, found),
+    }
+    _walk(key="walk", data=data, on_pick_change=_on_walk_action, on_select_change=lambda: None)
+
+
+EQUATION_WALK = Panel("Step by step", show_equation_walk)
+
+
+def _on_walk_action() -> None:
+    name, _, value = str(sent_value("walk", "pick") or "").partition("=")
+    if name == "step" and value.isdecimal():
+        knobs.set_values({"step": int(value)})
+    elif name == "seed":
+        knobs.set_values({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
+
+
+def _steps(now: int) -> str:
+    """Returns the list of steps, with the current one highlighted."""
+    here = ' aria-current="step"'
+    rows = (
+        f'<li><button type="button" data-pick="step={n}"{here if n == now else ""}>'
+        f"{step.title}</button></li>"
+        for n, step in enumerate(STEPS, 1)
+    )
+    return f"<ol>{''.join(rows)}</ol>"
+
+
+def _told(now: int) -> str:
+    """Returns the title of a step, and its justification."""
+    return f"<h2>{now}. {STEPS[now - 1].title}</h2><p>{STEPS[now - 1].why}</p>"
+
+
+def _begin(now: int, sizes: dict[str, int], scene: Scene) -> str:
+    """Returns the picture that the first step starts from: the map itself."""
+    if now > 1:
+        return ""
+    apart = diagram.inert_drawing(graphical_algebra.plain(**sizes), scene)
+    return f'{apart}<span class="maps" title="becomes">↦</span>'
+
+
+def _turn(now: int) -> str:
+    """Returns buttons to the previous and the next step."""
+    return "".join(
+        f'<button type="button" class="plain" data-pick="step={n}"'
+        f"{'' if 1 <= n <= len(STEPS) else ' disabled'}>{word}</button>"
+        for word, n in (("Back", now - 1), ("Next", now + 1))
+    )
+
+
+def _numbers(pair: Equation, found: SideComparison) -> str:
+    """Returns the results of both sides, and their difference."""
+    rows = [
+        _walk_row(name, side[0].flatten().tolist())
+        for name, side in zip(("before", "after"), found.sides, strict=True)
+    ]
+    axis = markup.array(pair.sides[0].cod[0])
+    apart = markup.digits(found.difference)
+    far = f"but for {apart} of rounding" if found.difference else "to the last bit"
+    said = f"both give the same, {far}" if found else f"the two differ by {apart}"
+    return (
+        f'<p role="status">{"✓" if found else "✗"} On random numbers {said}. '
+        '<button type="button" class="plain" data-pick="seed=next">Another input</button></p>'
+        f'<div class="scroll"><table><tbody>{rows[0]}{rows[1]}</tbody></table></div>'
+        f'<p class="muted">What comes out along {axis}.</p>'
+    )
+
+
+def _walk_row(name: str, numbers: list[float]) -> str:
+    cells = "".join(
+        f'<td class="number">{markup.digits(n)}</td>' for n in numbers[:MAX_WALK_VALUES]
+    )
+    more = (
+        f"<td>… {len(numbers) - MAX_WALK_VALUES} more</td>"
+        if len(numbers) > MAX_WALK_VALUES
+        else ""
+    )
+    return f'<tr><th scope="row">{name}</th>{cells}{more}</tr>'

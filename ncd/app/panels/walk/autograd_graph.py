@@ -16,9 +16,8 @@ from ncd.app.panels.walk.checkpoint_choice import RECOMPUTE
 from ncd.app.parts import html_panel
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.parts.map_component import ZOOM
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice, pick
 from ncd.circuit.circuit import Circuit
@@ -121,7 +120,7 @@ def _foot(scene: Scene) -> str:
         '<p class="muted">Boxes are functions, ovals what is learned. ‖∇‖ is the length of the '
         "gradient that arrives at a node: the root of the sum of its squares. “keeps” is the "
         "memory that waits there for the backward pass, which begins with 1 at an output that is "
-        f"one number, and else with a random gradient. {captions.numbers_origin(scene)}</p>"
+        f"one number, and else with a random gradient. {numbers_origin(scene)}</p>"
     )
 
 

@@ -9,13 +9,13 @@ from functools import partial
 import streamlit as st
 
 from ncd.app.panels.walk import compared_values
-from ncd.app.panels.walk.common_sizes import in_line
 from ncd.app.panels.walk.compared_diagrams import (
     NUMBERS,
     amount,
     change,
     cost,
     diagrams,
+    in_line,
     match,
     shapes,
     unmatched,

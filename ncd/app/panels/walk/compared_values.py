@@ -18,7 +18,7 @@ from ncd.app.parts import heatmap, map_component, slice_picker
 from ncd.app.parts.heatmap import CellGrid, ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice, Dimension
-from ncd.app.runtime import torch_threads
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Value, array_names
@@ -156,7 +156,7 @@ def _attention(
 
 def _weights(scene: Scene, cell: Cell) -> Weights:
     value = scene.trace.values[cell.outputs[0].id]
-    return torch_threads.run_in_thread(lambda: attention_maps.weights(cell, value))
+    return run_in_thread(lambda: attention_maps.weights(cell, value))
 
 
 def _head(scene: Scene, found: Weights | None, head: int) -> Shown:
@@ -234,14 +234,14 @@ def _along(cut: ArraySlice | None) -> str:
 def _part(scene: Scene, value: Value, cut: ArraySlice) -> Shown:
     tensor = scene.trace.values[value.id]
     if not cut.dimensions:
-        number = torch_threads.run_in_thread(lambda: float(tensor))
+        number = run_in_thread(lambda: float(tensor))
         return Shown(words=f"<b>{markup.digits(number)}</b>")
     key = (*scene.run_key, value.id, cut.picture, cut.at)
     grid = cached(
         "grid",
         scene.term,
         *key,
-        make=lambda: torch_threads.run_in_thread(lambda: slice_picker.grid(tensor, cut)),
+        make=lambda: run_in_thread(lambda: slice_picker.grid(tensor, cut)),
     )
     return Shown(
         grid,

@@ -7,14 +7,19 @@ from functools import partial
 from typing import NamedTuple
 
 import ncd
+from ncd.app.figure import code_listing
+from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.parts import html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Fence
+from ncd.language.axes import Type
+from ncd.language.terms import Id
 from ncd.site import markup, source_listing
 from ncd.site.markup import mathml
 from ncd.site.op_cards import inside, title
+from ncd.systems.tensors.array_indexing import arrays
 from ncd.write.torch_source.source_file import lines
 
 # --- The Equation panel: a paper's equation in diagram colours, each part with its meaning
@@ -150,3 +155,31 @@ def show_source(scene: Scene) -> None:
 
 
 SOURCE = Panel("Source", show_source, needs_run=False)
+
+
+# --- The Code panel: the lines of a system, or of each side of an equation, in diagram colours
+
+
+def show_code_lines(scene: Scene) -> None:
+    """Shows the lines of ``forward``, or those of all sides of an equation side by side."""
+    html_panel.render(code_listing.html(scene), "code")
+
+
+CODE_LINES = Panel("Code", show_code_lines, needs_run=False)
+
+
+# --- The Two styles panel: a wire for each array, and a wire for each axis
+
+
+def show_wire_styles(scene: Scene) -> None:
+    """Shows the diagram in both styles, and a table that compares them."""
+    whole = arrays(**scene.settings)
+    notes = {"": "This lets us reexpress diagrams by drawing the details of axes."}
+    tables = (Id(Type((whole.dom[1],))), Id(Type((scene.term.dom[1],))))
+    html_panel.render(
+        terms_in_a_row((whole, scene.term), "=", scene, notes) + terms_in_a_row(tables, "=", scene),
+        "styles",
+    )
+
+
+WIRE_STYLES = Panel("Two styles", show_wire_styles, needs_run=False)

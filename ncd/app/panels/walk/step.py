@@ -15,10 +15,10 @@ from ncd.app.panels.walk import autograd_graph, backward_pass
 from ncd.app.panels.walk.backward_pass import FROZEN, frozen, leaves
 from ncd.app.parts.array_summary import html, shape
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
-from ncd.app.runtime import torch_threads
-from ncd.app.scene import captions, url
+from ncd.app.runtime.scheduler import run_in_thread
+from ncd.app.scene import url
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Loop, Value, array_names, input_names
 from ncd.explain.chain_rule import has_no_scan
@@ -151,7 +151,7 @@ def show_step(scene: Scene) -> None:
         "back": way,
         "at": at,
         "ways": _ways(way),
-        "foot": f'<p class="muted">{captions.numbers_origin(scene)}</p>',
+        "foot": f'<p class="muted">{numbers_origin(scene)}</p>',
     }
     _step(
         key=KEY,
@@ -215,7 +215,7 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
         return [teller.stop(every[i]) for i in run]
 
     key = (*scene.run_key, scene.dark, run.start)
-    html = cached("steps", scene.term, *key, make=lambda: torch_threads.run_in_thread(told))
+    html = cached("steps", scene.term, *key, make=lambda: run_in_thread(told))
     return _sent([stop.ids for stop in every], at, run, html)
 
 
@@ -236,7 +236,7 @@ def _backward(scene: Scene, at: int) -> dict[str, Any]:
     def told() -> list[str]:
         return [teller.step(every[i]) for i in run]
 
-    html = cached("steps back", scene.term, *key, make=lambda: torch_threads.run_in_thread(told))
+    html = cached("steps back", scene.term, *key, make=lambda: run_in_thread(told))
     drawn = drawn_ids(scene.circuit)
     there = {id: stop.ids for stop in stops(scene.circuit) for id in stop.ids}
     lit = [there.get(step.light) or there[drawn.get(step.cell, step.cell)] for step in every]

@@ -14,11 +14,9 @@ from ncd.app.parts import charts, heatmap, map_component, slice_picker
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.parts.map_component import AxisLabels, Heatmap
 from ncd.app.parts.slice_picker import ArraySlice, Dimension
-from ncd.app.runtime import torch_threads
-from ncd.app.scene import captions
-from ncd.app.scene.captions import with_tooltip
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin, with_tooltip
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Loop, Value, array_names
 from ncd.language.axes import Array
@@ -143,7 +141,7 @@ def _array(scene: Scene, id: str) -> None:
         "statistics",
         scene.term,
         *key,
-        make=lambda: torch_threads.run_in_thread(lambda: statistics(tensor)),
+        make=lambda: run_in_thread(lambda: statistics(tensor)),
     )
     cut = slice_picker.chosen(value.array)
     if not cut.dimensions:
@@ -231,7 +229,7 @@ def _card(scene: Scene, value: Value, found: Statistics) -> str:
     return (
         f'<h2 data-array="{value.id}">{markup.text(name)} {markup.array(value.array)}</h2>'
         f'<p class="muted">{where}{f", taken by {after}" if after else ", the output"}. '
-        f"{captions.numbers_origin(scene)}</p>"
+        f"{numbers_origin(scene)}</p>"
         f"{statistics_html(value.array, found)}"
     )
 

@@ -11,22 +11,16 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.panels.attention import (
-    attention_maps,
-    expert_routing,
-    image_patches,
-    kv_cache,
-    merged_heads,
-    positions,
-)
+from ncd.app.panels.attention import attention_maps, expert_routing, kv_cache, picture_attention
 from ncd.app.panels.attention.attention_maps import ATTENTION_MAPS
 from ncd.app.panels.attention.expert_routing import EXPERT_ROUTING
-from ncd.app.panels.attention.image_patches import IMAGE_PATCHES, Windows
 from ncd.app.panels.attention.kv_cache import KV_CACHE
-from ncd.app.panels.attention.merged_heads import MERGED_HEADS
-from ncd.app.panels.attention.positions import POSITIONS
+from ncd.app.panels.attention.picture_attention import IMAGE_PATCHES, Windows
+from ncd.app.panels.attention.position_panels import POSITIONS, ROTARY, permuted
+from ncd.app.panels.attention.torch_layer import MERGED_HEADS, head_owners, orders, permutation
 from ncd.app.parts import heatmap
 from ncd.site import markup
+from ncd.systems.transformers.position_encoding import KINDS
 from tests.app.panels.views import bars, inside, scene, shown, tags, text
 
 # --- a cache --------------------------------------------------------------------------------------
@@ -71,7 +65,7 @@ def test_of_a_long_text_the_first_positions_are_written() -> None:
 @pytest.mark.parametrize("outside", [0, 1])
 def test_a_merged_map_may_be_read_in_two_orders(outside: int) -> None:
     here = scene("merged-qkv", h=2, k=3, outside=outside)
-    found = merged_heads.orders(here)
+    found = orders(here)
     assert found.same > 1e-3 and found.permuted < 1e-5
     told = shown(MERGED_HEADS, here)
     cells = [own["title"] for own in tags(told.html, "span") if "title" in own]
@@ -92,8 +86,8 @@ def test_a_merged_map_may_be_read_in_two_orders(outside: int) -> None:
     assert "The first" not in told.text
     many = shown(MERGED_HEADS, scene("merged-qkv", h=13, k=5)).text
     assert many.count("The first 192 of 195.") == 2
-    at = merged_heads.permutation(2, 3)
-    owners = [merged_heads.owners(2, 3, order) for order in (1, 0)]
+    at = permutation(2, 3)
+    owners = [head_owners(2, 3, order) for order in (1, 0)]
     assert [owners[0][int(i)] for i in at] == owners[1]
 
 
@@ -102,7 +96,7 @@ def test_a_merged_map_may_be_read_in_two_orders(outside: int) -> None:
 
 def test_without_positions_the_order_is_not_seen() -> None:
     here = scene("positional-embedding", t=13)
-    found = positions.permuted(here)
+    found = permuted(here)
     assert sorted(found.order) == list(range(13)) and list(found.order) != list(range(13))
     assert found.apart[0] < 1e-5 < 1e-3 < min(found.apart[1:])
     told = shown(POSITIONS, here)
@@ -118,7 +112,7 @@ def test_without_positions_the_order_is_not_seen() -> None:
     assert "…" not in few
 
 
-@pytest.mark.parametrize("kind", range(len(positions.KINDS)))
+@pytest.mark.parametrize("kind", range(len(KINDS)))
 def test_the_picture_has_the_numbers_of_the_positions(kind: int) -> None:
     here = scene("positional-embedding", t=5, kind=kind)
     map_ = shown(POSITIONS, here).map
@@ -126,7 +120,7 @@ def test_the_picture_has_the_numbers_of_the_positions(kind: int) -> None:
     assert (map_ is None) == (source is None)
     if map_ is not None and source is not None:
         value = here.trace.values[source.outputs[0].id].detach().float()
-        rotary = kind == positions.ROTARY
+        rotary = kind == ROTARY
         wanted = value[:, 0, :, 0] if rotary else value
         assert np.allclose(map_.pooled.maps, wanted.numpy())
         assert map_.columns.position_label == ("pair" if rotary else "feature")
@@ -180,7 +174,7 @@ def sent(here: object, **session: str) -> dict[str, object]:
     found: list[dict[str, object]] = []
     keep = lambda **own: found.append(own["data"])  # noqa: E731
     with (
-        patch.object(image_patches, "_patches", keep),
+        patch.object(picture_attention, "_patches", keep),
         patch("streamlit.session_state", dict(session)),
     ):
         IMAGE_PATCHES.show(here)  # type: ignore[arg-type]
@@ -218,9 +212,9 @@ def test_weights_are_laid_over_the_grey_of_a_picture() -> None:
     weights = np.float32([[0.0, 1.0], [0.5, np.nan]])
     colours: list[np.ndarray] = []
     with patch.object(heatmap, "image_url", lambda pixels: colours.append(pixels) or ""):
-        image_patches._laid(picture, weights, 512)
-        image_patches._laid(picture, np.full((2, 2), 3.0, np.float32), 512)
-        image_patches._address(np.zeros((5, 7, 3), np.float32), np.zeros((5, 7), bool), 3)
+        picture_attention._laid(picture, weights, 512)
+        picture_attention._laid(picture, np.full((2, 2), 3.0, np.float32), 512)
+        picture_attention._address(np.zeros((5, 7, 3), np.float32), np.zeros((5, 7), bool), 3)
     (image, alike, small) = colours
     table = np.frombuffer(heatmap.palette(heatmap.POSITIVE), np.uint8).reshape(256, 3)
     for place, shade in (((0, 0), 0), ((0, 1), 255), ((1, 0), 128)):
@@ -232,11 +226,13 @@ def test_weights_are_laid_over_the_grey_of_a_picture() -> None:
 
 
 def test_colours_are_those_of_a_grey_or_a_coloured_picture() -> None:
-    grey = image_patches._picture(torch.rand(1, 2, 3) * 2 - 0.5, pictured=True)
+    grey = picture_attention._picture(torch.rand(1, 2, 3) * 2 - 0.5, pictured=True)
     assert grey.shape == (2, 3, 3) and (grey[..., 0] == grey[..., 2]).all()
     assert grey.min() >= 0 and grey.max() <= 1
     colours = torch.rand(3, 2, 3)
-    assert np.allclose(image_patches._picture(colours, True), np.moveaxis(colours.numpy(), 0, -1))
+    assert np.allclose(
+        picture_attention._picture(colours, True), np.moveaxis(colours.numpy(), 0, -1)
+    )
 
 
 # --- maps of heads --------------------------------------------------------------------------------

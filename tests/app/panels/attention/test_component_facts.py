@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from ncd.app.panels.attention import rotating_pairs
-from ncd.app.panels.attention.cache_size import Way, cache_size, cache_ways, divisors
-from ncd.app.panels.attention.rotating_pairs import ROTATING_PAIRS
-from ncd.app.panels.language_models import gate_map, merged_weights
-from ncd.app.panels.language_models.gate_map import GATE_MAP
+from ncd.app.panels.attention.kv_cache import Way, cache_size, cache_ways, divisors
+from ncd.app.panels.attention.position_panels import ROTATING_PAIRS, _pick, shifted, turned
+from ncd.app.panels.language_models import merged_weights
+from ncd.app.panels.language_models.gates import ENDS, GATE_MAP, TALL, curve, parts
 from ncd.app.panels.language_models.merged_weights import MERGED_WEIGHTS
 from ncd.app.state import knobs
 from ncd.site import markup
@@ -84,7 +83,7 @@ def test_of_many_divisors_those_of_halves_are_shown(
 
 def test_a_gate_times_its_value_is_the_product() -> None:
     here = scene("swiglu", m=12, d=16)
-    found = gate_map.parts(here)
+    found = parts(here)
     module, x = here.module, here.inputs[0]
     assert torch.allclose(found["product"], found["gate"] * found["value"])
     assert found["gate"].shape == (len(x), 16)
@@ -107,18 +106,18 @@ def test_a_gate_times_its_value_is_the_product() -> None:
 def test_the_curves_of_silu_and_relu_have_their_values() -> None:
     lines = [
         [tuple(map(float, point.split(","))) for point in own["points"].split()]
-        for own in tags(gate_map.curve(), "polyline")
+        for own in tags(curve(), "polyline")
     ]
-    (axes,) = tags(gate_map.curve(), "path")
+    (axes,) = tags(curve(), "path")
     zero, middle = map(float, re.findall(r"M0 ([\d.]+)H260M([\d.]+) 0V120", axes["d"])[0])
     relu, silu = ([(x - middle, zero - y) for x, y in line] for line in lines)
-    unit = middle / gate_map.ENDS  # pixels of 1 to the right
-    up = relu[-1][1] / gate_map.ENDS  # and upwards
+    unit = middle / ENDS  # pixels of 1 to the right
+    up = relu[-1][1] / ENDS  # and upwards
     assert relu == pytest.approx(np.array([(-middle, 0), (0, 0), (middle, 4 * up)]), abs=0.11)
     wanted = torch.nn.functional.silu(torch.tensor([x / unit for x, _ in silu]))
     assert [y / up for _, y in silu] == pytest.approx(wanted.tolist(), abs=0.01)
     assert (len(silu), silu[0][0], silu[-1][0]) == (81, -middle, middle)
-    assert all(0 <= y <= gate_map.TALL for line in lines for _, y in line)
+    assert all(0 <= y <= TALL for line in lines for _, y in line)
 
 
 # --- a merged update ------------------------------------------------------------------------------
@@ -175,10 +174,10 @@ def test_a_rank_is_at_most_the_smaller_side(
 
 def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     here = scene("rotary", t=9, s=5)
-    found = rotating_pairs.shifted(here)
+    found = shifted(here)
     assert found.queries > 0.1 and found.scores < 1e-4 and found.outputs < 1e-4
     told = shown(ROTATING_PAIRS, here, query_at=8, key_at=2)
-    queries, keys = rotating_pairs.turned(here)
+    queries, keys = turned(here)
     scores = queries[:, 0] @ keys[:, 0].T / math.sqrt(queries.shape[-1])
     assert told.map is not None
     assert np.allclose(told.map.pooled.maps, scores.numpy())
@@ -193,7 +192,7 @@ def test_scores_stay_where_the_whole_sequence_is_moved() -> None:
     assert "begins at position 0, and at position 5." in told.text
     unmoved = scene("rotary", t=9, s=0)
     assert "begins at position 0, and at position 100." in shown(ROTATING_PAIRS, unmoved).text
-    assert rotating_pairs.shifted(unmoved).queries > 0.1
+    assert shifted(unmoved).queries > 0.1
 
 
 @pytest.mark.parametrize(("value", "put"), [("0", 0), ("99999999", 99_999_999), ("9" * 9, None)])
@@ -202,6 +201,6 @@ def test_the_slider_of_a_shift_sets_its_knob(
 ) -> None:
     sent: list[object] = []
     monkeypatch.setattr(knobs, "set_values", sent.append)
-    rotating_pairs._pick("s", value)
-    rotating_pairs._pick("t", value)
+    _pick("s", value)
+    _pick("t", value)
     assert sent == ([] if put is None else [{"s": put}])

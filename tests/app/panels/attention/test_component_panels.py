@@ -7,7 +7,7 @@ import re
 import pytest
 
 import ncd
-from ncd.app.panels.images.convolution_blocks import TALL, WIDE, Step, profile
+from ncd.app.panels.images.network_blocks import TALL, WIDE, Step, profile
 from tests.app.page.test_pages import fine, page
 
 PANELS = (

@@ -11,9 +11,14 @@ import torch
 import ncd
 from ncd.app.panels.attention import token_reach
 from ncd.app.panels.attention.token_reach import TOKEN_REACH
-from ncd.app.panels.language_models import selective_states
-from ncd.app.panels.language_models.recurrent_states import recall, state_pictures, watched
-from ncd.app.panels.language_models.selective_states import SELECTIVE_STATES
+from ncd.app.panels.language_models.recurrent_states import (
+    SELECTIVE_STATES,
+    left,
+    recall,
+    record_states,
+    selective_layers,
+    state_pictures,
+)
 from ncd.site import markup
 from tests.app.panels.views import bars, scene, shown, tags
 
@@ -24,7 +29,7 @@ from tests.app.panels.views import bars, scene, shown, tags
 def test_a_state_answers_the_keys_that_it_was_told(name: str) -> None:
     entry = ncd.catalogue[name]
     here = scene(name, t=5)
-    found = watched(here, entry.system)
+    found = record_states(here, entry.system)
     assert found.states.shape[:2] == found.keys.shape[:2] == (5, here.settings["h"])
     assert found.apart < 1e-5
     for head in range(2):
@@ -57,14 +62,14 @@ def test_a_state_answers_the_keys_that_it_was_told(name: str) -> None:
 
 def test_the_state_of_a_mamba_layer_follows_from_its_steps() -> None:
     here = scene("mamba", t=6)
-    layers = selective_states.watched(here)
+    layers = selective_layers(here)
     assert len(layers) == here.settings.get("n", 1)
     for layer in layers:
         assert layer.apart < 1e-4
         assert layer.states[0] == pytest.approx(layer.writes[0])
         again = layer.decays[1:] * layer.states[:-1] + layer.writes[1:]
         assert torch.allclose(layer.states[1:], again, atol=1e-5)
-        shares = selective_states.left(layer, 4)
+        shares = left(layer, 4)
         assert shares[4] == pytest.approx(1) and len(shares) == 5
         for j in range(5):
             kept = layer.writes[j] * layer.decays[j + 1 : 5].prod(0)
@@ -73,9 +78,9 @@ def test_the_state_of_a_mamba_layer_follows_from_its_steps() -> None:
 
 def test_what_a_mamba_layer_still_holds_is_told_token_by_token() -> None:
     here = scene("mamba", t=6)
-    layer = selective_states.watched(here)[0]
+    layer = selective_layers(here)[0]
     told = shown(SELECTIVE_STATES, here, after_token=4, state_head=0)
-    shares, steps = selective_states.left(layer, 4), layer.steps.mean(1).tolist()
+    shares, steps = left(layer, 4), layer.steps.mean(1).tolist()
     assert [row[0].split()[0] for row in told.rows[1:]] == list("43210")
     for j, row in enumerate(told.rows[:0:-1]):
         assert row[1] == markup.digits(steps[j]) and row[3] == f"{shares[j]:.0%}"

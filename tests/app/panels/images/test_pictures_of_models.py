@@ -8,11 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from ncd.app.panels.attention import windows
-from ncd.app.panels.attention.windows import WINDOWS
-from ncd.app.panels.images import latent_plane, noise_steps
+from ncd.app.panels.attention.picture_attention import (
+    CHOSEN,
+    READ,
+    SIDE,
+    WINDOWS,
+    tiling,
+    window_weights,
+)
+from ncd.app.panels.images import latent_plane
+from ncd.app.panels.images.diffusion_steps import NOISE_STEPS, _usual, way
 from ncd.app.panels.images.latent_plane import LATENT_PLANE
-from ncd.app.panels.images.noise_steps import NOISE_STEPS
 from ncd.site import markup
 from ncd.systems.training.tasks import divergence, signal_fraction
 from ncd.systems.training.trained_weights import TrainedWeights
@@ -109,11 +115,11 @@ def test_a_patch_reads_the_patches_of_its_window(
     sizes = {"w": 2, "s": 1} if name == "swin" else {}
     here = scene(name, **sizes)
     softmaxes = [cell for cell in here.circuit.cells if cell.op.role == "softmax"]
-    found = windows.tiling(here, softmaxes, layer)
+    found = tiling(here, softmaxes, layer)
     assert (found.side, found.window, found.shift) == (side, window, shift)
     at = (1, 2)
     told = shown(WINDOWS, here, picture_layer=layer, asking_patch="1.2")
-    read = windows.weights(here, softmaxes[layer], found, at, 0)
+    read = window_weights(here, softmaxes[layer], found, at, 0)
     many = len(found.around(1)) * len(found.around(2))
     assert int(np.isfinite(read).sum()) == many
     assert f"Patch 1, 2 reads {many} of {side**2} patches" in told.text
@@ -124,23 +130,19 @@ def test_a_patch_reads_the_patches_of_its_window(
         bool(shift),
     )
     boxes = tags(told.html, "rect")
-    step = windows.SIDE / side
+    step = SIDE / side
     most = float(np.nanmax(read))
-    drawn = {
-        box["data-pick"]: box for box in boxes if box["fill"] == windows.READ and "data-pick" in box
-    }
+    drawn = {box["data-pick"]: box for box in boxes if box["fill"] == READ and "data-pick" in box}
     assert len(drawn) == many
     for row, column in np.argwhere(np.isfinite(read)):
         box, share = drawn[f"asking_patch={row}.{column}"], read[row, column] / most
         assert float(box["fill-opacity"]) == pytest.approx(0.12 + 0.73 * share, abs=0.006)
         places = [float(box[key]) for key in ("x", "y", "width", "height")]
         assert places == pytest.approx([column * step, row * step, step, step], abs=0.01)
-    (chosen,) = (box for box in boxes if box["stroke"] == windows.CHOSEN)
+    (chosen,) = (box for box in boxes if box["stroke"] == CHOSEN)
     assert (float(chosen["x"]), float(chosen["y"])) == pytest.approx((2 * step, step))
     panes = [box for box in boxes if box["fill"] == "#000"]
-    assert sum(float(p["width"]) * float(p["height"]) for p in panes) == pytest.approx(
-        windows.SIDE**2
-    )
+    assert sum(float(p["width"]) * float(p["height"]) for p in panes) == pytest.approx(SIDE**2)
     for pane in panes:  # a click on a window asks a patch within it
         row, column = map(int, pane["data-pick"].partition("=")[2].split("."))
         assert 0 <= column * step - float(pane["x"]) < float(pane["width"])
@@ -175,7 +177,7 @@ SMALL = {"c": 4, "g": 1}  # so that it takes some steps without trained weights
 def test_each_step_takes_noise_away_as_the_paper_says() -> None:
     """Equation 7 of Ho et al. for the mean, whose own noise is none in the last step."""
     here = scene("diffusion-unet", T=10, **SMALL)
-    found = noise_steps.way(here)
+    found = way(here)
     assert found.at == (9, 7, 4, 2, 0)
     left = signal_fraction(10).double()
     for n, step in enumerate(found.at):
@@ -200,7 +202,7 @@ def test_each_step_takes_noise_away_as_the_paper_says() -> None:
 @pytest.mark.parametrize(("steps", "taken"), [(4, 0), (4, 2), (4, 4)])
 def test_the_way_to_a_picture_is_shown_at_a_step(steps: int, taken: int) -> None:
     here = scene("diffusion-unet", T=steps, **SMALL)
-    found = noise_steps.way(here)
+    found = way(here)
     told = shown(NOISE_STEPS, here, steps_taken=taken, noise_sample=1)
     assert told.sliders == {"steps_taken": (0, taken, steps)}
     assert f"{taken} of {steps} steps" in told.html
@@ -224,13 +226,13 @@ def test_the_way_to_a_picture_is_shown_at_a_step(steps: int, taken: int) -> None
 
 def test_of_many_steps_some_are_taken() -> None:
     here = scene("diffusion-unet", T=100, **SMALL)
-    found = noise_steps.way(here)
+    found = way(here)
     assert (found.at[0], found.at[-1], len(found.at)) == (99, 0, 5)
     assert np.ptp(np.diff(found.at)) <= 1
     told = shown(NOISE_STEPS, here)
     assert "5 of the 100 steps are taken, evenly spaced." in told.text
     assert told.sliders["steps_taken"] == (0, 0, 5)  # noise remains noise
     learned = replace(here, loaded_weights=TrainedWeights(b"", "trained here"))
-    assert noise_steps._usual(learned, 8) == 6
+    assert _usual(learned, 8) == 6
     large = shown(NOISE_STEPS, scene("diffusion-unet", x=32, c=32, depth=3, n=2))
     assert "takes no step before it is trained" in large.text

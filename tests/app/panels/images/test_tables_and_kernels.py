@@ -10,12 +10,11 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.panels.attention.windows import WINDOWS
-from ncd.app.panels.images import convolution_blocks, picture_parts, step_modulation
-from ncd.app.panels.images.convolution_blocks import CONVOLUTION_BLOCKS, TALL
-from ncd.app.panels.images.one_block import ONE_BLOCK
+from ncd.app.panels.attention.picture_attention import WINDOWS
+from ncd.app.panels.images import picture_parts
+from ncd.app.panels.images.diffusion_steps import STEP_MODULATION, over_time
+from ncd.app.panels.images.network_blocks import CONVOLUTION_BLOCKS, ONE_BLOCK, TALL, steps
 from ncd.app.panels.images.similarity_table import SIMILARITY_TABLE
-from ncd.app.panels.images.step_modulation import STEP_MODULATION
 from ncd.systems.images.diffusion_transformer import MODULATION, PARTS
 from ncd.systems.inputs import picture_inputs as pictures
 from ncd.systems.inputs.run_inputs import InputSpec
@@ -69,7 +68,7 @@ def test_the_table_has_each_cosine_or_its_share(i: int, j: int, way: str) -> Non
 
 def test_each_step_tells_a_layer_six_rows() -> None:
     here = scene("dit", n=2, T=10)
-    every = step_modulation.over_time(here)
+    every = over_time(here)
     assert [numbers.shape[:2] for numbers in every] == [(10, 6)] * 2
     told = shown(STEP_MODULATION, here, modulated_layer=1, modulated_part=4, modulated_step=7)
     (picture, _, kind) = here.inputs
@@ -106,7 +105,7 @@ def test_a_channel_has_its_own_kernel() -> None:
     captions = [text(own) for own in inside(told.html, "figcaption")]
     assert captions == ["channel 3 before", "its 5 × 5 kernel", "channel 3 after"]
     assert [seen.shape[:2] for seen in images(told.html)] == [before.shape, (5, 5), after.shape]
-    first, second = convolution_blocks.steps(here)
+    first, second = steps(here)
     assert [(one.before, one.after) for one in first] == [(4, 4), (4, 16), (16, 4)]
     assert [(one.before, one.after) for one in second] == [(4, 1), (1, 1), (1, 4)]
     assert [one.parameters for one in first] == [4 * 26, 4 * 16 + 16, 16 * 4 + 4]

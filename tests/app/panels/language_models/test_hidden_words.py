@@ -7,8 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from ncd.app.panels.attention import both_sides
-from ncd.app.panels.attention.both_sides import BOTH_SIDES
+from ncd.app.panels.attention.token_reach import (
+    BOTH_SIDES,
+    MAX_MASKING_FLOPS,
+    _hidden,
+    _masking_map,
+    _masking_summary,
+    _others,
+    moves,
+)
 from ncd.app.scene.scene import Scene
 from ncd.site import markup
 from tests.app.panels.views import bars, scene, shown, text
@@ -17,7 +24,7 @@ from tests.app.panels.views import bars, scene, shown, text
 def test_words_before_and_behind_are_counted_and_measured() -> None:
     here = scene("bert", n=1, t=6)
     told = shown(BOTH_SIDES, here, masked=2)
-    found = both_sides.moves(here, range(6))
+    found = moves(here, range(6))
     row = np.nan_to_num(found[2])
     assert told.sliders == {"masked": (0, 2, 5)}
     wanted = [
@@ -37,11 +44,11 @@ def test_words_before_and_behind_are_counted_and_measured() -> None:
     ("at", "flops", "places"),
     [
         (3, 1, (0, 8)),
-        (0, both_sides.MOST, (0, 1)),
-        (7, both_sides.MOST, (7, 8)),
-        (4, both_sides.MOST // 27, (3, 6)),
-        (7, both_sides.MOST // 27, (5, 8)),
-        (0, both_sides.MOST // 27, (0, 3)),
+        (0, MAX_MASKING_FLOPS, (0, 1)),
+        (7, MAX_MASKING_FLOPS, (7, 8)),
+        (4, MAX_MASKING_FLOPS // 27, (3, 6)),
+        (7, MAX_MASKING_FLOPS // 27, (5, 8)),
+        (0, MAX_MASKING_FLOPS // 27, (0, 3)),
     ],
 )
 def test_of_a_large_model_the_positions_around_the_hidden_one_are_measured(
@@ -49,7 +56,7 @@ def test_of_a_large_model_the_positions_around_the_hidden_one_are_measured(
 ) -> None:
     here = scene("bert", n=1, t=8)
     monkeypatch.setattr(Scene, "cost", property(lambda self: _Cost(flops)))
-    assert both_sides._hidden(here, 8, at) == range(*places)
+    assert _hidden(here, 8, at) == range(*places)
 
 
 class _Cost:
@@ -59,11 +66,11 @@ class _Cost:
 
 def test_a_row_that_is_not_measured_is_said_so() -> None:
     grid = np.full((3, 3), np.nan, np.float32)
-    assert both_sides._others(grid).startswith("A row without numbers")
-    assert both_sides._others(grid[:1, :1]) == ""
+    assert _others(grid).startswith("A row without numbers")
+    assert _others(grid[:1, :1]) == ""
     grid[:] = 1
-    assert both_sides._others(grid) == ""
+    assert _others(grid) == ""
     here = scene("bert", n=1, t=3)
     still = np.zeros((3, 3), np.float32)
-    assert "depends on 0 words before it and 0 behind" in text(both_sides._told(here, still, 1))
-    assert not math.isnan(both_sides._map(here, still, 1).ends.high)
+    assert "depends on 0 words before it and 0 behind" in text(_masking_summary(here, still, 1))
+    assert not math.isnan(_masking_map(here, still, 1).ends.high)

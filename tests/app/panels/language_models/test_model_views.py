@@ -8,9 +8,12 @@ import torch
 
 import ncd
 from ncd.answers.model_memory import model_memory
-from ncd.app.panels.attention import both_sides, distance_bias, layer_windows
-from ncd.app.panels.attention.cache_size import cache_ways
-from ncd.app.panels.language_models import memory_fit, model_size, next_word
+from ncd.app.panels.attention import token_reach
+from ncd.app.panels.attention.kv_cache import cache_ways
+from ncd.app.panels.attention.position_panels import STACKS, _bias_summary, biases
+from ncd.app.panels.attention.token_reach import moves
+from ncd.app.panels.language_models import model_size, next_word
+from ncd.app.panels.language_models.model_size import _table, _told
 from ncd.circuit.costs import cached_numbers_by_axis
 from tests.app.page.test_pages import fine, page
 from tests.app.panels.test_language_panels import scene
@@ -48,7 +51,7 @@ def test_llama_3_keeps_128_kib_of_a_token() -> None:
     here = scene("llama", **ncd.catalogue["llama"].preset("llama-3-8b").knobs)
     formats = ncd.Formats(cache="bfloat16", cached=here.entry.cached)
     assert ncd.cost(here.term, formats).cache_bytes == 131_072
-    assert layer_windows.kept_positions(here, 100) == 100 * 65_536
+    assert token_reach.kept_positions(here, 100) == 100 * 65_536
 
 
 def test_t5_keeps_keys_and_values_of_both_texts_in_its_decoder_alone() -> None:
@@ -66,10 +69,10 @@ def test_t5_keeps_keys_and_values_of_both_texts_in_its_decoder_alone() -> None:
 
 def test_gemma_keeps_a_window_in_every_second_layer() -> None:
     here = scene("gemma", n=4, w=3)
-    assert layer_windows.layer_windows(here.circuit) == (3, 0, 3, 0)
+    assert token_reach.layer_windows(here.circuit) == (3, 0, 3, 0)
     each = 2 * 2 * 16  # keys and values of 2 heads
-    assert layer_windows.kept_positions(here, 1024) == each * (2 * 3 + 2 * 1024)
-    assert layer_windows.kept_positions(here, 2) == each * 4 * 2
+    assert token_reach.kept_positions(here, 1024) == each * (2 * 3 + 2 * 1024)
+    assert token_reach.kept_positions(here, 2) == each * 4 * 2
 
 
 def test_deepseek_keeps_what_is_compressed() -> None:
@@ -87,20 +90,20 @@ def test_the_last_guess_is_what_the_model_says() -> None:
 
 
 def test_bert_sees_both_sides_and_not_what_is_hidden() -> None:
-    found = both_sides.moves(scene("bert", t=7), range(7))
+    found = moves(scene("bert", t=7), range(7))
     assert np.isnan(found.diagonal()).all()
     assert (found[~np.eye(7, dtype=bool)] > 1e-4).all()
 
 
-@pytest.mark.parametrize("stack", distance_bias.STACKS)
+@pytest.mark.parametrize("stack", STACKS)
 def test_distances_have_the_numbers_of_their_buckets(stack: str) -> None:
     here = scene("t5", s=9, t=9)
-    grid, distances = distance_bias.biases(here, stack)
+    grid, distances = biases(here, stack)
     table = here.module.get_parameter(f"{stack}.relative_attention_bias").detach().numpy()
     assert grid.shape == (4, len(distances)) and distances[0] == -8
     assert distances[-1] == (8 if stack == "encoder" else 0)
     last = "+8" if stack == "encoder" else "0"
-    assert f"(−8 to {last} here;" in distance_bias._told(here, distances, stack)
+    assert f"(−8 to {last} here;" in _bias_summary(here, distances, stack)
     half = len(table) // 2
     for d in (-3, -1, 0):  # near distances have a bucket each
         np.testing.assert_allclose(grid[:, distances.index(d)], table[-d])
@@ -117,7 +120,7 @@ def test_how_far_a_hidden_word_moves_is_what_one_exchange_gives() -> None:
     changed = hidden.clone()
     changed[other] = (changed[other] + 1 + here.settings["v"] // 2) % here.settings["v"]
     before, after = (here.module(text, sentences)[0][at] for text in (hidden, changed))
-    grid = both_sides.moves(here, range(3, 5))
+    grid = moves(here, range(3, 5))
     assert grid[at, other] == pytest.approx(float((after - before).norm()), rel=1e-4)
     assert np.isnan(grid.diagonal()).all()
     assert [bool(row.all()) for row in np.isnan(grid)] == [True, True, True, False, False, True]
@@ -127,9 +130,9 @@ def test_what_fits_says_the_longest_and_the_most_texts_for_each_format() -> None
     preset = ncd.catalogue["llama"].preset("llama-3-8b").knobs
     here = scene("llama", **preset)
     found = model_memory(here.circuit, here.entry.cached)
-    told = memory_fit._told(found, here)  # of 8,192 tokens in 24 GB, as the panel begins
+    told = _told(found, here)  # of 8,192 tokens in 24 GB, as the panel begins
     assert "takes <b>17.8 GB</b> in bfloat16, of which 1.07 GB are the cache: it fits" in told
-    plain, half, *_ = memory_fit._table(found).split("<tr>")[2:]
+    plain, half, *_ = _table(found).split("<tr>")[2:]
     assert "does not fit" in plain and plain.count("none") == 2
     assert "<td>fits</td>" in half and ">36,572<" in half and ">4<" in half
     assert found.total(36_572, 1) <= 24 * 10**9 < found.total(36_573, 1)

@@ -9,11 +9,19 @@ import numpy as np
 import pytest
 import torch
 
-from ncd.app.panels.images import classification, segmentation
-from ncd.app.panels.images.segmentation import Masks
-from ncd.app.panels.learning import norm_by_hand, norm_statistics, per_sample_gradients
-from ncd.app.panels.learning.norm_by_hand import NORM_BY_HAND
-from ncd.app.panels.learning.norm_statistics import NORM_STATISTICS, STEPS, TALL, WIDE
+from ncd.app.panels.images import classification
+from ncd.app.panels.images.classification import Masks, _html, _kinds, _told, measure
+from ncd.app.panels.learning import per_sample_gradients
+from ncd.app.panels.learning.norm_panels import (
+    NORM_BY_HAND,
+    NORM_STATISTICS,
+    STEPS,
+    TALL,
+    WIDE,
+    chart,
+    norms,
+    statistics,
+)
 from ncd.app.state import selection
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.trained_weights import TrainedWeights
@@ -42,7 +50,7 @@ def test_a_norm_by_hand_is_torchs_with_the_biased_variance(m: int, at: int) -> N
         assert numbers == pytest.approx(wanted[at, :n].tolist(), abs=1e-3)
     assert [cells[-1] for cells in rows[:2]] == ["", ""]
     assert float(rows[3][-1]) == pytest.approx(float((unbiased - theirs).abs().max()), rel=0.01)
-    found = norm_by_hand.norms(here, at)
+    found = norms(here, at)
     assert (found.biased, found.unbiased) == pytest.approx(
         (float(row.var(correction=0)), float(row.var()))
     )
@@ -63,7 +71,7 @@ def test_one_feature_has_no_unbiased_variance() -> None:
 
 def test_a_batch_norm_evens_channels_and_a_layer_norm_places() -> None:
     x = torch.randn(5, 3, 4, 4, generator=torch.Generator().manual_seed(1))
-    found = norm_statistics.statistics(x, 0, 1.5, -0.5)
+    found = statistics(x, 0, 1.5, -0.5)
     before, batch, layer = zip(*found.channels, strict=True)
     for (mean, spread), (own, width) in zip(before, batch, strict=True):
         assert own == pytest.approx(-0.5, abs=1e-4) and width == pytest.approx(1.5, abs=1e-2)
@@ -83,8 +91,8 @@ def test_a_batch_norm_evens_channels_and_a_layer_norm_places() -> None:
 
 
 def test_running_means_are_drawn_towards_their_goals() -> None:
-    found = norm_statistics.statistics(torch.randn(4, 2, 3, 3), 3, 1.0, 0.0)
-    svg = norm_statistics.chart(found)
+    found = statistics(torch.randn(4, 2, 3, 3), 3, 1.0, 0.0)
+    svg = chart(found)
     zero, *goals = (float(re.findall("M0 ([\\d.]+)H", own["d"])[0]) for own in tags(svg, "path"))
     values = [*found.means, *(n for step in found.running for n in step), 0.0]
     low, high = min(values), max(values)
@@ -108,7 +116,7 @@ def test_running_means_are_drawn_towards_their_goals() -> None:
 def test_the_panel_of_norms_says_its_numbers() -> None:
     here = scene("batch-norm", b=3, c=2)
     told = shown(NORM_STATISTICS, here)
-    found = norm_statistics.statistics(here.inputs[0], 0, 1.0, 0.0)
+    found = statistics(here.inputs[0], 0, 1.0, 0.0)
     wanted = [
         [f"{name} = {i}", *(three(0.0 if abs(n) < 5e-4 else n) for pair in own for n in pair)]
         for name, every in (("c", found.channels), ("b", found.places))
@@ -213,27 +221,27 @@ def test_a_mask_counts_what_is_wrong_where_the_answer_is_known() -> None:
         assert pressed == [str(n == at).lower() for n in range(3)]
     assert "in 2 pictures made up from seed 0: <b>0.50</b>. " in html and "Train them" in html
     trained = replace(here, loaded_weights=TrainedWeights(b"", "trained here"))
-    told = segmentation._told(trained, masks)
+    told = _told(trained, masks)
     assert "Weights trained here; it has learned" in text(told) and "Train them" not in told
 
 
 def shown_masks(here: object, masks: Masks, at: int) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", {"masked": str(at)})
-        return segmentation._html(here, masks)  # type: ignore[arg-type]
+        return _html(here, masks)  # type: ignore[arg-type]
 
 
 def test_masks_are_measured_on_pictures_that_nobody_has_seen() -> None:
     here = scene("unet", x=16)
-    found = segmentation.measure(here)
+    found = measure(here)
     assert len(found.pictures) == len(found.found) in (1, 8) and found.own == 0
     assert 0 <= found.iou <= 1
     own = replace(here, inputs_spec=InputSpec())
-    assert segmentation.measure(own).own == 0
+    assert measure(own).own == 0
 
 
 @pytest.mark.parametrize("classes", [2, 4, 7])
 def test_the_legend_names_each_class_but_the_ground(classes: int) -> None:
-    html = segmentation._kinds(classes)
+    html = _kinds(classes)
     assert html.count('class="kind"') == classes - 1
     assert ("kind 6" in html) == (classes == 7)

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.panels.attention import sequence_view
-from ncd.app.panels.attention.sequence_view import Look, covered_cells, seen_cells
+from ncd.app.panels.attention import sequence_reading
+from ncd.app.panels.attention.sequence_reading import Look, covered_cells, seen_cells
 from ncd.app.panels.walk.checkpoint_choice import blocks, titles
 from ncd.app.parts import heatmap
 from ncd.app.scene.scene import Scene
@@ -31,7 +31,7 @@ def cells(html: str, row: str) -> list[str]:
 
 def test_a_table_says_what_is_read_said_and_right() -> None:
     scores = torch.tensor([[9.0, 0, 0], [9.0, 0, 0], [0, 0, 9.0]])
-    html = sequence_view.html(LETTERS, scores, (0, 1, NOT_ASKED), 1)
+    html = sequence_reading.html(LETTERS, scores, (0, 1, NOT_ASKED), 1)
     assert cells(html, "place") == ["0", "1", "2"]
     assert cells(html, "reads") == ["a", "c", "b"]
     assert cells(html, "says") == ["a✓", "a✗", "·"]
@@ -40,13 +40,13 @@ def test_a_table_says_what_is_read_said_and_right() -> None:
     assert re.findall('data-pick="row=(\\d)" aria-pressed="true"', html) == ["1"]
     chance = float(scores[0].softmax(-1)[0])
     assert f"right, with a chance of {chance:.0%}" in html
-    doubt = sequence_view.html(LETTERS, scores, (0, 1, 2), 1, in_doubt={1})
+    doubt = sequence_reading.html(LETTERS, scores, (0, 1, 2), 1, in_doubt={1})
     assert cells(doubt, "right is") == ["a", "not known", "c"]
     assert cells(doubt, "says") == ["a✓", "a", "c✓"]
 
 
 def test_a_chance_is_one_of_all_symbols_at_its_place() -> None:
-    html = sequence_view.html(LETTERS, torch.tensor([[0.0, 0, 0.01]] * 3), (0, 0, 0), 0)
+    html = sequence_reading.html(LETTERS, torch.tensor([[0.0, 0, 0.01]] * 3), (0, 0, 0), 0)
     assert re.findall("chance of (\\d+)%", html) == ["34"] * 3
 
 
@@ -54,14 +54,14 @@ def test_a_chance_is_one_of_all_symbols_at_its_place() -> None:
 def test_words_go_on_in_a_second_table_and_letters_do_not(count: int, tables: int) -> None:
     for symbols, wanted in ((("one", "two"), tables), (("a", "b"), 1)):
         read = SymbolInput(symbols, (0,) * count, count)
-        html = sequence_view.html(read, torch.zeros(count, 2), (0,) * count, 0)
+        html = sequence_reading.html(read, torch.zeros(count, 2), (0,) * count, 0)
         assert html.count("<table") == wanted
         assert cells(html, "place") == [str(i) for i in range(count)]
 
 
 def test_a_letter_is_no_word() -> None:
-    assert sequence_view.right(torch.eye(3), (0, 1, 1)) == (2, 3)
-    assert sequence_view.right(torch.eye(4), (0, NOT_ASKED)) == (1, 1)
+    assert sequence_reading.count_correct(torch.eye(3), (0, 1, 1)) == (2, 3)
+    assert sequence_reading.count_correct(torch.eye(4), (0, NOT_ASKED)) == (1, 1)
 
 
 # --- heads ----------------------------------------------------------------------------------------

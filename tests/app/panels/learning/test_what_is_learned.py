@@ -14,7 +14,7 @@ import streamlit as st
 import torch
 
 import ncd
-from ncd.app.panels.attention import sequence_view
+from ncd.app.panels.attention import sequence_reading
 from ncd.app.panels.learning import mistakes
 from ncd.app.panels.learning.mistakes import FEWEST, MOST, UNTRAINED, Line, Mistakes, Picture
 from ncd.app.panels.walk import backward_pass, checkpoint_choice
@@ -409,15 +409,15 @@ def test_as_many_sequences_are_tried_as_may_be_spent(
     data = Data(lambda: None, torch.zeros(600, 4), torch.zeros(600), "")  # type: ignore[arg-type, return-value]
     two = (Head("n1", 0), Head("n2", 0))
     with (
-        patch.object(sequence_view, "cached", lambda *_, make: make()),
-        patch.object(sequence_view, "heads", lambda _: two),
-        patch.object(sequence_view, "skill", skill),
-        patch.object(sequence_view.mistakes, "examples", lambda *_: data),
+        patch.object(sequence_reading, "cached", lambda *_, make: make()),
+        patch.object(sequence_reading, "heads", lambda _: two),
+        patch.object(sequence_reading, "skill", skill),
+        patch.object(sequence_reading.mistakes, "examples", lambda *_: data),
         patch.object(Scene, "cost", SimpleNamespace(spec=Cost, flops=flops, parameters=0)),
     ):
         here = replace(own, loaded_weights="w" if learned else None)  # type: ignore[arg-type]
         with patch.object(Scene, "weights_key", ()), patch.object(Scene, "module", None):
-            assert sequence_view.measure_skill(here, frozenset()) == "whole"
+            assert sequence_reading.measure_skill(here, frozenset()) == "whole"
     assert asked == [(count, each)]
 
 
@@ -427,9 +427,9 @@ def test_a_sequence_is_run_with_its_answers_and_maps() -> None:
     own = scene("reversal")
     t = own.settings["t"]
     read = SymbolInput(tuple("abcdefgh"), tuple(i % 3 for i in range(t)), 3)
-    found = sequence_view.look(own, read, frozenset())
-    whole = sequence_view._run(own, frozenset())
+    found = sequence_reading.head_look(own, read, frozenset())
+    whole = sequence_reading._run(own, frozenset())
     assert torch.equal(found.scores, whole[0][:3]) and len(found.answers) == 3
-    assert set(found.maps) == set(sequence_view.heads(own)) == set(whole[1])
+    assert set(found.maps) == set(sequence_reading.heads(own)) == set(whole[1])
     assert all(each.shape == (3, 3) for each in found.maps.values())
     assert found.cells.shape == (3, 3)

@@ -9,11 +9,19 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from ncd.app.panels.tensors import cells, index_pairs, pointwise, three_ways
+from ncd.app.panels.tensors import cells, equation_sides, three_ways
 from ncd.app.panels.tensors.cells import CELLS
-from ncd.app.panels.tensors.index_pairs import INDEX_PAIRS
-from ncd.app.panels.tensors.pointwise import POINTWISE
-from ncd.app.panels.tensors.three_ways import LONGEST, LOOP, OWN, THREE_WAYS, VMAP, Tried
+from ncd.app.panels.tensors.equation_sides import INDEX_PAIRS
+from ncd.app.panels.tensors.three_ways import (
+    LONGEST,
+    LOOP,
+    OWN,
+    POINTWISE,
+    THREE_WAYS,
+    VMAP,
+    Tried,
+    ways,
+)
 from ncd.app.state import knobs
 from ncd.site import markup
 from tests.app.panels.views import bars, inside, scene, shown, tags, text
@@ -145,7 +153,7 @@ def test_pairs_are_marked_where_all_sides_agree(a: int, b: int) -> None:
 
 def test_a_pair_on_which_sides_differ_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {(i, j): (i, j) != (1, 0) for i, j in product(range(2), range(3))}
-    monkeypatch.setattr(index_pairs, "cached", lambda *key, make: found)
+    monkeypatch.setattr(equation_sides, "cached", lambda *key, make: found)
     told = shown(INDEX_PAIRS, scene("subtensors", a=2, b=3, i=0, j=0))
     assert "✗ All three sides give the same number for 5 of 6 pairs." in told.text
     assert told.rows[2][1].endswith("✗") and told.rows[1][1].endswith("✓")
@@ -160,7 +168,7 @@ def test_a_click_sets_both_indexes(
 ) -> None:
     sent: list[object] = []
     monkeypatch.setattr(knobs, "set_values", sent.append)
-    index_pairs._pick(picked)
+    equation_sides._on_pair_action(picked)
     assert sent == ([put] if put else [])
 
 
@@ -172,7 +180,7 @@ def test_ways_are_told_with_their_times() -> None:
         {4: {LOOP: 2e-3, VMAP: 1e-3, OWN: 1e-3}, 300: {LOOP: 8e-3, VMAP: 2e-3, OWN: 1e-3}},
         {LOOP: 0.0, VMAP: 9e-6, OWN: 0.0},
     )
-    told = text(three_ways._told(found))
+    told = text(three_ways._ways_summary(found))
     assert told == (
         "✓ All three give the same as the diagram. On 300 rows the loop takes about 8 times as "
         "long as torch’s own rules."
@@ -181,7 +189,8 @@ def test_ways_are_told_with_their_times() -> None:
         found.seconds | {300: {LOOP: None, VMAP: 1.0, OWN: 1.0}}, {LOOP: None, OWN: 1e-5, VMAP: 0.0}
     )
     assert (
-        text(three_ways._told(far)) == "✗ Those that were run do not give the same as the diagram."
+        text(three_ways._ways_summary(far))
+        == "✗ Those that were run do not give the same as the diagram."
     )
     lift = three_ways.LIFTS["broadcasting"]
     html = three_ways._table(found, lift, scene("broadcasting"))
@@ -234,7 +243,7 @@ def test_a_figure_is_framed_where_it_shows_an_operation_on_a_value() -> None:
 @pytest.mark.parametrize(("m", "t"), [(3, 5), (9, 10)])
 def test_a_convolution_of_one_place_is_a_linear_map(m: int, t: int) -> None:
     here = scene("pointwise-feed-forward", m=m, t=t)
-    found = pointwise.ways(here)
+    found = ways(here)
     assert found.outputs < 1e-5 and found.gradients < 1e-4
     told, n = shown(POINTWISE, here), min(m, 8)
     x = here.inputs[0]

@@ -8,10 +8,19 @@ import re
 import pytest
 import torch
 
-from ncd.app.panels.tensors import memory_order, permutation_puzzle
-from ncd.app.panels.tensors.memory_order import CELL, EDGE, GAP, MEMORY_ORDER, ROW, TOP
+from ncd.app.panels.tensors import memory_order
+from ncd.app.panels.tensors.memory_order import (
+    CELL,
+    EDGE,
+    GAP,
+    MEMORY_ORDER,
+    PERMUTATION_PUZZLE,
+    ROW,
+    TOP,
+    _pick,
+    wanted_order,
+)
 from ncd.app.panels.tensors.patch_raster import PATCH_RASTER
-from ncd.app.panels.tensors.permutation_puzzle import PERMUTATION_PUZZLE
 from ncd.app.state import knobs
 from ncd.systems.tensors.memory_layout import ORDERS
 from tests.app.panels.views import inside, scene, shown, tags, text
@@ -138,7 +147,7 @@ def test_the_table_that_is_asked_for_is_that_of_torch(
     goal = numbers.permute(2, 0, 3, 1).reshape(sizes[2] * sizes[0], -1).tolist()
     ours = numbers.permute(*("bchw".index(axis) for axis in name))
     ours = ours.reshape(ours.shape[0] * ours.shape[1], -1).tolist()
-    assert [list(row) for row in permutation_puzzle.wanted(sizes)] == goal
+    assert [list(row) for row in wanted_order(sizes)] == goal
     assert said in told.text
     rows = told.rows
     assert rows[: len(goal)] == [list(map(str, row)) for row in goal]
@@ -177,7 +186,7 @@ def test_an_axis_changes_places_with_the_one_there(
 ) -> None:
     sent: list[object] = []
     monkeypatch.setattr(knobs, "set_values", sent.append)
-    permutation_puzzle._pick(tuple("bchw"), picked)
+    _pick(tuple("bchw"), picked)
     assert sent == ([{"order": order(put)}] if put else [])
 
 

@@ -9,21 +9,25 @@ import pytest
 import torch
 
 import ncd
-from ncd.app.panels.tensors import tile_walk
 from ncd.app.panels.tensors.memory_bound import (
     BESIDE,
     MACHINES,
     REACH,
+    TILE_WALK,
+    TOLD,
     Point,
+    Row,
+    Walk,
     WhatMoves,
     _apart,
+    _tiles,
     labels,
     machines,
     ridge,
     roofline,
+    walked,
     what_moves,
 )
-from ncd.app.panels.tensors.tile_walk import TILE_WALK, Row, Walk
 from ncd.site import markup
 from tests.app.panels.views import inside, scene, shown, tags, text
 
@@ -168,7 +172,7 @@ def test_labels_that_would_meet_stand_further_away() -> None:
 @torch.no_grad()
 def test_the_walk_keeps_the_maximum_and_the_sum_so_far() -> None:
     here = scene("flash-attention", y=3, x=10, k=4)
-    walk = tile_walk.walked(here, 4)
+    walk = walked(here, 4)
     assert [row.keys for row in walk.rows] == [(0, 4), (4, 8), (8, 10)]
     assert walk.difference < 1e-5
     softmax = next(c for c in here.circuit.cells if c.op.role == "softmax")
@@ -185,15 +189,15 @@ def test_the_walk_keeps_the_maximum_and_the_sum_so_far() -> None:
 
 def test_a_row_says_by_what_all_before_it_is_multiplied() -> None:
     rows = [Row((4 * n, 4 * n + 4), float(n), n + 1.0, 0.5) for n in range(14)]
-    html = tile_walk._tiles(Walk(rows, 1e-7), 13)
+    html = _tiles(Walk(rows, 1e-7), 13)
     seen = [[text(cell) for cell in inside(row, "td")] for row in inside(html, "tr")][1:]
     assert [row[0] for row in seen] == [str(n) for n in range(3, 15)]
     assert {row[3] for row in seen} == {markup.digits(exp(-1))}
     assert tags(html, "tr")[-1].get("class") == "chosen" and "✓ After the last tile" in html
-    first = tile_walk._tiles(Walk(rows, 1e-7), 0)
+    first = _tiles(Walk(rows, 1e-7), 0)
     assert [text(own) for own in inside(first, "td")] == ["1", "0 to 3", "0", "1", "1", "0.5"]
     assert "13 more tiles of keys to come." in first
-    assert len(inside(tile_walk._tiles(Walk(rows[:2], 0.0), 9), "tr")) == 3
+    assert len(inside(_tiles(Walk(rows[:2], 0.0), 9), "tr")) == 3
 
 
 def test_the_first_steps_are_proved_on_numbers() -> None:
@@ -201,4 +205,4 @@ def test_the_first_steps_are_proved_on_numbers() -> None:
     for at, other in ((0, "the diagram above"), (1, "the step before")):
         told = shown(TILE_WALK, here, flash_step=at)
         assert f"✓ On random numbers it differs from {other} by" in told.text
-        assert text(inside(told.html, "h2")[0]) == tile_walk.TOLD[at][0]
+        assert text(inside(told.html, "h2")[0]) == TOLD[at][0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.app.panels.tensors import einops_pattern, own_lines
+from ncd.app.panels.tensors import einops_pattern
+from ncd.app.panels.tensors.einops_pattern import elsewhere, shaped_html
 from ncd.app.panels.tensors.einops_shape_check import AXES, MOST, _near, tried
 from ncd.systems.tensors.einops_patterns import CallError
 
@@ -176,5 +177,5 @@ def test_the_array_of_each_name() -> None:
 
 
 def test_a_line_that_yours_can_read_has_a_link_there() -> None:
-    assert "in Yours" in own_lines.shaped('rearrange(x, "b c -> c b")', (2, 3))
-    assert own_lines.shaped("nonsense (", (2, 3)) == own_lines.elsewhere("nonsense (") == ""
+    assert "in Yours" in shaped_html('rearrange(x, "b c -> c b")', (2, 3))
+    assert shaped_html("nonsense (", (2, 3)) == elsewhere("nonsense (") == ""

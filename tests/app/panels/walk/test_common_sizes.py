@@ -9,8 +9,16 @@ from itertools import product
 import pytest
 
 import ncd
-from ncd.app.panels.walk.common_sizes import HEAD, HEADS, POSITIONS, WIDTH, in_line, sizes
-from ncd.app.panels.walk.compared_diagrams import NUMBERS, _numbers
+from ncd.app.panels.walk.compared_diagrams import (
+    HEAD,
+    HEADS,
+    NUMBERS,
+    POSITIONS,
+    WIDTH,
+    _numbers,
+    in_line,
+    sizes,
+)
 from ncd.systems.catalogue_entry import Knob
 
 ATTENTION = (

@@ -1,10 +1,12 @@
-"""The Cost panel: parameters, FLOPs and bytes of every op, and its measured time."""
+"""Shapes of every step; parameters, FLOPs, bytes and time of every op."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
+import streamlit as st
 import torch
 
 import ncd
@@ -12,12 +14,72 @@ from ncd.app.parts import charts, html_panel
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
-from ncd.circuit.circuit import Cell
+from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.circuit.costs import COUNTED, OpCost, remarks
+from ncd.explain.shape_tracker import Call, as_json
+from ncd.language.axes import Array
 from ncd.language.number_formats import Formats
 from ncd.run.measurement import op_seconds
 from ncd.run.run_memory import PeakMemory, measured_peak, predicted_peak
 from ncd.site import markup
+
+# --- The Shapes panel: the shapes of every step, in the format of the notebook's Tracker
+
+
+def show_shapes(scene: Scene) -> None:
+    """Shows a table of every step, with text and JSON to download."""
+    html_panel.render(shapes_html(scene), "shapes")
+    name, circuit = scene.entry.name, scene.circuit
+
+    def text() -> str:
+        return "\n".join(map(str, calls(circuit)))
+
+    with st.container(horizontal=True):
+        _file("Text", text, f"{name}-shapes.txt", "text/plain")
+        _file("JSON", lambda: as_json(calls(circuit)), f"{name}-shapes.json", "application/json")
+
+
+SHAPES = Panel("Shapes", show_shapes, needs_run=False)
+
+
+def shapes_html(scene: Scene) -> str:
+    """Returns the table."""
+    rows = (_shape_row(cell, scene) for cell in scene.circuit.cells)
+    return markup.table(("Step", "Arrays", "Sizes"), rows)
+
+
+def _file(label: str, make: Callable[[], str], path: str, kind: str) -> None:
+    said = "The lines of the notebook's Tracker. For a module of your own: ncd.track."
+    html_panel.button(f"As {label}", make, path, kind, key=f"shapes {label}", help=said)
+
+
+def calls(circuit: Circuit) -> Iterator[Call]:
+    """Yields every step as a tracked run would record it."""
+    for cell in circuit.cells:
+        took, gave = (tuple(map(_shape, values)) for values in (cell.inputs, cell.outputs))
+        yield Call(cell.path or cell.op.display_name, type(cell.op).__name__, took, gave)
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    return tuple(size for axis in value.array for size in axis.shape)
+
+
+def _shape_row(cell: Cell, scene: Scene) -> str:
+    ids = " ".join(value.id for value in (*cell.inputs, *cell.outputs))
+    ins, outs = _arrays(cell.inputs), _arrays(cell.outputs)
+    return (
+        f'<tr data-node="{cell.id}" data-array="{ids}" data-select="{cell.id}" tabindex="0">'
+        f"<td>{markup.role(cell.op.role, scene.dark)}{markup.text(cell.op.display_name)}</td>"
+        f"<td>{markup.arrays(ins)} → {markup.arrays(outs)}</td>"
+        f"<td>{markup.shapes(ins)} → {markup.shapes(outs)}</td></tr>"
+    )
+
+
+def _arrays(values: tuple[Value, ...]) -> list[Array]:
+    return [value.array for value in values]
+
+
+# --- The Cost panel: parameters, FLOPs and bytes of every op, and its measured time
 
 HEAD = ("Op", "Parameters", "FLOPs", "Bytes made", "Time")
 NUMBERS = (1, 2, 3, 4)
@@ -39,7 +101,7 @@ def show_cost_table(scene: Scene) -> None:
     if scene.can_run:
         key = "measured", scene.term, scene.device, scene.formats
         found = cached(*key, make=lambda: scene.run_in_pool(lambda: measure(scene)))
-    html_panel.render(html(scene, found), "cost")
+    html_panel.render(cost_html(scene, found), "cost")
     charts.render(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
 
 
@@ -72,11 +134,11 @@ def _asking(x: torch.Tensor) -> torch.Tensor:
     return x.detach().requires_grad_(x.is_floating_point())
 
 
-def html(scene: Scene, found: Measured | None) -> str:
+def cost_html(scene: Scene, found: Measured | None) -> str:
     """Returns the table, with a description of the method below it."""
     cost, cells = scene.cost, {cell.id: cell for cell in scene.circuit.cells}
     seconds = found.seconds if found else {}
-    rows = [_row(op, cells[op.node], scene.dark, seconds) for op in cost.ops]
+    rows = [_cost_row(op, cells[op.node], scene.dark, seconds) for op in cost.ops]
     foot = (
         f'<tr><td>Total</td><td class="number">{cost.parameters:,}</td>'
         f'<td class="number">{cost.flops:,}</td>'
@@ -129,7 +191,7 @@ def _off(scene: Scene) -> tuple[float, float]:
     return max((gap for gap, _ in gaps), default=0.0), max((most for _, most in gaps), default=0.0)
 
 
-def _row(op: OpCost, cell: Cell, dark: bool, every: dict[str, float]) -> str:
+def _cost_row(op: OpCost, cell: Cell, dark: bool, every: dict[str, float]) -> str:
     seconds, role = every.get(op.node), cell.op.role
     return (
         f'<tr data-node="{op.node}" data-select="{op.node}" tabindex="0">'

@@ -1,16 +1,24 @@
-"""The Side by side panel: one network, trained as a module and as pure functions."""
+"""One network trained as a module and as functions, with both codes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from textwrap import dedent, indent
+from typing import Any
 
 import streamlit as st
+import torch
+from torch import Tensor
+from torch.func import grad
 
+import ncd
 from ncd.app.parts import charts, html_panel
 from ncd.app.parts.charts import COLOURS
-from ncd.app.runtime import torch_threads
+from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene import session_weights
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
@@ -20,11 +28,24 @@ from ncd.app.state.cache import cached
 from ncd.app.state.controls import Choice
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
+from ncd.explain.equation_proof import max_difference
 from ncd.jobs.training_runs import TrainingRun, prepare
+from ncd.language.terms import Term
 from ncd.run.guard import check_run
-from ncd.site import markup
-from ncd.systems.training.module_or_functional import RATE, houses, network
+from ncd.site import markup, source_listing
+from ncd.systems.training.module_or_functional import (
+    OPTIMISERS,
+    RATE,
+    function_step,
+    houses,
+    loss_of,
+    module_step,
+    network,
+)
 from ncd.systems.training.training_loop import Progress
+from ncd.write.torch_source.source_file import lines
+
+# --- The Side by side panel: one network, trained as a module and as pure functions
 
 MODULE = {"way": "module", "optimiser": "Adam", "start": "torch"}
 SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
@@ -60,15 +81,13 @@ class Examples:
 
 def show_module_vs_function(scene: Scene) -> None:
     """Shows buttons, both runs and their curves; or why these sizes cannot be trained."""
-    settings = plain(scene.settings)
+    settings = owned_settings(scene.settings)
     try:
         given = cached(
             "examples",
             scene.term,
             scene.seed,
-            make=lambda: torch_threads.run_in_thread(
-                lambda: examples(settings, scene.seed), long=True
-            ),
+            make=lambda: run_in_thread(lambda: examples(settings, scene.seed), long=True),
         )
     except NCDError as error:
         refuse(error)
@@ -86,7 +105,7 @@ def show_module_vs_function(scene: Scene) -> None:
 MODULE_VS_FUNCTION = Panel("Side by side", show_module_vs_function, controls=(COMPARED, EPOCHS))
 
 
-def plain(settings: Mapping[str, int]) -> dict[str, int]:
+def owned_settings(settings: Mapping[str, int]) -> dict[str, int]:
     """Returns the settings of the network that owns its weights, which is trained."""
     return {**settings, "function": 0}
 
@@ -131,7 +150,7 @@ def _stop(now: Training) -> None:
 
 def _train(scene: Scene) -> None:
     """Starts both runs; a callback."""
-    name, settings, seed = scene.entry.name, plain(scene.settings), scene.seed
+    name, settings, seed = scene.entry.name, owned_settings(scene.settings), scene.seed
     one, two = (
         TrainingRun(name, settings, seed, _epochs(), scene.device, loop="way", given=way)
         for way in chosen()
@@ -203,10 +222,10 @@ def _curves(now: Training | None) -> None:
         for name, own in named.items()
     }
     titles = {"Loss on what is learned from": losses, "Mean squared error on what is not": scores}
-    for column, (title, lines) in zip(st.columns(2), titles.items(), strict=True):
-        said = "; ".join(charts.curve_description(name, points) for name, points in lines.items())
+    for column, (title, curves) in zip(st.columns(2), titles.items(), strict=True):
+        said = "; ".join(charts.curve_description(name, points) for name, points in curves.items())
         with column:
-            figure = charts.curves(title, lines, steps, across="epoch")
+            figure = charts.curves(title, curves, steps, across="epoch")
             charts.render(figure, title, f"{title}: {said}")
 
 
@@ -236,4 +255,133 @@ def _data(given: Examples) -> str:
         f"step on all {given.seen:,} examples, as in the notebook, at a rate of {RATE}; "
         f"{given.unseen:,} are kept apart. On those, always answering the mean has an error of "
         f"{markup.digits(given.mean)}.</p>"
+    )
+
+
+# --- The Two codes panel: code that trains a module, beside code with pure functions
+
+COMMENTS = {
+    "module": "# The model and the optimiser change in place.",
+    "function": "# What is given stays as it is; what is new comes back.",
+}
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The largest differences between both ways, in outputs and in gradients."""
+
+    outputs: float
+    gradients: float
+
+
+def show_training_code(scene: Scene) -> None:
+    """Shows both codes in two columns, and the differences of their results."""
+    module, function = both(scene)
+    found = cached(
+        "two codes", module, scene.seed, make=lambda: scene.run_in_pool(lambda: compared(scene))
+    )
+    held, given = (OPTIMISERS[way["optimiser"]] for way in chosen())
+    name = held[0].__name__
+    optimiser = f"torch.optim.{name}(model.parameters(), lr={RATE})"
+    made = f"model = SimpleMLP()\noptimiser = {optimiser}"
+    left = (_class(module), made, COMMENTS["module"], plain_source(module_step))
+    pure = (plain_source(loss_of), plain_source(function_step), plain_source(given[1]))
+    rate = f"RATE = {RATE}"
+    right = (_function(function), rate, COMMENTS["function"], *pure)
+    columns = "".join(
+        f"<section><h2>{title}</h2>{_listing(title, parts, term)}</section>"
+        for title, parts, term in (("nn.Module", left, module), ("torch.func", right, function))
+    )
+    html_panel.render(f'{_told(scene, found)}<div class="listings">{columns}</div>', "two codes")
+
+
+TRAINING_CODE = Panel("Two codes", show_training_code)
+
+
+def both(scene: Scene) -> tuple[Term, Term]:
+    """Returns the network that owns its weights, and the one that takes them as inputs."""
+    module, function = (
+        scene.entry.build(**{**scene.settings, "function": given}) for given in (0, 1)
+    )
+    return module, function
+
+
+def compared(scene: Scene) -> Apart:
+    """Runs both with the same weights and examples, and compares outputs and gradients."""
+    module, function = (ncd.compile(term, scene.seed) for term in both(scene))
+    (x,) = ncd.example_inputs(module.term, scene.seed)
+    weights = dict(module.named_parameters())
+    free = {name: w.detach() for name, w in weights.items()}
+    y = torch.zeros(module.term.cod[0].shape)
+    held, given = module(x), function(x, *free.values())
+    torch.nn.functional.mse_loss(held, y).backward()
+    pure = grad(loss_of)(free, module, x, y)
+    gradients = max(max_difference(_gradient(w), pure[name]) for name, w in weights.items())
+    return Apart(max_difference(held, given), gradients)
+
+
+def _gradient(weights: Tensor) -> Tensor:
+    assert weights.grad is not None
+    return weights.grad
+
+
+# --- the codes -----------------------------------------------------------------------------------
+
+
+def plain_source(function: Callable[..., Any]) -> str:
+    """Returns the source of a function without its type annotations and docstring.
+
+    >>> print(plain_source(loss_of))
+    def loss_of(weights, model, x, y):
+        found = functional_call(model, weights, (x,))
+        return F.mse_loss(found, y)
+    """
+    (found,) = ast.parse(dedent(inspect.getsource(function))).body
+    assert isinstance(found, ast.FunctionDef)
+    found.returns, found.body = None, found.body[1:]
+    for argument in found.args.args:
+        argument.annotation = None
+    return ast.unparse(found)
+
+
+def _class(term: Term) -> str:
+    """Returns the source of a term's class, without imports."""
+    text = [line.text for line in lines(term)]
+    first = next(i for i, line in enumerate(text) if line.startswith("class "))
+    return "\n".join(text[first:])
+
+
+def _function(term: Term) -> str:
+    """Returns the source of a term as a function."""
+    tree = ast.parse(_class(term))
+    forward = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    names = ", ".join(argument.arg for argument in forward.args.args[1:])
+    body = "\n".join(map(ast.unparse, forward.body))
+    return f"def mlp_fn({names}):\n{indent(body, '    ')}"
+
+
+def _listing(title: str, parts: Sequence[str], term: Term) -> str:
+    """Returns pieces of coloured source, whose axes are highlighted with the diagram's."""
+    text = "\n\n".join(parts).split("\n")
+    rows = source_listing.coloured(text, source_listing.identifiers(elaborate(term)))
+    body = "".join(map(_line, rows))
+    return f'<div class="code" role="group" aria-label="the code of {title}">{body}</div>'
+
+
+def _line(row: str) -> str:
+    """Returns a line of code; what does not fit its column goes on further to the right."""
+    indent = len(row) - len(row.lstrip(" "))
+    whole = row.replace("-&gt;", '<span class="arrow">-&gt;</span>')  # or it breaks at its hyphen
+    return f'<div class="line" style="--hang:{indent + 4}ch">{whole or " "}</div>'
+
+
+def _told(scene: Scene, found: Apart) -> str:
+    examples = markup.plural(scene.settings["b"], "random example")
+    return (
+        f"<p>The same weights, from seed {scene.seed}, inside the module and handed to the "
+        f"function, on {examples}: the outputs are <b>{markup.digits(found.outputs)}</b> apart, "
+        "the gradients of <code>backward()</code> and of <code>grad</code> are "
+        f"<b>{markup.digits(found.gradients)}</b> apart. This is the code that trains in "
+        "<b>Side by side</b>; <code>functional_call</code> runs the module with weights that are "
+        "not its own, so that nobody has to write <code>mlp_fn</code>.</p>"
     )

@@ -1,4 +1,4 @@
-"""Two blocks: a channel and its kernel, and ConvNeXt's block beside a residual block."""
+"""One block: its channels and kernels, and what is in its box."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from torch import Tensor
 
 import ncd
 from ncd import Axes, space
+from ncd.app.figure.diagram import terms_in_a_row
 from ncd.app.panels.images import picture_parts as parts
 from ncd.app.parts import heatmap, html_panel, map_component
 from ncd.app.parts.heatmap import ColourRange
-from ncd.app.scene import captions
+from ncd.app.parts.html_panel import read_static
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
-from ncd.app.state.controls import Place
+from ncd.app.scene.scene import Scene, numbers_origin
+from ncd.app.state.controls import Choice, Place
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost
+from ncd.circuit.elaborate import elaborate
 from ncd.language.axes import Array
 from ncd.site import markup
-from ncd.systems.images.resnet import again
+from ncd.systems.images.resnet import again, one_block
+
+# --- Two blocks: a channel and its kernel, and ConvNeXt's block beside a residual block
 
 CHANNEL = Place("channel")
 KERNELS = 24  # that are shown
@@ -55,7 +59,7 @@ def show_convolution_blocks(scene: Scene) -> None:
     html_panel.render(
         f"{shown}<p>Each channel is convolved with a kernel of its own; channels are mixed by the "
         f"two maps behind it.</p>{_compared(scene)}"
-        f'<p class="muted">{captions.numbers_origin(scene)}</p>',
+        f'<p class="muted">{numbers_origin(scene)}</p>',
         "two blocks",
         CONVOLUTION_BLOCKS.controls,
     )
@@ -158,3 +162,34 @@ def profile(block: tuple[Step, ...], most: int, colour: str) -> str:
         f'points="{" ".join((*upper, *lower[::-1]))}" fill="{colour}" stroke="currentColor" '
         'stroke-width="1.2" stroke-linejoin="round"/></svg>'
     )
+
+
+# --- The One block panel: a block of the identity ResNet as one box, and what is in it
+
+BLOCK = Choice("block", ("1", "2", "3"), "2")  # the second makes images smaller
+CSS = read_static("panels/learning/feature_maps.css")
+
+
+def show_one_block(scene: Scene) -> None:
+    """Shows the block that was chosen, at the sizes of the page, with buttons for the others."""
+    mu = BLOCK.value
+    sides = one_block(int(mu), **scene.settings).sides
+    title = elaborate(sides[0]).fences[0].title
+    figure = terms_in_a_row(sides, "=", scene, _notes(scene, int(mu) + 1), box=title)
+    html = f'<style>{CSS}</style><div class="images">Block {BLOCK.html()}</div>{figure}'
+    html_panel.render(html, "one block", ONE_BLOCK.controls)
+
+
+ONE_BLOCK = Panel("One block", show_one_block, needs_run=False, controls=(BLOCK,))
+
+
+def _notes(scene: Scene, i: int) -> dict[str, str]:
+    """Returns the legend of a block that gives n_i channels, and a callout at its brackets."""
+    more, narrow = scene.settings["N"] - 1, scene.settings[f"n{i}"] // 4
+    legend = {"": f"In between there are $n_{{b{i}}} = n_{i} / 4 = {narrow}$ channels."}
+    if not more:
+        return legend
+    return legend | {
+        "components": "What stands in parentheses is fed back to itself, ranging $λ$ from $1$ to "
+        f"$N - 1 = {more}$; each time it has weights of its own."
+    }

@@ -1,9 +1,10 @@
-"""The Statistics panel: batch norm in training and in evaluation, beside layer norm."""
+"""Batch norm beside layer norm, and layer norm by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from operator import le
 
 import streamlit as st
@@ -11,19 +12,20 @@ import torch
 from torch import Tensor, nn
 
 from ncd.app.parts import map_component
-from ncd.app.scene import captions
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import Scene
+from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import selection
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import Range
+from ncd.app.state.controls import Place, Range
 from ncd.explain.equation_proof import max_difference
 from ncd.run.seeding import generator
 from ncd.site import markup
 
+# --- The Statistics panel: batch norm in training and in evaluation, beside layer norm
+
 STEPS = 40  # the number of batches for the running mean
 MOMENTUM = 0.1  # torch's default
-MOST = 8  # the greatest number of channels that are shown
+MAX_CHANNELS = 8  # the greatest number of channels that are shown
 LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: the ends of the sliders
 GAMMA, BETA = Range("gamma", range(31), 10), Range("beta", range(-20, 21), 0)  # in tenths
 WIDE, TALL, LINE = 360, 130, 13  # of the chart, and of a line of text
@@ -63,7 +65,7 @@ def show_norm_statistics(scene: Scene) -> None:
         ),
     )
     sliders = GAMMA.html(f"γ = {markup.digits(gamma)}") + BETA.html(f"β = {markup.digits(beta)}")
-    head = f"{_buttons(scene)}{sliders}{_table(found)}"
+    head = f"{_buttons(scene)}{sliders}{_statistics_table(found)}"
     map_component.render(
         "statistics", NORM_STATISTICS.controls, _pick, head=head, foot=_experiments(scene, found)
     )
@@ -101,12 +103,12 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
             batch = torch.randn(x.shape, generator=random) + offsets[:, None, None]
             layer(batch)
             mean = layer.get_buffer("running_mean")
-            running.append(tuple(mean.tolist()[:MOST]))
+            running.append(tuple(mean.tolist()[:MAX_CHANNELS]))
         one = torch.cat((shifted[:1], batch[1:]))
         train = max_difference(layer(shifted)[0], layer(one)[0])
         layer.eval()
         use = max_difference(layer(shifted)[0], layer(one)[0])
-    means = tuple(offsets.tolist()[:MOST])
+    means = tuple(offsets.tolist()[:MAX_CHANNELS])
     every = tuple(zip(*(_moments(a.transpose(0, 1).flatten(1)) for a in arrays), strict=True))
     places = tuple(zip(*(_moments(a.flatten(2)[..., 0]) for a in arrays), strict=True))
     return Statistics(every, places, tuple(running), means, train, use, moved)
@@ -115,7 +117,7 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
 def _moments(x: Tensor) -> Moments:
     """Returns the mean and deviation of each row."""
     pairs = zip(x.mean(1).tolist(), x.std(1, correction=0).tolist(), strict=True)
-    return tuple(pairs)[:MOST]
+    return tuple(pairs)[:MAX_CHANNELS]
 
 
 def _buttons(scene: Scene) -> str:
@@ -129,7 +131,7 @@ def _buttons(scene: Scene) -> str:
     return f"<p>Light {buttons}</p>"
 
 
-def _table(found: Statistics) -> str:
+def _statistics_table(found: Statistics) -> str:
     """Returns a table of each norm's statistics, over a channel or over a position."""
     head = (
         "",
@@ -175,7 +177,7 @@ def _experiments(scene: Scene, found: Statistics) -> str:
         f"by at most <b>{markup.digits(found.bias)}</b>: rounding. The mean takes it away.</p>"
         '<p class="muted">Each channel of the images is shifted by a number of its own, '
         f"from seed {scene.seed}, so that there is something to see. {_cut(scene)}"
-        f"{captions.numbers_origin(scene)}</p>"
+        f"{numbers_origin(scene)}</p>"
     )
 
 
@@ -233,3 +235,111 @@ def _line(found: Statistics, c: int, place: Callable[[float], float], label: flo
         f'<text x="{WIDE + 6}" y="{label + 4:.1f}" font-size="12" fill="currentColor">'
         f"c = {c}</text>"
     )
+
+
+# --- The By hand panel: layer norm with the biased and the unbiased variance, against torch's
+
+POSITION = Place("position")
+MAX_FEATURES = 12  # the greatest number of features that are shown
+EPS = 1e-5
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Norms:
+    """One position's numbers, mean and both variances, and the results of each way."""
+
+    x: Numbers
+    mean: float
+    biased: float
+    unbiased: float
+    torch: Numbers
+    rows: tuple[Numbers, Numbers]  # by hand, with the biased and the unbiased variance
+    apart: tuple[float, float]  # from torch's, over all positions
+
+
+def show_norm_by_hand(scene: Scene) -> None:
+    """Shows the statistics of the chosen position, and three ways to normalise it."""
+    size = scene.settings["t"]
+    at = POSITION.among(size)
+    key = (*scene.run_key, at)
+    found = cached(
+        "norms", scene.term, *key, make=lambda: scene.run_in_pool(lambda: norms(scene, at))
+    )
+    slider = POSITION.html(f"position t = {at}", size, at)
+    map_component.render(
+        "by hand", NORM_BY_HAND.controls, head=slider + _by_hand_table(scene, found)
+    )
+
+
+NORM_BY_HAND = Panel("By hand", show_norm_by_hand, controls=(POSITION,))
+
+
+def by_hand(x: Tensor, unbiased: bool) -> Tensor:
+    """Normalises as the notebook does: minus the mean, divided by the root of the variance.
+
+    >>> by_hand(torch.tensor([[1.0, 3.0]]), unbiased=False).round(decimals=2).tolist()
+    [[-1.0, 1.0]]
+    """
+    mean = x.mean(-1, keepdim=True)
+    variance = (x - mean).square().sum(-1, keepdim=True) / (x.shape[-1] - unbiased)
+    return (x - mean) / torch.sqrt(variance + EPS)
+
+
+def norms(scene: Scene, at: int) -> Norms:
+    """Normalises all positions in three ways; returns the results at one position."""
+    x = scene.inputs[0].detach().cpu()
+    theirs = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS)
+    hand = [by_hand(x, unbiased) for unbiased in (False, True)]
+    row = x[at]
+    one, two = (max_difference(way, theirs) for way in hand)
+    spread = row - row.mean()
+    total, m = float(spread.square().sum()), len(row)
+    return Norms(
+        _few(row),
+        float(row.mean()),
+        total / m,
+        total / (m - 1) if m > 1 else float("nan"),
+        _few(theirs[at]),
+        (_few(hand[0][at]), _few(hand[1][at])),
+        (one, two),
+    )
+
+
+def _few(row: Tensor) -> Numbers:
+    return tuple(row[:MAX_FEATURES].tolist())
+
+
+def _by_hand_table(scene: Scene, found: Norms) -> str:
+    m = scene.settings["m"]
+    rows = (
+        _row("x", found.x, None),
+        _row("nn.LayerNorm", found.torch, None),
+        _row("by hand, biased", found.rows[0], found.apart[0]),
+        _row("by hand, unbiased", found.rows[1], found.apart[1]),
+    )
+    n = len(found.x)
+    more = f" The first {n} of {m} features." if m > n else ""
+    head = ("", *map(str, range(n)), "apart from torch’s")
+    return (
+        f"<p>Mean {markup.digits(found.mean)}; variance {markup.digits(found.biased)} over m = {m}"
+        f" (biased), {_known(found.unbiased)} over m − 1 = {m - 1} (unbiased).{more}</p>"
+        f"{markup.table(head, rows, numbers=range(1, n + 2))}"
+        f'<p class="muted">ε = 10⁻⁵ keeps the root from zero. Apart: the largest difference in any '
+        f"position. gamma is 1 and beta 0, as before training. {numbers_origin(scene)}</p>"
+    )
+
+
+def _known(number: float) -> str:
+    return markup.digits(number) if isfinite(number) else "not defined"
+
+
+def _row(name: str, numbers: Numbers, apart: float | None) -> str:
+    cells = "".join(f'<td class="number">{_cell(number)}</td>' for number in numbers)
+    last = "" if apart is None else _known(apart)
+    return f'<tr><td>{name}</td>{cells}<td class="number">{last}</td></tr>'
+
+
+def _cell(number: float) -> str:
+    return "–" if number != number else f"{number:.3f}".replace("-", "−")
