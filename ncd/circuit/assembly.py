@@ -132,8 +132,7 @@ class CircuitBuilder:
         outputs = self.values(site.outputs)
         name = self.unique(getattr(op, "name", ""), around.module_path)
         own = Type((*op.signature.dom, *op.signature.cod))
-        sources = (*range(len(inputs)), *(source for (source,) in op.origins)) if op.apart else ()
-        self.record_occurrences((*inputs, *outputs), own, op, sources)
+        self.record_occurrences((*inputs, *outputs), own, op, op.broadcasting.groups(op.signature))
         cell = Cell(
             self.new("n"), op, site, inputs, outputs, name, around.fences, around.module_path,
             around.run_count,

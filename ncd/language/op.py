@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal, Protocol
 from ncd.errors import MismatchError, NCDError
 from ncd.formulas.formula import Formula
 from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
+from ncd.language.broadcasting import LEADING, BroadcastRule
 from ncd.language.cached_property import lazy_property
 from ncd.language.fields import field_names, memoised, read_fields
-from ncd.language.patterns import Binding, check_form, check_kinds, match_or_raise, union
+from ncd.language.patterns import Binding, check_form, check_kinds, match_or_raise
 from ncd.language.terms import BroadcastSources, Term
 from ncd.language.torch_code import Call, TorchExpr
 
@@ -387,9 +388,6 @@ class Op(Differentiable, Tileable, Term):
 
     role: ClassVar[str] = "neutral"
     pattern_form: ClassVar[str] = ""  # of its first field; m* is any number of axes, m+ one or more
-    any_kind: ClassVar[bool] = False  # accepts whole numbers where its pattern has real ones
-    apart: ClassVar[bool] = False  # is broadcast over the axes of each array separately
-    in_place: ClassVar[bool] = False  # its output has the axes of its input, in their order
     torch_backward_rules: ClassVar[
         Mapping[str, str]
     ] = {}  # rules of torch's functions that only it uses
@@ -410,7 +408,7 @@ class Op(Differentiable, Tileable, Term):
 
     def check_pattern(self) -> None:
         """Raises NCDError for fields that do not fit together."""
-        check_kinds(self.signature, self.any_kind)
+        check_kinds(self.signature, self.broadcasting.any_kind)
 
     @lazy_property
     def signature(self) -> Signature:
@@ -445,9 +443,13 @@ class Op(Differentiable, Tileable, Term):
         return NO_AXES
 
     @property
+    def broadcasting(self) -> BroadcastRule:
+        """The rule for the axes that its arrays have and its signature does not name."""
+        return LEADING
+
+    @property
     def origins(self) -> BroadcastSources:
-        own = ((0,) if len(self.dom) == 1 else (),)
-        return own * len(self.signature.cod)
+        return self.broadcasting.sources(self.signature)
 
     def infer_outputs(self, inputs: Type) -> Type:
         return self.apply_to(inputs).outputs
@@ -465,10 +467,10 @@ class Op(Differentiable, Tileable, Term):
         return memoised(self, "_sites", inputs, self._site)
 
     def _site(self, inputs: Type) -> Site:
-        binding, signature = Binding(), self.signature
+        binding, signature, rule = Binding(), self.signature, self.broadcasting
         try:
-            rests = [
-                match_or_raise(own, array, binding, any_kind=self.any_kind)
+            others = [
+                match_or_raise(own, array, binding, any_kind=rule.any_kind)
                 for own, array in zip(signature.dom, inputs, strict=True)
             ]
             for array in inputs:
@@ -481,7 +483,7 @@ class Op(Differentiable, Tileable, Term):
                 own_inputs=Type(map(binding.with_known_sizes, signature.dom)),
                 own_outputs=Type(map(binding.with_known_sizes, signature.cod)),
                 inputs=Type(map(binding.with_known_sizes, inputs)),
-                outputs=self._spread(inputs, rests, binding),
+                outputs=rule.outputs(signature, inputs, others, binding),
                 reads=binding.with_known_sizes(self.reads),
             )
             self.check_arrays(site)
@@ -498,51 +500,6 @@ class Op(Differentiable, Tileable, Term):
         if bound is not None:
             for axis in (bound, *(axis for axis in array if axis.name == bound.name)):
                 binding.unify(bound, axis)
-
-    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        """Returns the outputs with every axis that the op is broadcast over."""
-        own = {name for array in self.signature.dom for name in array.names}
-        for (before, after), array, pattern in zip(rests, inputs, self.signature.dom, strict=True):
-            stray = [name for name in (*before.names, *after.names) if name in own]
-            if stray:
-                raise MismatchError(
-                    f"the array ({array}) has axis {stray[0]}, but the pattern takes ({pattern}) "
-                    f"there and names {stray[0]} elsewhere",
-                    cure=f"{stray[0]} in the pattern of this array too, or another name for it",
-                )
-        if self.in_place:
-            return Type(map(binding.with_known_sizes, inputs))
-        if len(rests) == 1 and not self.signature.dom[0]:  # new axes stand last
-            rests = [(inputs[0], NO_AXES)]
-        first = union(rest[0] for rest in rests)
-        last = union(
-            after if own else _axes_not_in(after, first)
-            for (_, after), own in zip(rests, self.signature.dom, strict=True)
-        )
-        return Type(
-            self._whole(first, array, last, binding, inputs) for array in self.signature.cod
-        )
-
-    def _whole(
-        self, before: Array, array: Array, after: Array, binding: Binding, inputs: Type
-    ) -> Array:
-        below = array.below
-        if below is None and self.any_kind and len(inputs) >= 1:
-            below = next((given.below for given in inputs if given.below), None)
-        out = Array((*before, *array, *after), below)
-        doubled = [name for name in array.names if name in (*before.names, *after.names)]
-        if doubled:
-            raise MismatchError(
-                f"axis {doubled[0]} would appear twice in the result ({out})",
-                cure=f"another name for the new axis {doubled[0]}",
-            )
-        astray = [name for name in before.names if name in after.names]
-        if astray:
-            raise MismatchError(
-                f"axis {astray[0]} stands before ({array}) in one array and after it in another",
-                cure=f"an Einsum before it, to put {astray[0]} in one place",
-            )
-        return binding.with_known_sizes(out)
 
     # --- the description of an op -----------------------------------------------------------------
 
@@ -607,9 +564,3 @@ class Op(Differentiable, Tileable, Term):
     def examples(cls) -> tuple[Sample, ...]:
         """Returns examples of the op, on which the tests try every view."""
         raise NotImplementedError
-
-
-def _axes_not_in(array: Array, others: Array) -> Array:
-    """Returns the axes of ``array`` that are not in ``others``; raises MismatchError."""
-    union((others, array))
-    return Array(axis for axis in array if axis.name not in others.names)

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError, NCDError, ParseError, short_repr
 from ncd.language.axes import Array, Signature, Type
+from ncd.language.broadcasting import BroadcastRule, PerInput
 from ncd.language.cached_property import lazy_property
 from ncd.language.fields import LONG_TEXT, SIGNATURE, SignatureField, term_field
 from ncd.language.op import ArrayHandle, Glyph, Op, Sample, Site, Slots, TermBuilder, TilingRule
 from ncd.language.patterns import Binding, match_or_raise
-from ncd.language.terms import BroadcastSources
 from ncd.language.torch_code import Arg, TorchExpr
 
 
@@ -19,8 +19,6 @@ class Wiring(Op):
     """The base of ops that only pass arrays on, perhaps several times or in another order."""
 
     role: ClassVar[str] = "copy"
-    any_kind: ClassVar[bool] = True
-    apart: ClassVar[bool] = True
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -28,8 +26,8 @@ class Wiring(Op):
         raise NotImplementedError
 
     @property
-    def origins(self) -> BroadcastSources:
-        return tuple((i,) for i in self.sources)
+    def broadcasting(self) -> BroadcastRule:
+        return PerInput(order=self.sources)
 
     def _site(self, inputs: Type) -> Site:
         binding = Binding()

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Axis, Signature
+from ncd.language.broadcasting import LEADING_ANY, BroadcastRule
 from ncd.language.fields import SIGNATURE, SignatureField, term_field
 from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
-from ncd.language.terms import BroadcastSources
 from ncd.language.torch_code import Arg, Const, Method, Size, TorchExpr, Tuple, call
 from ncd.ops.axis_places import check_not_spatial, ports
 
@@ -19,7 +19,7 @@ from ncd.ops.axis_places import check_not_spatial, ports
 class _ConcatenationOp(Op):
     """The base of ops on an axis that is the concatenation of several pieces."""
 
-    any_kind: ClassVar[bool] = True
+    broadcasting = LEADING_ANY
 
     @property
     def pieces(self) -> tuple[Axis, ...]:
@@ -85,6 +85,7 @@ class Concat(_ConcatenationOp):
     pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "concat"
     pattern_form: ClassVar[str] = "c, d… -> e"
+    broadcasting = BroadcastRule(any_kind=True, shared=True)
 
     @property
     def pieces(self) -> tuple[Axis, ...]:
@@ -107,10 +108,6 @@ class Concat(_ConcatenationOp):
                 f"the arrays ({inputs[0]}) and ({inputs[int(odd)]}) differ",
                 cure="arrays that share all other axes, in this order",
             )
-
-    @property
-    def origins(self) -> BroadcastSources:
-        return (tuple(range(len(self.dom))),)
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         (dim,) = site.inputs[0].position(site.own_inputs[0][0].name)

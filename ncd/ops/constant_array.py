@@ -11,6 +11,7 @@ from ncd.errors import MismatchError, ParseError, SizeError, short_repr
 from ncd.formulas.formula import Number as FormulaNumber
 from ncd.formulas.formula_latex import ellipsize
 from ncd.language.axes import Array, Signature, Type
+from ncd.language.broadcasting import LEADING_ANY
 from ncd.language.fields import ARRAY, NAME, ArrayField, FieldFormat, Read, term_field
 from ncd.language.op import (
     ArrayHandle,
@@ -96,7 +97,7 @@ class Given(Op):
     name: str = term_field(NAME, "constant")
     numbers: Read[Numbers, Numbers | str] = term_field(NUMBERS, ())
     role: ClassVar[str] = "data"
-    any_kind: ClassVar[bool] = True
+    broadcasting = LEADING_ANY
 
     @property
     def signature(self) -> Signature:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import ClassVar
 
 from ncd.errors import MismatchError
-from ncd.language.axes import Array, Signature, Type
+from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.broadcasting import BroadcastRule, Others
 from ncd.language.fields import (
     ARRAY,
     FLAG,
@@ -41,6 +42,34 @@ from ncd.words import listed
 LETTERS = 52  # for the dimensions of an einsum in torch, a to z and A to Z
 
 
+class _BetweenOwnAxes(BroadcastRule):
+    """Leaves an axis between two own ones behind the first of them, where that is kept.
+
+    Others stand before all own axes, or after them, as in their array.
+    """
+
+    def _axes(self, signature: Signature, inputs: Type, others: Others) -> Sequence[Iterable[Axis]]:
+        (whole,) = super()._axes(signature, inputs, others)
+        (own,) = signature.cod
+        behind: dict[str, str] = {}
+        for array, pattern in zip(inputs, signature.dom, strict=True):
+            for name, before in _axes_with_predecessor(array, pattern):
+                if before in own.names:
+                    behind.setdefault(name, before)
+        order = [axis for axis in whole if axis.name not in behind]
+        for axis in reversed([axis for axis in whole if axis.name in behind]):
+            names = [each.name for each in order]
+            order.insert(names.index(behind[axis.name]) + 1, axis)
+        return [order]
+
+
+def _axes_with_predecessor(array: Array, pattern: Array) -> Iterator[tuple[str, str]]:
+    """Yields the axes of an array between two axes of a pattern, each with the first of the two."""
+    places = [array.names.index(name) for name in pattern.names]
+    for one, two in pairwise(places):
+        yield from ((array[i].name, array[one].name) for i in range(one + 1, two))
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Einsum(Op):
     """Multiplies arrays and sums over the axes that are not on the right (``torch.einsum``).
@@ -65,6 +94,7 @@ class Einsum(Op):
     pattern: SignatureField = term_field(SIGNATURE)
     result: str = term_field(SCOPE, "")
     role: ClassVar[str] = "einsum"
+    broadcasting = _BetweenOwnAxes()
 
     def check_pattern(self) -> None:
         super().check_pattern()
@@ -93,25 +123,6 @@ class Einsum(Op):
                 f"an einsum has at most {LETTERS} dimensions, but these arrays have {count}",
                 cure="Group before it, to make one of several axes",
             )
-
-    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        """Returns the result, in which an axis that it is broadcast over keeps its place.
-
-        One that stands between two own axes stays behind the first of them, where that is kept;
-        others stand before all own axes, or after them, as in their array.
-        """
-        (whole,) = super()._spread(inputs, rests, binding)
-        (own,) = self.signature.cod
-        behind: dict[str, str] = {}
-        for array, pattern in zip(inputs, self.signature.dom, strict=True):
-            for name, before in _axes_with_predecessor(array, pattern):
-                if before in own.names:
-                    behind.setdefault(name, before)
-        order = [axis for axis in whole if axis.name not in behind]
-        for axis in reversed([axis for axis in whole if axis.name in behind]):
-            names = [each.name for each in order]
-            order.insert(names.index(behind[axis.name]) + 1, axis)
-        return Type((Array(order, whole.below),))
 
     def contracted(self, site: Site) -> tuple[str, ...]:
         """Returns the names of the axes that are summed over."""
@@ -201,13 +212,6 @@ class Einsum(Op):
             Sample(cls("i j, j, k i -> k"), "i:2 j:3, j:3, k:4 i:2", "c @ (a @ b)"),
             Sample(cls("x c, x -> c"), "x:2x3 c:2, x:2x3", "torch.einsum('hwc,hw->c', a, b)"),
         )
-
-
-def _axes_with_predecessor(array: Array, pattern: Array) -> Iterator[tuple[str, str]]:
-    """Yields the axes of an array between two axes of a pattern, each with the first of the two."""
-    places = [array.names.index(name) for name in pattern.names]
-    for one, two in pairwise(places):
-        yield from ((array[i].name, array[one].name) for i in range(one + 1, two))
 
 
 def _pair_flops(left: Array, right: Array, out: Array) -> int:

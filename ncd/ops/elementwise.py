@@ -26,6 +26,7 @@ from ncd.formulas.formula import parse as parse_formula
 from ncd.formulas.formula_latex import ellipsize, latex, lettered, mark_text
 from ncd.formulas.traced_sizes import is_symbolic
 from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.broadcasting import IN_PLACE, LEADING, BroadcastRule
 from ncd.language.cached_property import lazy_property
 from ncd.language.fields import (
     ARRAY,
@@ -52,7 +53,6 @@ from ncd.language.op import (
     TilingRule,
 )
 from ncd.language.patterns import Binding
-from ncd.language.terms import BroadcastSources
 from ncd.language.torch_code import Align, Arg, Call, Const, Infix, Layer, Position, Size, TorchExpr
 from ncd.ops.axis_places import broadcast_glyph, check_not_spatial, ports, single_mark_glyph
 from ncd.ops.formula_lowering import LoweredFormula, broadcast_to, constant, lower, without_formula
@@ -76,6 +76,7 @@ class Add(Op):
     """
 
     role: ClassVar[str] = "residual"
+    broadcasting = BroadcastRule(shared=True)
     signature: ClassVar[Signature] = Signature.parse("(), () -> ()")
 
     def check_arrays(self, site: Site) -> None:
@@ -85,10 +86,6 @@ class Add(Op):
                 f"the arrays ({one}) and ({other}) differ",
                 cure="two arrays that share these axes in this order",
             )
-
-    @property
-    def origins(self) -> BroadcastSources:
-        return ((0, 1),)
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Infix("+", Arg(0), Arg(1)),)
@@ -235,14 +232,10 @@ class FormulaOp(Op):
     def _known(self) -> tuple[Axis, ...]:
         return tuple(dict.fromkeys((*self.signature.dom.axes, *self.signature.cod.axes)))
 
-    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        outs = super()._spread(inputs, rests, binding)
-        (new,) = self.signature.cod
-        if not inputs or self.dom[0].names != new.names:
-            return outs
-        if set(outs[0].names) != set(inputs[0].names):
-            return outs
-        return Type((binding.with_known_sizes(Array(inputs[0], new.below)),))
+    @property
+    def broadcasting(self) -> BroadcastRule:
+        own, new = self.signature.dom, self.signature.cod[0]
+        return IN_PLACE if own and own[0].names == new.names else LEADING
 
     def check_axes(self, binding: Binding) -> None:
         for meaning in self.meanings.values():

@@ -10,6 +10,7 @@ from unicodedata import normalize
 
 from ncd.errors import MismatchError, NCDError, ParseError, SizeError, short_repr
 from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.broadcasting import IN_PLACE, LEADING, BroadcastRule
 from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, read_fields, term_field
 from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
@@ -152,11 +153,9 @@ class Index(Op):
                 cure=f'"{self.dom} -> {right}"',
             )
 
-    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        outs = super()._spread(inputs, rests, binding)
-        if not self.at:
-            return outs
-        return Type((binding.with_known_sizes(_left(inputs[0], dict(self.at))),))
+    @property
+    def broadcasting(self) -> BroadcastRule:
+        return IN_PLACE if self.at else LEADING
 
     def check_axes(self, binding: Binding) -> None:
         names = dict(self.at) if self.at else {_bound(self.dom[0]): 0}

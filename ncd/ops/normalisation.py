@@ -9,6 +9,7 @@ from typing import ClassVar
 from ncd.errors import MismatchError, SizeError
 from ncd.language import torch_code as ex
 from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.broadcasting import IN_PLACE
 from ncd.language.fields import ARRAY, FLAG, NAME, SMALL, ArrayField, integer, term_field
 from ncd.language.op import (
     ArrayHandle,
@@ -130,8 +131,8 @@ class GroupNorm(Op):
     groups: int = term_field(integer(1), 1)
     eps: float = term_field(SMALL, 1e-5)
     role: ClassVar[str] = "activate"
-    in_place: ClassVar[bool] = True
     pattern_form: ClassVar[str] = "c x+"
+    broadcasting = IN_PLACE
     torch_backward_rules: ClassVar[Mapping[str, str]] = {
         "NativeGroupNorm": "With x̂ the normalised numbers of a group and g = G · γ: "
         "∇x = (g − mean(g) − x̂ · mean(g · x̂)) / σ, ∇γ is the sum of G · x̂, and ∇β that of G.",
@@ -208,7 +209,7 @@ class _Norm(Op):
     """The base of the norms, which keep all axes in place."""
 
     role: ClassVar[str] = "activate"
-    in_place: ClassVar[bool] = True
+    broadcasting = IN_PLACE
     mark: ClassVar[str] = "barred"
     axes: Array
     eps: float

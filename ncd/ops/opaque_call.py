@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 from ncd.errors import MismatchError, ParseError, printable, short_repr
 from ncd.formulas.formula_latex import ellipsize
 from ncd.language import torch_code as ex
-from ncd.language.axes import Array, Type
+from ncd.language.axes import Array
+from ncd.language.broadcasting import AsWritten
 from ncd.language.cached_property import lazy_property
 from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, term_field
 from ncd.language.op import Glyph, Mark, Op, Sample, Site
-from ncd.language.patterns import Binding
 from ncd.language.torch_code import Arg, Cast, Const, Method, Prefix, TorchExpr, Tuple
 from ncd.ops.axis_places import own_ports
 
@@ -169,7 +169,7 @@ class Opaque(Op):
     function: str = term_field(FUNCTION, "aten.abs")
     arguments: str = term_field(CALLED, "")
     role: ClassVar[str] = "neutral"
-    any_kind: ClassVar[bool] = True
+    broadcasting = AsWritten(any_kind=True)
 
     def check_pattern(self) -> None:
         self.argument_exprs  # noqa: B018
@@ -194,11 +194,6 @@ class Opaque(Op):
     @property
     def display_name(self) -> str:
         return f"Opaque {self.title}"
-
-    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        return Type(
-            map(binding.with_known_sizes, self.pattern.cod)
-        )  # the kind of its numbers as well
 
     def check_arrays(self, site: Site) -> None:
         for array, own in zip(site.inputs, site.own_inputs, strict=True):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.broadcasting import IN_PLACE_ANY
 from ncd.language.fields import (
     AXIS,
     NUMBER,
@@ -200,11 +201,10 @@ class Roll(Op):
     axis: ArrayField = term_field(AXIS)
     shift: int = term_field(integer(-FARTHEST, FARTHEST), 1)
     role: ClassVar[str] = "index"
-    in_place: ClassVar[bool] = True
-    any_kind: ClassVar[bool] = True
     torch_backward_rules: ClassVar[Mapping[str, str]] = {
         "Roll": "The same shift the other way, of G."
     }
+    broadcasting = IN_PLACE_ANY
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         dims = site.inputs[0].position(self.axis[0].name)

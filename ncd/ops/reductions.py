@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import NO_AXES, Array, Axis, Signature, Type
+from ncd.language.broadcasting import IN_PLACE
 from ncd.language.fields import AXIS, SIGNATURE, ArrayField, SignatureField, choice, term_field
 from ncd.language.loops import Scan
 from ncd.language.op import (
@@ -60,7 +61,7 @@ class Cumulative(Op):
     axis: ArrayField = term_field(AXIS)
     how: str = term_field(choice(*_CUMULATIVE_FUNCTIONS), "sum")
     role: ClassVar[str] = "einsum"
-    in_place: ClassVar[bool] = True
+    broadcasting = IN_PLACE
     torch_backward_rules: ClassVar[Mapping[str, str]] = {
         "Cumprod": "Each number is a factor of all products behind it: the sum over them of "
         "G · z / a.",
@@ -255,6 +256,7 @@ class Reduce(Op):
     how: str = term_field(choice(*_REDUCTION_FUNCTIONS), "sum")
     role: ClassVar[str] = "einsum"
     pattern_form: ClassVar[str] = "x+ -> y*"
+    broadcasting = IN_PLACE
 
     def check_pattern(self) -> None:
         before, after = self.dom[0], self.signature.cod[0]
@@ -280,11 +282,6 @@ class Reduce(Op):
         """The axes that are reduced."""
         kept = self.signature.cod[0].names
         return tuple(name for name in self.dom[0].names if name not in kept)
-
-    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        super()._spread(inputs, rests, binding)
-        left = inputs[0].with_axes(axis for axis in inputs[0] if axis.name not in self.reduced)
-        return Type((binding.with_known_sizes(left),))  # the axes stay in their order
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         (array,) = site.inputs

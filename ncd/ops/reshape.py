@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar
 
-from ncd.errors import MismatchError, ParseError, SizeError
+from ncd.errors import ParseError, SizeError
 from ncd.language.axes import Array, Axis, Signature, Type
+from ncd.language.broadcasting import IN_PLACE_ANY, LEADING_ANY
 from ncd.language.fields import SIGNATURE, SignatureField, term_field
 from ncd.language.op import ArrayHandle, Glyph, Op, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
@@ -19,7 +20,7 @@ class _AxisProductOp(Op):
     """The base of ops on an axis that is the product of several factors."""
 
     role: ClassVar[str] = "reshape"
-    any_kind: ClassVar[bool] = True
+    broadcasting = LEADING_ANY
 
     @property
     def factors(self) -> Array:
@@ -221,8 +222,8 @@ class Rename(Op):
 
     pattern: SignatureField = term_field(SIGNATURE)
     role: ClassVar[str] = "reshape"
-    any_kind: ClassVar[bool] = True
     pattern_form: ClassVar[str] = "y+ -> x+"
+    broadcasting = IN_PLACE_ANY
 
     def check_pattern(self) -> None:
         super().check_pattern()
@@ -246,19 +247,6 @@ class Rename(Op):
                 binding.unify(new, replace(new, size=old.size, sequence=old.sequence))
             elif new.size is not None:
                 binding.unify(old, replace(old, size=new.size, sequence=new.sequence))
-
-    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        """Returns the array with the new names, in the order of the old ones."""
-        (array,), names = inputs, dict(self.pairs)
-        new = {axis.name: axis for axis in self.signature.cod[0]}
-        out = array.with_axes(new[names[a.name]] if a.name in names else a for a in array)
-        doubled = [name for name in out.names if out.names.count(name) > 1]
-        if doubled:
-            raise MismatchError(
-                f"axis {doubled[0]} would appear twice in the result ({out})",
-                cure=f"another name for the new axis {doubled[0]}",
-            )
-        return Type((binding.with_known_sizes(out),))
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         return (Arg(0),)

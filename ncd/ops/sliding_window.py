@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ncd.errors import MismatchError, SizeError
 from ncd.language.axes import Array, Axis, Dim, Signature, Type
+from ncd.language.broadcasting import LEADING_ANY
 from ncd.language.fields import SIGNATURE, FieldFormat, SignatureField, integer, term_field
 from ncd.language.op import ArrayHandle, Glyph, Mark, Op, Ports, Sample, Site, Slots, TermBuilder
 from ncd.language.patterns import Binding
@@ -297,7 +298,7 @@ class Window(SlidingWindowOp):
     dilation: Sides = term_field(sides(1), 1)
     role: ClassVar[str] = "window"
     pattern_form: ClassVar[str] = "x -> y w"
-    any_kind: ClassVar[bool] = True
+    broadcasting = LEADING_ANY
 
     @property
     def position_axes(self) -> tuple[Axis, Axis]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ncd.language.axes import Array
+from ncd.language.broadcasting import IN_PLACE
 from ncd.language.fields import AXIS, SCOPE, ArrayField, term_field
 from ncd.language.op import (
     ArrayHandle,
@@ -43,7 +44,7 @@ class Softmax(Op):
     axis: ArrayField = term_field(AXIS)
     result: str = term_field(SCOPE, "weights")
     role: ClassVar[str] = "softmax"
-    in_place: ClassVar[bool] = True
+    broadcasting = IN_PLACE
 
     def torch_code(self, site: Site) -> tuple[TorchExpr, ...]:
         (array,), (own,) = site.inputs, site.own_inputs[0]
