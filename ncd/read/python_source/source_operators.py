@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from math import prod
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ncd.read.python_source.interpreter import (
     BITS,
@@ -233,7 +236,55 @@ def absorbed(machine: Interpreter, value: Unknown) -> Unknown:
 def is_placeholder(tensor: Tensor) -> bool:
     """Returns whether a tensor stands for weights, whose numbers do not matter."""
     spread = any(s == 0 and n > 1 for s, n in zip(tensor.stride(), tensor.shape, strict=True))
-    return spread or isinstance(tensor, torch.nn.Parameter)
+    return spread or isinstance(tensor, torch.nn.Parameter) or _is_shared(tensor)
+
+
+# --- Numbers that all weights share, as only their shapes matter
+
+LARGEST = 2**21  # numbers of one weight
+SHARED = LARGEST + 2**19  # numbers that weights share
+VECTORS = (0.5, 1.5)  # the least and the largest number of a vector, such as a scale
+MAPS = {200: 0.12, 1500: 0.045, 2**63: 0.016}  # and of a map of at most so many inputs: sums stay
+
+
+_shared: dict[tuple[float, float], Tensor] = {}  # random numbers, by their range
+
+
+def _random_numbers(least: float, largest: float) -> Tensor:
+    """Returns random numbers, of which each weight is a part."""
+    if (least, largest) not in _shared:
+        with _disable_current_modes(), torch._C.DisableTorchFunction():  # they are real ones
+            random = torch.Generator().manual_seed(0)
+            made = torch.empty(SHARED, device="cpu").uniform_(least, largest, generator=random)
+        _shared[least, largest] = made
+    return _shared[least, largest]
+
+
+def _is_shared(tensor: Tensor) -> bool:
+    with torch._C.DisableTorchFunction():  # no call of a source, which may be counted
+        own = tensor.untyped_storage()._cdata
+        return any(own == each.untyped_storage()._cdata for each in _shared.values())
+
+
+_begins = count()
+
+
+def shared_numbers(shape: Sequence[int]) -> Tensor | None:
+    """Returns random numbers of a shape that take no memory of their own.
+
+    They differ along all axes, so that a run tells whether axes are in their places. There are none
+    for very many, or for sizes that are expressions.
+
+    >>> x, y = shared_numbers((3, 4)), shared_numbers((3, 4))
+    >>> x.data_ptr() == y.data_ptr(), x.untyped_storage().nbytes() == y.untyped_storage().nbytes()
+    (False, True)
+    """
+    if any(type(n) is not int for n in shape) or not 1 < (size := prod(shape)) <= LARGEST:
+        return None
+    most = next(most for inputs, most in MAPS.items() if size <= inputs * shape[0])
+    whole = _random_numbers(*(VECTORS if len(shape) < 2 else (-most, most)))
+    begin = next(_begins) * 4 % (SHARED - LARGEST)  # a place where complex numbers may begin
+    return whole[begin : begin + size].view(tuple(shape))
 
 
 def described(value: Any) -> str:

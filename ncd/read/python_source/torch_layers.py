@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, signature
+from math import prod
 from typing import Any
 
 import torch
@@ -30,7 +31,7 @@ from ncd.read.python_source.interpreter import (
     error_at,
 )
 from ncd.read.python_source.other_files import Elsewhere
-from ncd.read.python_source.source_operators import is_placeholder
+from ncd.read.python_source.source_operators import is_placeholder, shared_numbers
 from ncd.read.python_source.unknown_sizes import of_layer
 from ncd.read.torch_module.torch_export import quiet
 from ncd.words import nearest_name
@@ -45,13 +46,28 @@ ONES = ("running_var",)  # buffers that begin with ones
 
 
 def placeholder(shape: Any, dtype: torch.dtype = torch.float32, grad: bool = True) -> nn.Parameter:
-    """Returns a weight of a given shape that takes the memory of one number.
+    """Returns a weight of a given shape that takes no memory, as its numbers are those of others.
 
-    >>> placeholder((1000, 1000)).untyped_storage().nbytes()
+    >>> placeholder((3000, 2000)).untyped_storage().nbytes()
     4
     """
     real = dtype.is_floating_point or dtype.is_complex
-    return nn.Parameter(torch.ones((), dtype=dtype).expand(shape), requires_grad=grad and real)
+    numbers = shared_numbers(shape) if dtype == torch.float32 else None
+    if numbers is None:
+        numbers = spread(shape, dtype, _mean(shape) if real else 1)
+    return nn.Parameter(numbers, requires_grad=grad and real)
+
+
+def _mean(shape: Any) -> float:
+    """Returns the number with which a map gives a mean of its inputs; 1 for what is no map."""
+    if any(type(n) is not int or n < 1 for n in shape) or len(shape) < 2:
+        return 1
+    return shape[0] / prod(shape)
+
+
+def spread(shape: Any, dtype: torch.dtype = torch.float32, number: float = 1) -> Tensor:
+    """Returns a tensor of one number, of which it takes the memory."""
+    return torch.full((), number, dtype=dtype).expand(shape)
 
 
 def begin(

@@ -25,7 +25,7 @@ from ncd.read.python_source.interpreter import (
     Unknown,
 )
 from ncd.read.python_source.source_operators import absorbed, is_placeholder, truth
-from ncd.read.python_source.torch_layers import LAZY, parameter, placeholder
+from ncd.read.python_source.torch_layers import LAZY, parameter, spread
 
 # --- Calls of torch functions, with checked arguments and limited results
 
@@ -49,7 +49,7 @@ TYPED = {  # by the names of their tensors
 
 def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
     """Returns a listed method of a tensor."""
-    weights = is_placeholder(value) and not machine.tracing
+    weights = not machine.tracing and is_placeholder(value)
     if name in SAME or (weights and name in COPIED):
         return Method(name, lambda *args, **named: value)
     if name == "backward":
@@ -166,7 +166,7 @@ def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]
         if machine.tracing:
             raise machine.stop(f"it is a tensor of {prod(shape):,} numbers", "smaller sizes")
         kind = named.get("dtype") or (torch.int64 if function is torch.randint else torch.float32)
-        return machine.attempt(lambda: placeholder(shape, kind).detach())
+        return machine.attempt(spread, shape, kind)
 
     return made
 
@@ -212,7 +212,7 @@ softmax sum dsplit hsplit block_diag combinations vander trapz searchsorted
 acosh addbmm asinh atanh conv_tbc copysign cummin deg2rad digamma erfinv float_power fmax fmin
 heaviside hypot kthvalue lgamma logcumsumexp logit matrix_exp mode rad2deg sinc trace
 conv_transpose1d conv_transpose2d conv_transpose3d vdot chain_matmul hardshrink rms_norm
-instance_norm pairwise_distance cosine_embedding_loss triplet_margin_loss
+instance_norm pairwise_distance cosine_embedding_loss triplet_margin_loss qr
 """
 FUNCTION_NAMES = """
 adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
@@ -415,13 +415,17 @@ CUDA = Namespace(
 )
 JIT = Namespace(
     "torch.jit",
-    native(
-        **dict.fromkeys(("script", "ignore", "unused", "export", "_overload_method"), _quiet),
-        is_scripting=_no,
-        is_tracing=_no,
-        annotate=lambda machine, kind, value: value,
-        Final=_nothing,
-    ),
+    {
+        **native(
+            **dict.fromkeys(("script", "ignore", "unused", "export", "_overload_method"), _quiet),
+            **dict.fromkeys(("script_method", "script_if_tracing"), _quiet),
+            is_scripting=_no,
+            is_tracing=_no,
+            annotate=lambda machine, kind, value: value,
+            Final=_nothing,
+        ),
+        "ScriptModule": nn.Module,
+    },
 )
 BACKENDS = Namespace(
     "torch.backends",

@@ -16,6 +16,7 @@ from ncd.ops import Opaque
 from ncd.read.python_source import folding
 from ncd.read.python_source.folding import Folding
 from ncd.read.python_source.source_reader import read_source
+from ncd.read.python_source.torch_layers import placeholder
 from ncd.run.guard import ValuesEnd, check_calls
 
 HEAD = "import torch\nimport torch.nn as nn\n"
@@ -131,3 +132,25 @@ def test_equal_modules_are_run_once_and_others_are_not() -> None:
     assert folding.choose(10) is False
     assert folding.choose(9) is True and folding.levels == 1
     assert folding.choose(2) is True and folding.levels == 0, "one level is always open"
+
+
+def test_weights_take_no_memory_and_differ_along_all_axes() -> None:
+    one, two = placeholder((4, 2)), placeholder((4, 2))
+    assert len({*one.flatten().tolist()}) == 8 and not torch.equal(one, two)
+    assert torch.view_as_complex(two).shape == (4,) and two.view(8).is_contiguous()
+    assert one.untyped_storage()._cdata == two.untyped_storage()._cdata
+    wide = placeholder((2000, 3000))
+    assert wide.untyped_storage().nbytes() == 4 and float(wide[0].detach().sum()) == pytest.approx(
+        1
+    )
+
+
+def test_weights_of_others_stay_where_a_source_sets_its_own() -> None:
+    before = placeholder((2, 3)).detach().clone()
+    lines = "layer = nn.Linear(3, 2)\nlayer.weight.data.fill_(7.0)\nlayer.weight.data[0] = 9.0\n"
+    read_source(f"{lines}layer\n1x3")
+    assert float(_largest()) <= 1.5 and before.shape == (2, 3)
+
+
+def _largest() -> torch.Tensor:
+    return max(placeholder(shape).abs().max() for shape in ((2**21,), (2, 2**20), (2, 150)))
