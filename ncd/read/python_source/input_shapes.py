@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from ncd.read.python_source.interpreter import Interpreter
 from ncd.read.python_source.other_files import Elsewhere
 from ncd.read.python_source.structured_inputs import FRAMES, TOKENS, of_pattern, settings_of
+from ncd.read.python_source.usual_sizes import usual
 
 SQUARE = re.compile(r"\b(\d{2,3})\s*(?:x|×|\*|by|\\times)\s*\1(?!\d)")  # 84 x 84
 WIDEST = 5000  # features of an input
@@ -22,6 +24,7 @@ WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_s
 SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
 FIXED = (32, 224, 28, 64, 256, 96, 128, 299)  # of one that a linear layer follows
 LENGTHS = (16, 8, 64, 128)  # of a sequence
+LONG = (1024, 16000)  # of a sound, of which one window takes hundreds of numbers
 LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
 
 
@@ -94,7 +97,8 @@ def sides_of(model: nn.Module) -> list[int]:
     settings = settings_of(model)
     for name in NAMED:
         value = settings.get(name)
-        value = value[0] if isinstance(value, tuple | list) and value else value
+        sides = value if isinstance(value, tuple | list) else (value,)
+        value = (*sides[len(sides) == 3 :], None)[0]  # 3 are channels, height and width
         if type(value) is int and 0 < value < 2000:
             found.append(value)
     return found
@@ -132,7 +136,7 @@ def likely(machine: Interpreter, model: nn.Module) -> bool:
 def of_first(machine: Interpreter, model: nn.Module, first: Any) -> Iterator[str]:
     """Yields shapes that the first layer of a module accepts."""
     if isinstance(first, nn.Conv1d):
-        yield from (f"1x{first.in_channels or 3}x{n}" for n in LENGTHS)
+        yield from (f"1x{first.in_channels or 3}x{n}" for n in (*LENGTHS, *LONG))
     elif isinstance(first, nn.Conv2d):
         named = _named_sides(machine.text)
         usual = SIDES if likely(machine, model) else (*named, *FIXED)
@@ -160,3 +164,96 @@ def _named_sides(text: str) -> list[int]:
     found = {int(side) for side in SQUARE.findall(text)}
     found |= {224} if "224" in text else set()  # hardly a number of channels
     return sorted((side for side in found if 16 <= side <= 512), reverse=True)[:4]
+
+
+# --- Shapes that a source itself tells: where it takes them apart, and in its comments
+
+BATCH = re.compile(r"b|bs|bsz|nb|batch|batch_?size|batches")
+WIDE = re.compile(r"c|ch|d|f|m|dim|(in_|input_|num_|n_|embed_)?(channels?|features|dim|size)|in_ch")
+SIDE = re.compile(r"h|w|hh|ww|hei(ght)?|wid(th)?|height|rows|cols|(image_|img_)?(h|w|height|width)")
+TURNS = re.compile(r"t|n|l|s|k|(num_|n_)?(nodes|tokens|patches|frames|steps)|time|seq|len|length")
+MORE_TURNS = re.compile(r".*(_len|_length|_steps|seq.*|frames|tokens)|sequence(_length)?")
+HEADS = re.compile(r"(num_|n_)?heads?")
+LISTED = re.compile(r"[\[(]([\w ,×*]{3,80})[\])]")
+FAR = 160  # letters between the name of an input and its shape
+
+
+def sides_of_words(words: list[str], model: nn.Module) -> str:
+    """Returns the shape whose sizes have such names, by the settings of a module; else empty.
+
+    >>> sides_of_words(["B", "C", "H", "W"], nn.Conv2d(5, 3, 1))
+    '1x5x32x32'
+    >>> sides_of_words(["see", "above"], nn.Conv2d(5, 3, 1))
+    ''
+    """
+    settings = settings_of(model)
+    names = [word.strip().lower().replace(" ", "_") for word in words]
+    sizes = [_named_size(name, i, names, settings, model) for i, name in enumerate(names)]
+    return "" if None in sizes or not sizes else "x".join(map(str, sizes))
+
+
+def _named_size(
+    name: str, place: int, names: list[str], settings: dict[str, Any], model: nn.Module
+) -> int | None:
+    """Returns the size of a dimension of such a name; None where nothing is known of it."""
+    if name.isdecimal():
+        return int(name) or None
+    if BATCH.fullmatch(name) or (name == "n" and place == 0 and len(names) > 2):
+        return 1
+    if type(own := settings.get(name)) is int and 0 < own < WIDEST:
+        return own
+    wide = any(SIDE.fullmatch(one) and one[:1] == "w" for one in names)
+    if HEADS.fullmatch(name) or (name == "h" and not wide):
+        return _size(settings, ("heads", "num_heads", "n_heads", "nhead", "h")) or 4
+    if SIDE.fullmatch(name):
+        return (*sides_of(model), 32)[0]
+    if WIDE.fullmatch(name):
+        first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
+        widths = (getattr(first, one, 0) for one in WIDTHS if first is not None)
+        own = _size(settings, ("in_channels", "channels", "in_chans", *WIDTHS, "d_model", "dim"))
+        return next((n for n in widths if type(n) is int and n > 0), own) or None
+    if TURNS.fullmatch(name) or MORE_TURNS.fullmatch(name):
+        return 16
+    return found if type(found := usual(name)) is int and found > 0 else None
+
+
+def of_source(text: str, forward: ast.AST, name: str, model: nn.Module) -> Iterator[str]:
+    """Yields the shapes of an input that a ``forward`` takes apart, or that its comments tell.
+
+    >>> text = "def forward(self, x):\\n    # x has shape [seq_len, batch_size, d_model]\\n    ..."
+    >>> [*of_source(text, ast.parse(text).body[0], "x", nn.Linear(8, 3))]
+    ['16x1x64']
+    """
+    for words in (*_apart(forward, name), *_told(text, forward, name)):
+        if len(words) > 1 and (shape := sides_of_words(words, model)):
+            yield shape
+
+
+def _apart(forward: ast.AST, name: str) -> Iterator[list[str]]:
+    """Yields the names of sizes in ``b, c = x.shape``, also with others behind them."""
+    for node in ast.walk(forward):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
+            continue
+        value, more = node.value, 0
+        if isinstance(value, ast.Tuple) and value.elts and isinstance(value.elts[0], ast.Starred):
+            value, more = value.elts[0].value, len(value.elts) - 1
+        targets = node.targets[0].elts
+        names = [one.id for one in targets[: len(targets) - more] if isinstance(one, ast.Name)]
+        whole = len(names) == len(targets) - more
+        if whole and ast.unparse(value) in (f"{name}.shape", f"{name}.size()"):
+            yield names
+
+
+def _told(text: str, forward: ast.AST, name: str) -> Iterator[list[str]]:
+    """Yields the names of sizes in brackets behind the name of an input, in comments and texts."""
+    first, last = getattr(forward, "lineno", 0), getattr(forward, "end_lineno", 0)
+    lines = text.split("\n")[first - 1 : last] if first else []
+    body = getattr(forward, "body", ())
+    notes = [ast.get_docstring(forward) or ""] if isinstance(forward, ast.FunctionDef) else []
+    notes += [line.partition("#")[2] for line in lines if "#" in line] if body else []
+    for note in notes:
+        for place in re.finditer(rf"\b{re.escape(name)}\b", note):
+            yield from (
+                re.split(r"[,×*]", found[1].strip(" ,"))
+                for found in LISTED.finditer(note, place.end(), place.end() + FAR)
+            )

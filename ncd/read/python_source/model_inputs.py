@@ -28,6 +28,7 @@ from ncd.read.python_source.input_shapes import (
     of_layer,
     of_names,
     of_settings,
+    of_source,
     of_tokens,
     sequences_first,
 )
@@ -36,6 +37,7 @@ from ncd.read.python_source.other_files import Elsewhere
 from ncd.read.python_source.structured_inputs import (
     ADJACENCY,
     NUMBERS,
+    TOKENS,
     Attributes,
     Guess,
     alongside,
@@ -109,7 +111,8 @@ def _single(
     machine: Interpreter, model: nn.Module, name: str, failed: str
 ) -> tuple[tuple[Any, ...], str] | None:
     """Returns an input for a module that takes one, and its shape; None if no usual one fits."""
-    shapes = (*of_tokens(model, name), *_candidates(machine, model))
+    shapes = [*of_tokens(model, name), *_candidates(machine, model)]
+    shapes = _with_told(machine, model, name, shapes)
     usual = dict.fromkeys(_with_larger_batches(model, shapes))
     candidates = [one for one in usual if one != failed and fits(one)]
     if not failed and (found := _in_parts(machine, model, name, (*candidates, ANY[1]))):
@@ -167,6 +170,32 @@ def _of_uses(
     return found
 
 
+def _with_told(machine: Interpreter, model: nn.Module, name: str, shapes: list[str]) -> list[str]:
+    """Returns shapes, those first that have as many sizes as the source tells of an input.
+
+    Behind them stands what it tells, as they are fixed by a layer or a setting.
+    """
+    told = _of_words(machine, model, [name]).get(name, "")
+    alike = [one for one in shapes if one.count("x") == told.count("x")]
+    if not told or shapes[:1] == alike[:1] != []:
+        return shapes
+    if not accepted(machine, model, example_tensors(told), {}):
+        return shapes
+    return [*alike, told, *(one for one in shapes if one not in alike)]
+
+
+def _of_words(machine: Interpreter, model: nn.Module, names: list[str]) -> dict[str, str]:
+    """Returns the shapes of inputs that a source takes apart, or that its comments tell."""
+    table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
+    below = f"#{table.num_embeddings if table else 10}"
+    forward, found = _forward(machine, model), {}
+    for name in (one for one in names if "." not in one and "mask" not in one):
+        shape = next(filter(fits, of_source(machine.text, forward, name, model)), "")
+        if shape:
+            found[name] = f"{shape}{below if re.fullmatch(TOKENS, name) else ''}"
+    return found
+
+
 def _no_array(node: ast.AST, kind: str, name: str, read: Sequence[str]) -> NoArray:
     """Returns the error for an input that is an object of another library."""
     listed = ", ".join(read)
@@ -213,9 +242,11 @@ def _several(
     arrays = spread(names, attributes)
     graph = any(re.fullmatch(GRAPHS, name.rpartition(".")[2]) for name in arrays)
     nodes = [f"10x{width_of(settings) or _width(model) or 16}"] if graph else []
-    shapes = filter(fits, dict.fromkeys((*nodes, *_candidates(machine, model), *ANY)))
+    told = _of_words(machine, model, arrays)
+    first = [told[name] for name in arrays[:1] if name in told]
+    shapes = filter(fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *ANY)))
     for more, shape in product(([], *optional(model)), shapes):
-        own = _of_uses(machine, model, names, shape)
+        own = {**told, **_of_uses(machine, model, names, shape)}
         for guess in combinations([*arrays, *more], shape, settings, own):
             inputs = (*gathered([*names, *more], attributes, guess.inputs),)
             if accepted(machine, model, inputs, {}):
@@ -233,12 +264,13 @@ def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
     ours = type(model).__module__.startswith("torch.nn.")
     settings = settings_of(model)
     parts = [part for part in model.modules() if isinstance(part, (*LAYERS, Elsewhere))]
-    first = next((part for part in parts if not isinstance(part, Elsewhere)), None)
+    held = [one for part in parts if isinstance(part, Elsewhere) for one in part.holds(LAYERS)]
+    first = next((part for part in (*parts, *held) if not isinstance(part, Elsewhere)), None)
     if ours:
         yield from sequences_first(model)
     elif not isinstance(first, nn.Embedding):
         yield from of_names(model, settings)
-    if not parts or parts[0] is not first:
+    if not parts or (parts[0] is not first and first not in held):
         yield from of_settings(settings)
     image = next((part for part in parts if isinstance(part, nn.Conv2d)), None)
     if (

@@ -71,6 +71,13 @@ class Elsewhere(nn.Module):
         """The features that it takes, by what it is made with; 0 if they are not known."""
         return _widths(*self.__dict__["made_of"][2:])[0]
 
+    def holds(self, kinds: tuple[type[nn.Module], ...]) -> list[nn.Module]:
+        """Returns the layers of such kinds that it is made with, those of pictures first."""
+        given = tree_leaves(self.__dict__["made_of"][2:])
+        parts = [x for one in given if isinstance(one, nn.Module) for x in one.modules()]
+        found = [one for one in parts if isinstance(one, kinds)]
+        return sorted(found, key=lambda one: not isinstance(one, nn.Conv2d))
+
     def forward(self, *args: Any, **named: Any) -> Any:
         machine, value, made, words = self.__dict__["made_of"]
         place = self.__dict__["place"]

@@ -42,7 +42,8 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         depth n_layer n_layers num_layers nlayers num_hidden_layers num_encoder_layers
         num_decoder_layers enc_layers dec_layers n_blocks num_blocks num_blks N cls_depth
         upscale_factor scale_factor mlp_mult frame_patch_size temporal_patch_size spatial_depth
-        temporal_depth num_hierarchies block_repeats patch_height patch_width
+        temporal_depth num_hierarchies block_repeats patch_height patch_width spatial_dims num_dims
+        n_dims
         """,
     ),
     (4, "heads n_head n_heads num_heads nhead mlp_ratio expansion reduction num_experts h r"),
@@ -102,7 +103,10 @@ _PARTS: tuple[tuple[str, Any], ...] = (  # what a name begins or ends with; the 
     (r".*_(kernel|kernel_size)|kernel", 3),
     (r".*_(image_size|img_size)", 64),
     (r".*_(patch_size|dim_head|head_dim)", 16),
-    (r".*_(dim|dims?_model|size|width|features|channels|chans|planes|nc|hidden)|n[gd]f|dim_.*", 64),
+    (
+        r".*_(dims?|dims?_model|size|width|features|channels|chans|planes|nc|hidden)|n[gd]f|dim_.*",
+        64,
+    ),
 )
 _LISTS: dict[str, Any] = {  # of names for sizes that come one after the other
     "encoder_channels": (3, 64, 64, 128, 256, 512),

@@ -44,6 +44,7 @@ GREY = small(nn.Conv2d, 1, 4, 3)
 FREE = "64 224 256 32 28 96 128 299 512"
 FIXED = "32 224 28 64 256 96 128 299"
 LENGTHS, SIDES = "16 8 64 128", "224 256 32 64"
+SOUNDS = "16 8 64 128 1024 16000"
 
 
 def every(pattern: str, sizes: str) -> list[str]:
@@ -59,7 +60,7 @@ def every(pattern: str, sizes: str) -> list[str]:
         ("", Net(CONV, nn.AdaptiveAvgPool2d(1), LINEAR), True, every("1x3x{0}x{0}", FREE)),
         ("", Net(CONV), True, every("1x3x{0}x{0}", FREE)),
         ("", Net(GREY), False, every("1x1x{0}x{0}", f"28 {FIXED}")),
-        ("", Net(small(nn.Conv1d, 4, 2, 3)), False, every("1x4x{}", LENGTHS)),
+        ("", Net(small(nn.Conv1d, 4, 2, 3)), False, every("1x4x{}", SOUNDS)),
         ("", Net(small(nn.Conv3d, 2, 2, 3)), False,
          [*every("1x2x{0}x{0}x{0}", "16 32 64"), "1x2x16x224x224"]),
         ("", Net(TABLE, LINEAR), True, every("1x{}#9", f"{LENGTHS} 4 1")),
@@ -137,6 +138,48 @@ def test_the_shapes_that_a_layer_takes_along_its_last_axis() -> None:
 def test_shapes_by_the_names_of_sizes(sizes: Any, named: list[str], plain: list[str]) -> None:
     assert [*of_names(Net(**sizes), sizes)] == named
     assert [*of_settings(sizes)] == plain
+
+
+MODULE = """
+class Net(nn.Module):
+    def __init__(self, {0}):
+        super().__init__()
+        {1}
+    def forward(self, x):
+        {2}
+"""
+WORDS = '''"""Args: x (Tensor): a sound (an array) of shape (batch, channels, time)."""
+        return x * self.w[:, None]'''
+TOLD = [
+    (
+        ("d_k, heads=4", "self.d_k = d_k", "s, b, h, k = x.shape; return x.view(b, s * h, k)"),
+        "16, 1, 4, 16",
+    ),
+    (("dim", "self.n = dim", "a, q, z = x.size(); return x.view(a * q, z)"), "1, 16, 64"),  # any
+    (("channels", "self.w = nn.Parameter(torch.ones(channels))", WORDS), "1, 3, 16"),
+    (
+        ("input_size=(3, 40, 60)", "self.one = nn.Conv2d(3, 4, 3)", "return self.one(x)"),
+        "1, 3, 40, 40",
+    ),
+    (
+        ("n=5", "self.one = nn.Conv1d(1, n, 250, 160)", "return self.one(x)"),
+        "1, 1, 1024",
+    ),
+    (
+        (
+            "dim",
+            "self.all = Stack(nn.ModuleList([nn.Linear(dim, 8), nn.Conv2d(dim, 8, 3)]))",
+            "return self.all(x)",
+        ),
+        "1, 64, 32, 32",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "sizes"), TOLD)
+def test_shapes_that_a_source_takes_apart_or_tells(lines: tuple[str, ...], sizes: str) -> None:
+    text = "from .other import Stack" + MODULE.format(*lines)
+    assert f"(torch.randn({sizes}))" in source_reader.read_source(text).call.line
 
 
 def test_sides_of_a_picture_by_their_names() -> None:
