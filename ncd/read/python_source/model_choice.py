@@ -39,6 +39,7 @@ from ncd.read.python_source.model_classes import (
     builders_of,
     by_completeness,
     call_sizes,
+    left_open,
     left_to_others,
     module_classes,
     most_complete,
@@ -266,7 +267,7 @@ def _spelled(key: str, value: Any, machine: Interpreter) -> str | None:
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
 CHANNELS = ("channels", "in_channels", "out_channels", "num_channels")
 WIDE = 64
-SEVERAL = ("depth", "depths", "num_blocks", "layers")  # that may be one for each stage
+SEVERAL = re.compile(r"depths?|num_blocks|layers|.*_dims")  # that may be one for each stage
 UNSET = -1  # a size that is "defined later"
 
 
@@ -361,7 +362,7 @@ def changed_sizes(
         unset = (name for name, default in defaults.items() if default is None)
         return {name: usual(name) for name in unset if type(usual(name)) is int}
     if change == "several":
-        return {name: (value,) * 4 for name, value in given.items() if name in SEVERAL}
+        return {name: (value,) * 4 for name, value in given.items() if SEVERAL.fullmatch(name)}
     channels = CHANNELS if change == "wide" else ()
     return {name: WIDE for name, value in given.items() if name in channels and value < WIDE}
 
@@ -439,9 +440,22 @@ def model_of(machine: Interpreter, tree: ast.Module, scope: Scope) -> nn.Module:
     if whole := _whole(made):
         return whole[-1]
     if not alone:
-        cure = "class Net(nn.Module): …, or a layer such as nn.Linear(8, 3)"
-        raise TextError("there is no module in it", 1, 1, cure=cure)
+        raise _no_module(tree, scope)
     return _make_module(machine, tree, scope, alone)
+
+
+def _no_module(tree: ast.Module, scope: Scope) -> TextError:
+    """Returns the error for a source without a module that can run."""
+    kinds = (x for x in scope.names.values() if isinstance(x, ClassValue) and x.is_module)
+    base = next(
+        (one for one in kinds if left_open(one) and place_of(tree, one.name) is not tree), None
+    )
+    if base is not None:
+        line = getattr(place_of(tree, base.name), "lineno", 1)
+        fact = f"{base.name} leaves its forward to the classes that extend it"
+        return TextError(fact, line, 1, cure=f"class Net({base.name}): …, with a forward")
+    cure = "class Net(nn.Module): …, or a layer such as nn.Linear(8, 3)"
+    return TextError("there is no module in it", 1, 1, cure=cure)
 
 
 def _named_last(tree: ast.Module, scope: Scope) -> ClassValue | None:

@@ -13,6 +13,7 @@ from torch import nn
 from ncd.read.python_source.interpreter import (
     Bound,
     ClassValue,
+    DecoratedFunction,
     Function,
     Interpreter,
     Scope,
@@ -112,7 +113,27 @@ def _called(call: ast.Call) -> str:
 
 def _forward(value: ClassValue) -> bool:
     layers = nn.Sequential in value.real.__mro__
-    return layers or getattr(value.real, "forward", None) is not nn.Module.forward
+    own = getattr(value.real, "forward", None)
+    return layers or not (own is nn.Module.forward or left_open(value))
+
+
+def left_open(value: ClassValue) -> bool:
+    """Returns whether a class leaves its ``forward`` to those that extend it, as a base does."""
+    kinds = (vars(kind)["visitor"] for kind in value.real.__mro__ if "visitor" in vars(kind))
+    forward = next((x.names["forward"] for x in kinds if "forward" in x.names), None)
+    inner = forward.function if isinstance(forward, DecoratedFunction | Bound) else forward
+    node = inner.node if isinstance(inner, Function) else None
+    return isinstance(node, ast.FunctionDef) and all(map(_does_nothing, node.body))
+
+
+def _does_nothing(node: ast.stmt) -> bool:
+    """Returns whether a statement is a text, ``pass``, ``...`` or ``raise NotImplementedError``."""
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    raised = raised.func if isinstance(raised, ast.Call) else raised
+    if isinstance(raised, ast.Name):
+        return raised.id == "NotImplementedError"
+    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return constant or isinstance(node, ast.Pass)
 
 
 def place_of(tree: ast.Module, name: str) -> ast.AST:

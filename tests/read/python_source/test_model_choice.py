@@ -167,3 +167,23 @@ loss = criterion(model(x), torch.randint(0, 5, {sizes}))
     assert (found.shapes, found.call.assumed) == (((8, 5),), ())
     failures = [(each.kind, each.line) for each in findings(text)]
     assert ("failure", 4) in failures if sizes == "(8, 1)" else "failure" not in dict(failures)
+
+
+BASE = """
+class Base(nn.Module):
+    def encode(self, x):
+        raise NotImplementedError
+    def forward(self, x):
+        "What it does."
+        {}
+"""
+
+
+@pytest.mark.parametrize("body", ["pass", "...", "raise NotImplementedError('later')"])
+def test_a_base_that_leaves_its_forward_open_is_no_model(body: str) -> None:
+    with pytest.raises(TextError) as raised:
+        read_source(BASE.format(body))
+    assert raised.value.fact == "Base leaves its forward to the classes that extend it"
+    assert raised.value.line == 2
+    own = "class Net(Base):\n    def forward(self, x):\n        return x.relu()\n"
+    assert read_source(BASE.format(body) + own).call.drawn == "Net"
