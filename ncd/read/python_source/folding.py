@@ -252,7 +252,7 @@ def _compared(x: Any) -> Any:
 # --- A module as a term; of a large one the upper levels, with the modules below them as boxes
 
 PARTS = 40  # modules of a model that may be large
-MOST = 700  # calls of torch that are drawn in a few seconds
+MOST = 500  # calls of torch that are drawn in a few seconds
 
 
 def drawn(

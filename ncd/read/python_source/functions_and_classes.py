@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.errors import short_repr
 from ncd.notation.term_reader import TextError
@@ -34,10 +36,11 @@ from ncd.read.python_source.interpreter import (
 )
 from ncd.read.python_source.other_files import Elsewhere, box, is_class_name
 from ncd.read.python_source.source_operators import described
-from ncd.read.python_source.torch_layers import MODULES, begin, layer
+from ncd.read.python_source.torch_layers import MODULES, begin, layer, spread
 from ncd.read.python_source.torch_names import LISTED, is_size, sized, torch_call
 from ncd.read.python_source.unknown_sizes import of_function
 from ncd.read.torch_module.axis_names import METHODS
+from ncd.read.torch_module.torch_export import quiet
 from ncd.words import nearest_name
 
 # --- Calls of functions and classes of a source, of modules, and of listed functions
@@ -125,13 +128,43 @@ def _run(
     """Runs a module inside another one; at the top level, records the call."""
     if machine.strict:
         machine.step(machine.node, 20)
-        return machine.attempt(module, *args, **{**_plain_masks(module, args), **named})
+        words = {**_plain_masks(module, args), **named}
+        if (
+            not machine.tracing
+            and (found := _shapes_alone(machine, module, args, words)) is not None
+        ):
+            return found
+        return machine.attempt(module, *args, **words)
     machine.ran.append((module, args, named))
     if not machine.calls:
         machine.direct.add(id(module))
     if machine.runner is not None:
         return machine.runner(module, args, {**_plain_masks(module, args), **named})
     return Unknown("the result of the model", MADE)
+
+
+LARGE = 2**17  # numbers that a module takes while another one is made
+
+
+def _shapes_alone(
+    machine: Interpreter, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Returns what a module gives for a large input, without numbers; None for a small one.
+
+    A source runs one while it makes another to ask for shapes: numbers of weights do not matter.
+    """
+    arrays = [x for x in tree_leaves((args, named)) if isinstance(x, Tensor)]
+    fake = any(isinstance(x, FakeTensor) for x in arrays)
+    if fake or sum(x.numel() for x in arrays) < LARGE or not any(True for _ in module.parameters()):
+        return None
+    try:
+        with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
+            args, named = tree_map_only(Tensor, mode.from_tensor, (args, named))
+            found = module(*args, **named)
+    except (SourceException, TextError, RuntimeError, TypeError, ValueError):
+        machine.failure = None
+        return None  # and it is run with numbers, which it may ask for
+    return tree_map_only(Tensor, lambda x: spread(x.shape, x.dtype), found)
 
 
 def _plain_masks(module: nn.Module, args: tuple[Any, ...]) -> dict[str, bool]:

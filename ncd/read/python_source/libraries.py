@@ -402,6 +402,9 @@ GRAPHS = """
 class Linear(nn.Linear):
     def __init__(self, in_channels, out_channels, bias=True, **named):
         super().__init__(in_channels, out_channels, bias=bias)
+
+def activation_resolver(query="relu", *args, **named):
+    return get_activation(query) if isinstance(query, str) else query
 """
 VERSIONS = """
 class version:

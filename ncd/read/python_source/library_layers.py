@@ -70,6 +70,57 @@ def get_padding(kernel_size=7, stride=1, dilation=1, **named):
         return [get_padding(each, stride, dilation) for each in kernel_size]
     return (stride - 1 + dilation * (kernel_size - 1)) // 2
 
+def pad_same(x, kernel_size, stride, value=0.0):
+    sides = zip(x.shape[-2:], to_2tuple(kernel_size), to_2tuple(stride))
+    high, wide = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in sides]
+    return nn.functional.pad(
+        x, [wide // 2, wide - wide // 2, high // 2, high - high // 2], value=value)
+
+class AvgPool2dSame(nn.Module):
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False,
+                 count_include_pad=True, **named):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, stride or kernel_size
+        self.settings = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
+    def forward(self, x):
+        x = pad_same(x, self.kernel_size, self.stride)
+        return nn.functional.avg_pool2d(x, self.kernel_size, self.stride, 0, **self.settings)
+
+class MaxPool2dSame(nn.Module):
+    def __init__(self, kernel_size, stride=None, padding=0, **named):
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, stride or kernel_size
+    def forward(self, x):
+        x = pad_same(x, self.kernel_size, self.stride, -math.inf)
+        return nn.functional.max_pool2d(x, self.kernel_size, self.stride)
+
+def create_pool2d(pool_type, kernel_size, stride=None, padding="", **named):
+    stride = stride or kernel_size
+    if padding == "same" and stride != 1:
+        kind = AvgPool2dSame if pool_type == "avg" else MaxPool2dSame
+        return kind(kernel_size, stride=stride, **named)
+    if isinstance(padding, str):
+        padding = 0 if padding == "valid" else get_padding(kernel_size, stride)
+    kind = nn.AvgPool2d if pool_type == "avg" else nn.MaxPool2d
+    return kind(kernel_size, stride=stride, padding=padding, **named)
+
+class EffectiveSEModule(nn.Module):
+    def __init__(self, channels, add_maxpool=False, gate_layer="hard_sigmoid", **named):
+        super().__init__()
+        self.add_maxpool = add_maxpool
+        self.fc = nn.Conv2d(channels, channels, kernel_size=1)
+        self.gate = get_act_layer(gate_layer)()
+    def forward(self, x):
+        scale = x.mean((2, 3), keepdim=True)
+        if self.add_maxpool:
+            scale = 0.5 * scale + 0.5 * x.amax((2, 3), keepdim=True)
+        return x * self.gate(self.fc(scale))
+
+EffectiveSqueezeExcite = EffectiveSEModule
+
+class PatchDropout(nn.Identity):
+    pass
+
 def create_aa(aa_layer, channels=None, stride=2, enable=True, noop=nn.Identity, **named):
     if not aa_layer or not enable:
         return noop() if noop is not None else None

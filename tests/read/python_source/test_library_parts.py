@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from torch import nn
 
 import ncd
-from ncd.read.python_source.source_reader import read_source
+from ncd.read.python_source.functions_and_classes import _shapes_alone
+from ncd.read.python_source.source_reader import new_machine, read_source
 
 COURSE = """
 from d2l import torch as d2l
@@ -82,3 +84,32 @@ class Net(nn.Module):
 Net()(ones(5, 4))
 """
     assert read_source(source).term.cod[0].shape == (5, 8)
+
+
+POOLS = """
+from timm.layers import EffectiveSEModule, create_pool2d
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rounded = create_pool2d("{kind}", kernel_size=3, stride=2, padding="same")
+        self.plain = create_pool2d("{kind}", 3, 2)
+        self.gate = EffectiveSEModule(8)
+    def forward(self, x):
+        return self.gate(self.rounded(x)), self.plain(x), self.rounded(x[..., :5])
+1x8x6x7
+"""
+
+
+@pytest.mark.parametrize("kind", ["avg", "max"])
+def test_a_pool_rounds_sizes_up_where_it_is_to_keep_them(kind: str) -> None:
+    found = read_source(POOLS.format(kind=kind))
+    assert found.shapes == ((1, 8, 3, 4), (1, 8, 3, 4), (1, 8, 3, 3))
+    assert found.note == ""
+
+
+def test_what_a_layer_gives_for_a_large_input_has_no_numbers_while_a_model_is_made() -> None:
+    machine, layer = new_machine(), nn.Conv2d(3, 4, 3)
+    found = _shapes_alone(machine, layer, (torch.zeros(1, 3, 256, 256),), {})
+    assert found.shape == (1, 4, 254, 254) and found.untyped_storage().nbytes() == 4
+    assert _shapes_alone(machine, layer, (torch.zeros(1, 3, 8, 8),), {}) is None
+    assert _shapes_alone(machine, layer, (torch.zeros(1, 4, 256, 256),), {}) is None, "it stops"
