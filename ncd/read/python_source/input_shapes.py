@@ -234,10 +234,10 @@ def _apart(forward: ast.AST, name: str) -> Iterator[list[str]]:
     for node in ast.walk(forward):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
             continue
-        value, more = node.value, 0
-        if isinstance(value, ast.Tuple) and value.elts and isinstance(value.elts[0], ast.Starred):
-            value, more = value.elts[0].value, len(value.elts) - 1
-        targets = node.targets[0].elts
+        targets, value, more = node.targets[0].elts, node.value, 0
+        match value:
+            case ast.Tuple(elts=[ast.Starred(value=value), *rest]):
+                more = len(rest)
         names = [one.id for one in targets[: len(targets) - more] if isinstance(one, ast.Name)]
         whole = len(names) == len(targets) - more
         if whole and ast.unparse(value) in (f"{name}.shape", f"{name}.size()"):

@@ -91,7 +91,8 @@ def test_an_error_while_the_module_runs(line: str, words: str) -> None:
 
 
 def test_a_class_that_needs_arguments_says_which_line_to_add() -> None:
-    text = "class Net(nn.Module):\n  def __init__(self, a, b=2): pass\n  def forward(self, x): pass"
+    head = "class Net(nn.Module):\n  def __init__(self, a, b=2): pass\n"
+    text = f"{head}  def forward(self, x): return x"
     with pytest.raises(TextError) as error:
         read_source(text)
     assert str(error.value) == ("line 1, column 1: Net needs a. Try a last line model = Net(a=…).")
