@@ -64,6 +64,9 @@ bernoulli_ ndimension nelement element_size adaptive_avg_pool2d view_as_complex 
 floor_ ceil_ round_ abs_ neg_ sqrt_ rsqrt_ clamp_min_ clamp_max_
 acosh asinh atanh bernoulli copysign cummin digamma erfinv fmax fmin heaviside hypot lgamma
 logcumsumexp logit matrix_exp mode moveaxis movedim rad2deg sinc trace
+adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_xor cov divide dsplit exp2 fix
+float_power greater greater_equal hsplit isclose isneginf isposinf kron less less_equal not_equal
+positive prelu ravel renorm scatter_reduce slice_scatter vdot
 """
 TENSOR_METHODS = frozenset(name for name in _TENSOR_METHODS.split() if hasattr(Tensor, name))
 

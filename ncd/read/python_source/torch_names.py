@@ -94,7 +94,8 @@ def torch_call(
     named: Mapping[str, Any],
 ) -> Any:
     """Returns what a listed function of torch gives."""
-    for one in _flat((*args, *named.values()), 0):
+    given = {name: value for name, value in named.items() if name not in IGNORED}
+    for one in _flat((*args, *given.values()), 0):
         if isinstance(one, Unknown):
             return absorbed(machine, one)
         if isinstance(one, int) and not -(2**63) <= one < 2**63:
@@ -102,7 +103,6 @@ def torch_call(
     if refused := [name for name in REFUSED if named.get(name) is not None]:
         raise machine.refuse(f"the argument {refused[0]} is not understood here", "its result")
     machine.step(machine.node, 5)
-    given = {name: value for name, value in named.items() if name not in IGNORED}
     return _bounded(machine, machine.attempt(function, *args, **given))
 
 
@@ -213,6 +213,10 @@ acosh addbmm asinh atanh conv_tbc copysign cummin deg2rad digamma erfinv float_p
 heaviside hypot kthvalue lgamma logcumsumexp logit matrix_exp mode rad2deg sinc trace
 conv_transpose1d conv_transpose2d conv_transpose3d vdot chain_matmul hardshrink rms_norm
 instance_norm pairwise_distance cosine_embedding_loss triplet_margin_loss qr
+absolute adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh bernoulli bitwise_xor detach
+dist exp2 fix greater greater_equal index_add index_copy index_fill index_select isneginf isposinf
+less less_equal masked_scatter nonzero not_equal positive ravel scatter_reduce select_scatter svd
+slice_scatter split_with_sizes unsafe_chunk vsplit
 """
 FUNCTION_NAMES = """
 adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
@@ -499,6 +503,7 @@ TORCH = Namespace(
         "linalg": Namespace("torch.linalg", _chosen(torch.linalg, LINEAR_ALGEBRA)),
         "fft": Namespace("torch.fft", _chosen(torch.fft, FOURIER)),
         "special": Namespace("torch.special", _chosen(torch.special, SPECIAL)),
+        "Generator": Unknown("torch.Generator", "random numbers are drawn anew in each run"),
         "optim": Unknown("torch.optim", "a diagram needs no training"),
         "distributed": Unknown("torch.distributed", "there is one process"),
     },
