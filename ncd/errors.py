@@ -35,6 +35,27 @@ def short_repr(value: object) -> str:
     return text if len(text) <= WORD else f"{text[:CUT]}…"
 
 
+_DIGITS = re.compile(r"Exceeds the limit .*?value has (\d+) digits.*", re.DOTALL)
+
+
+def plain_message(message: str) -> str:
+    """Returns the message of Python or torch, in words for its reader where they are internal.
+
+    >>> import json
+    >>> long = "[" + "9" * 5000 + "]"
+    >>> try:
+    ...     json.loads(long)
+    ... except ValueError as error:
+    ...     plain_message(str(error))
+    'a whole number has 5,000 digits'
+    """
+    if "null bytes" in message:
+        return "a letter of it is NUL, which no text has"
+    if "Cannot convert symbols to int" in message:
+        return "its numbers must fit as well, and they are not known here"
+    return _DIGITS.sub(lambda found: f"a whole number has {int(found[1]):,} digits", message)
+
+
 def printable(text: str) -> bool:
     r"""Returns whether a name or title can be shown: it prints, or is of letters for private use.
 

@@ -420,6 +420,7 @@ CALLED = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+).*\n\s+(?P<cod
 CELL = re.compile(r"^-+> *(?P<line>\d+) +(?P<code>\S.*)", re.M)  # of a notebook
 LIBRARIES = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<__array_function__")
 NUMBER = re.compile(r"\d{4,}")
+LONGEST_SIZE = 15  # digits of a size
 PRODUCT = re.compile(
     r"mat1 and mat2 shapes cannot be multiplied \((?P<a>\d+)x(?P<b>\d+) and (?P<c>\d+)x(?P<d>\d+)\)"
     r"|a and b must have same reduction dim, but got \[(?P<a2>\d+), (?P<b2>\d+)\] X "
@@ -492,9 +493,11 @@ def _spelled(value: str) -> str:
 
 def _product(text: str) -> tuple[str, str] | None:
     """Returns what a product of matrices means whose sizes do not meet."""
-    if (found := PRODUCT.search(text)) is None:
+    found = PRODUCT.search(text)
+    sizes = [value for value in found.groups() if value is not None] if found else []
+    if not sizes or max(map(len, sizes)) > LONGEST_SIZE:
         return None
-    given = [int(value[:15]) for value in found.groups() if value is not None]
+    given = [int(value) for value in sizes]
     rows, width, takes, gives = given
     fact = (
         f"The layer takes {takes:,} numbers and gives {gives:,}, but each of its {rows:,} rows "

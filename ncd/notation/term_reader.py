@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from ncd.circuit.definition import Definition, NamedArray
 from ncd.circuit.elaborate import Axes
-from ncd.errors import NCDError, ParseError, short_repr
+from ncd.errors import NCDError, ParseError, plain_message, short_repr
 from ncd.language.arguments import check_text
 from ncd.language.axes import Array, Signature, Type, plain, seq, space
 from ncd.language.terms import DEPTH, Beside, Term, Then
@@ -100,7 +100,9 @@ def syntax_error(error: SyntaxError, cure: str) -> TextError:
     """Returns the error for a text that Python's grammar does not have, in words for its reader."""
     line, column = error.lineno or 1, max(1, error.offset or 1)
     end = (error.end_lineno or line, error.end_offset or column)
-    return TextError(SYNTAX.get(error.msg, error.msg), line, column, end, cure)
+    fact = SYNTAX.get(error.msg, plain_message(error.msg))
+    cure = "a smaller one" if "digits" in fact else cure
+    return TextError(fact, line, column, end, cure)
 
 
 def spoken(node: ast.AST) -> str:

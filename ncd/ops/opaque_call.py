@@ -111,6 +111,7 @@ square std sub sum tan tanhshrink threshold topk tril triu trunc upsample_biline
 upsample_nearest1d upsample_nearest2d var where xlogy
 """
 COMMON = frozenset(_COMMON.split())
+ONE_READ = frozenset(("embedding_bag", "_embedding_bag"))  # of several results, the first
 ELSEWHERE = "elsewhere"  # the functions of files that are not read
 FOLDED = "folded"  # the modules of a large model, of which only the shapes are read
 CLOSED = "closed"  # no part of torch.ops: the functions of boxes that are drawn and never run
@@ -212,7 +213,8 @@ class Opaque(Op):
         named = tuple((name, _with(expr, args)) for name, expr in self.argument_exprs.named.items())
         call = ex.Call(f"torch.ops.{self.function}", given, named)
         if len(site.outputs) == 1:
-            return (_shaped(call, site.outputs[0]),)
+            one = ex.Item(call, 0) if self.title in ONE_READ else call
+            return (_shaped(one, site.outputs[0]),)
         return tuple(_shaped(ex.Item(call, i), out) for i, out in enumerate(site.outputs))
 
     def result_name(self, site: Site) -> str:

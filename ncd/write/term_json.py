@@ -15,7 +15,7 @@ from html import escape, unescape
 from itertools import groupby, repeat
 from typing import Any
 
-from ncd.errors import LimitError, NCDError, ParseError, short_repr
+from ncd.errors import LimitError, NCDError, ParseError, plain_message, short_repr
 from ncd.language.arguments import check_term
 from ncd.language.blocks import Block, Equation
 from ncd.language.fields import TERM, TERMS, spelling
@@ -99,7 +99,8 @@ def from_json(text: str) -> Term:
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
-        raise ParseError(f"this is not JSON: {error}", cure=EXPORTED) from None
+        said = plain_message(str(error))
+        raise ParseError(f"this is not JSON: {said}", cure=EXPORTED) from None
     if isinstance(data, dict):
         data.pop("about", None)
     return _term(data, 1)

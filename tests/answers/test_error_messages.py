@@ -10,8 +10,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+import ncd
 from ncd.answers.error_messages import CURE, MESSAGES, explain, first_words
 from ncd.app.scene.own_entry import reading
+from ncd.errors import NCDError
+from ncd.read.configs.config_reader import read_config
+from ncd.read.python_source.source_reader import read_source
+from ncd.read.recognise import read_any
 
 R, L = torch.randn, torch.long
 Failing = Callable[[], object]
@@ -185,3 +190,24 @@ def test_what_is_meant_and_what_to_look_for_are_two_parts() -> None:
     said = "The call of the model lacks 1 of the inputs that forward takes: 'a Look for b'."
     assert first_words(message) == said
     assert str(explain(message)).startswith(f"{said} Look for the call, ")
+
+
+def test_no_size_of_a_message_is_cut() -> None:
+    long = "9" * 40
+    assert explain(f"mat1 and mat2 shapes cannot be multiplied ({long}x9 and 400x120)") is None
+
+
+NINES = "9" * 5000
+LONG_NUMBERS = (
+    lambda: read_source(f"nn.Linear({NINES}, 3)(torch.randn(2, 8))"),
+    lambda: read_any(f'Linear("m:{NINES} -> k:2", "W") >> Id({NINES})'),
+    lambda: read_config(f'{{"model_type": "llama", "hidden_size": {NINES}}}'),
+    lambda: ncd.from_json(f'{{"term": "Id", "type": {NINES}}}'),
+)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_in_plain_words() -> None:
+    for read in LONG_NUMBERS:
+        with pytest.raises(NCDError, match="5,000 digits") as raised:
+            read()
+        assert "sys." not in str(raised.value)

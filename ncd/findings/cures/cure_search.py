@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from math import inf
@@ -220,7 +221,7 @@ MOST = 3  # cures of a failure
 TRIES = 45  # readings for them
 SINGLE = ("axes", "shape")  # searches of which one cure is shown
 CHEAP = 1.5  # a cure that is likely what was meant, so that none of several edits is looked for
-PATIENCE = 15  # readings behind such a cure that bring no other one
+PATIENCE = 6  # readings in a row in which a search finds none, once there is such a cure
 MORE = 3.5  # dearer than the best cure, and not tried any more
 
 
@@ -236,25 +237,26 @@ def cures(failure: Failure, plain: Trace, deadline: float) -> tuple[Cure, ...]:
     tried: dict[str, Trace] = {}
     good: list[tuple[Candidate, Cure]] = []
     failed: list[tuple[Candidate, Trace]] = []
-    last = 0  # readings up to the last cure
+    vain: Counter[str] = Counter()  # readings of each search since its last cure
     for candidate in candidates(failure):
         if len(tried) >= TRIES or time.process_time() > deadline:
             break
         if good and candidate.cost > good[0][0].cost + MORE:
             break
-        if _has_cheap(good) and len(tried) >= last + PATIENCE:
-            break
+        if _has_cheap(good) and vain[candidate.kind] >= PATIENCE:
+            continue  # but another search may have an alternative
         text = edited(trace.text, candidate.edits)
         if text in tried:
             continue
         again = tried[text] = read_again(text, trace, deadline)
         if works(again, trace, candidate.edits):
             good.append((candidate, _cure(candidate, text, again)))
-            last = len(tried)
+            vain[candidate.kind] = 0
             if (len({c.kind for c, _ in good}) > 1 and len(good) >= MOST) or len(good) > MOST:
                 break
         else:
             failed.append((candidate, again))
+            vain[candidate.kind] += 1
     if not _has_cheap(good):
         best = min((rank(one) for one, _ in good), default=inf)
         found = chain(failure, plain, failed, deadline, best)

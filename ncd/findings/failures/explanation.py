@@ -6,7 +6,7 @@ import ast
 
 from torch import Tensor
 
-from ncd.errors import printable_line
+from ncd.errors import plain_message, printable_line
 from ncd.findings.failures.call_reasons import call_reason
 from ncd.findings.failures.failure import Failure, equation, equation_words, shape_words, size_words
 from ncd.findings.failures.layer_reasons import layer_reason, subject
@@ -75,7 +75,8 @@ def _plain(failure: Failure) -> str:
 
 
 def _own_words(failure: Failure) -> str:
-    lines = [line.strip() for line in failure.message.splitlines() if line.strip()]
+    said = plain_message(failure.message)
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     words = (
         printable_line(lines[0], WORDS).rstrip(".!")
         if lines

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
-from ncd.errors import NCDError, ParseError, UnknownNameError, short_repr
+from ncd.errors import NCDError, ParseError, UnknownNameError, plain_message, short_repr
 from ncd.read.configs.config_fields import Fields, PublishedModel
 from ncd.read.configs.decoder_configs import FAMILIES, read_decoder
 from ncd.read.configs.encoder_configs import (
@@ -79,7 +79,8 @@ def read_config(text: str) -> PublishedModel:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ParseError(f"this is no JSON: {error}", where="config.json", cure="{…}") from None
+        said = plain_message(str(error))
+        raise ParseError(f"this is no JSON: {said}", where="config.json", cure="{…}") from None
     if not isinstance(values, dict):
         raise ParseError("this is no JSON object", where="config.json", cure="{…}")
     kind = str(values.get("model_type", ""))

@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 from torch.fx.traceback import annotate
 
-from ncd.errors import printable_line
+from ncd.errors import plain_message, printable_line
 from ncd.notation.term_reader import TextError, spoken
 
 # --- Errors in a visitor's source, with their positions
@@ -58,7 +58,11 @@ def as_text_error(raised: SourceException) -> TextError:
     """Returns the error that is shown to the visitor for an error raised by the source."""
     if isinstance(raised.error, TextError):
         return raised.error
-    lines = [line.strip() for line in str(raised.error).splitlines() if line.strip()]
+    said = plain_message(str(raised.error))
+    if "data-dependent" in said:
+        fact = "what comes out depends on the numbers of an array, which a diagram does not know"
+        return error_at(raised.node, fact, "its size as an argument")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     words = printable_line(lines[0], LONGEST_MESSAGE) if lines else ""
     name = type(raised.error).__name__
     return error_at(raised.node, f"{name}: {words}" if words else name)

@@ -18,7 +18,7 @@ from ncd.language.axes import Array, Signature, Type
 from ncd.language.terms import Beside, Id, Term, Then
 from ncd.ops import Opaque
 from ncd.ops.constant_array import MOST
-from ncd.ops.opaque_call import LETTERS
+from ncd.ops.opaque_call import LETTERS, ONE_READ
 from ncd.read.torch_calls.call_table import CALLS
 from ncd.read.torch_calls.dimension_atoms import (
     CannotSplit,
@@ -64,7 +64,9 @@ def add_torch_call(
     if not taken:
         g.reject_call("a call without arrays")
     several = isinstance(val, tuple | list)
-    found = [_result(g, each, taken) for each in (val if several else [val])]
+    results = val if several else [val]
+    one = several and target.removeprefix("aten.").split(".")[0] in ONE_READ
+    found = [_result(g, each, taken) for each in (results[:1] if one else results)]
     target = "aten.reshape" if target in VIEWS else target
     title = target.removesuffix(".default").removesuffix("_").replace("_.", ".")  # not in place
     for value in found:
@@ -86,7 +88,7 @@ def add_torch_call(
         return Then(Beside(*moved), call)
 
     g.step(make, taken, [value.slot for value in found])
-    return tuple(found) if several else found[0]
+    return (*found, *([None] * (len(results) - len(found)))) if several else found[0]
 
 
 def operator_name(target: str, val: Any) -> str:
