@@ -221,7 +221,8 @@ MOST = 3  # cures of a failure
 TRIES = 45  # readings for them
 SINGLE = ("axes", "shape")  # searches of which one cure is shown
 CHEAP = 1.5  # a cure that is likely what was meant, so that none of several edits is looked for
-PATIENCE = 6  # readings in a row in which a search finds none, once there is such a cure
+PATIENCE = 15  # readings behind such a cure that bring no other one
+VAIN = 6  # of them, of one search: then another may have an alternative
 MORE = 3.5  # dearer than the best cure, and not tried any more
 
 
@@ -233,25 +234,25 @@ def cures(failure: Failure, plain: Trace, deadline: float) -> tuple[Cure, ...]:
         plain: The reading with plain numbers.
         deadline: When it stops trying, in seconds of computing.
     """
-    trace = failure.trace
+    trace, last = failure.trace, 0  # readings up to the last cure
     tried: dict[str, Trace] = {}
     good: list[tuple[Candidate, Cure]] = []
     failed: list[tuple[Candidate, Trace]] = []
     vain: Counter[str] = Counter()  # readings of each search since its last cure
     for candidate in candidates(failure):
-        if len(tried) >= TRIES or time.process_time() > deadline:
+        cheap = _has_cheap(good)
+        most = min(TRIES, last + PATIENCE) if cheap else TRIES
+        if len(tried) >= most or time.process_time() > deadline:
             break
         if good and candidate.cost > good[0][0].cost + MORE:
             break
-        if _has_cheap(good) and vain[candidate.kind] >= PATIENCE:
-            continue  # but another search may have an alternative
         text = edited(trace.text, candidate.edits)
-        if text in tried:
+        if text in tried or (cheap and vain[candidate.kind] >= VAIN):
             continue
         again = tried[text] = read_again(text, trace, deadline)
         if works(again, trace, candidate.edits):
             good.append((candidate, _cure(candidate, text, again)))
-            vain[candidate.kind] = 0
+            last, vain[candidate.kind] = len(tried), 0
             if (len({c.kind for c, _ in good}) > 1 and len(good) >= MOST) or len(good) > MOST:
                 break
         else:
