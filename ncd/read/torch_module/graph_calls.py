@@ -63,10 +63,7 @@ def add_torch_call(
     words += [f"{name}={_spelled(g, x, taken)}" for name, x in kept.items()]
     if not taken:
         g.reject_call("a call without arrays")
-    several = isinstance(val, tuple | list)
-    results = val if several else [val]
-    one = several and target.removeprefix("aten.").split(".")[0] in ONE_READ
-    found = [_result(g, each, taken) for each in (results[:1] if one else results)]
+    found = _results(g, target, val, taken)
     target = "aten.reshape" if target in VIEWS else target
     title = target.removesuffix(".default").removesuffix("_").replace("_.", ".")  # not in place
     for value in found:
@@ -88,7 +85,8 @@ def add_torch_call(
         return Then(Beside(*moved), call)
 
     g.step(make, taken, [value.slot for value in found])
-    return (*found, *([None] * (len(results) - len(found)))) if several else found[0]
+    more = 0 if isinstance(val, Tensor) else len(val) - len(found)
+    return found[0] if isinstance(val, Tensor) else (*found, *[None] * more)
 
 
 def operator_name(target: str, val: Any) -> str:
@@ -154,6 +152,13 @@ def _shaped(x: Value) -> str:
         elif count == 0:
             text += f".unsqueeze({i})"
     return text
+
+
+def _results(g: DimensionBuilder, target: str, val: Any, taken: Sequence[Value]) -> list[Value]:
+    """Returns the results that are read; the others of a few functions have a shape that varies."""
+    several = val if isinstance(val, tuple | list) else [val]
+    one = target.removeprefix("aten.").split(".")[0] in ONE_READ
+    return [_result(g, each, taken) for each in (several[:1] if one else several)]
 
 
 def _result(g: DimensionBuilder, val: Any, taken: Sequence[Value]) -> Value:
