@@ -60,7 +60,7 @@ BAGS = (
     "nn.EmbeddingBag(10, 4, mode='sum', padding_idx=2)(torch.tensor([[1, 2, 4], [2, 2, 9]]))",
     "nn.EmbeddingBag(10, 4)(torch.tensor([1, 2, 4, 5, 4, 9]), torch.tensor([0, 3, 3, 5]))",
     "nn.EmbeddingBag(10, 4, padding_idx=4)(torch.tensor([1, 2, 4, 5]), torch.tensor([0, 1]))",
-    "nn.EmbeddingBag(10, 4, 'sum', include_last_offset=True)(IDS, torch.tensor([0, 3, 6]))",
+    "nn.EmbeddingBag(10, 4, mode='sum', include_last_offset=True)(IDS, torch.tensor([0, 3, 6]))",
     "nn.EmbeddingBag(10, 4, mode='max')(IDS, torch.tensor([0, 5]))",
 )
 BAG = """class Net(nn.Module):
