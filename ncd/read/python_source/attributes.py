@@ -66,7 +66,7 @@ acosh asinh atanh bernoulli copysign cummin digamma erfinv fmax fmin heaviside h
 logcumsumexp logit matrix_exp mode moveaxis movedim rad2deg sinc trace
 adjoint arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_xor cov divide dsplit exp2 fix
 float_power greater greater_equal hsplit isclose isneginf isposinf kron less less_equal not_equal
-positive prelu ravel renorm scatter_reduce slice_scatter vdot
+positive prelu qr ravel renorm scatter_reduce slice_scatter vdot
 """
 TENSOR_METHODS = frozenset(name for name in _TENSOR_METHODS.split() if hasattr(Tensor, name))
 
