@@ -38,8 +38,8 @@ FAULTS = (
     # ops
     Fault(
         "ops/pooling.py",
-        "several(self.kernel), several(self.stride), **named",
-        "several(self.kernel), **named",
+        "number_or_tuple(self.stride),\n                **named",
+        "**named",
     ),
     Fault("ops/reductions.py", "new.numel > old.numel", "new.numel >= old.numel"),
     Fault("ops/concat.py", "if rest or left < 1:", "if left < 1:"),
@@ -57,7 +57,9 @@ FAULTS = (
     ),
     # torch modules as terms
     Fault(
-        "read/torch_calls/dimension_atoms.py", "x.places & y.places for", "x.places < y.places for"
+        "read/torch_calls/dimension_atoms.py",
+        "x.step_numbers & y.step_numbers for",
+        "x.step_numbers < y.step_numbers for",
     ),
     Fault("read/torch_calls/elementwise_calls.py", "torch.ones_like(flat[0]).tril()", "flat[0]"),
     Fault("read/torch_module/term_building.py", "item.takes[n:] == first.takes[n:]", "True"),
@@ -103,7 +105,10 @@ FAULTS = (
         '"concat" if len(mark.ins) > 2',
     ),
     Fault(
-        "circuit/costs.py", "bytes = cell.times * own", "bytes = own", "tests/circuit/test_costs.py"
+        "circuit/costs.py",
+        "bytes = cell.run_count * own",
+        "bytes = own",
+        "tests/circuit/test_costs.py",
     ),
     Fault(
         "write/term_json.py",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
-from ncd.formulas.traced_sizes import Trace
+from ncd.formulas.traced_sizes import SizeTrace
 from ncd.language.axes import Axis, Size
 from ncd.language.terms import Term, rewrite_axes
 
@@ -108,14 +108,14 @@ def traced_circuit(
     build: Callable[[Mapping[str, int]], Term],
     settings: Mapping[str, int],
     sizes: Collection[str],
-) -> tuple[Trace, Circuit] | None:
+) -> tuple[SizeTrace, Circuit] | None:
     """Returns the circuit at traced sizes; None if it cannot be built so.
 
     Sizes that are part of names stay plain numbers.
     """
     names = set(sizes)
     while names:
-        trace = Trace()
+        trace = SizeTrace()
         given = {n: trace.size(n, v) if n in names else v for n, v in settings.items()}
         try:
             return trace, elaborate(build(given))
@@ -127,7 +127,7 @@ def traced_circuit(
     return None
 
 
-def named_in(trace: Trace, error: NCDError) -> set[str]:
+def named_in(trace: SizeTrace, error: NCDError) -> set[str]:
     """Returns the names of the sizes in the text of an error."""
     text = str(error).encode("unicode_escape").decode()
     said = [n for (n, _), own in trace.written.items() if f"\\u{ord(own):x}" in text]

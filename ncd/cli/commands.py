@@ -15,7 +15,7 @@ from ncd.cli.crowd import check_address
 from ncd.cli.output import (
     FILES,
     STDOUT,
-    Progress,
+    ProgressBar,
     circuit_data,
     cost_data,
     entry_data,
@@ -171,7 +171,7 @@ def check(args: argparse.Namespace) -> int:
         tested=bool(args.names) and not (turned or args.fast),
         seed=args.seed,
         device=args.device,
-        progress=Progress(),
+        progress=ProgressBar(),
     )
     if args.json:
         print_json({**vars(report), "summary": report.summary})
@@ -190,7 +190,7 @@ def train(args: argparse.Namespace) -> int:
 
     torch.set_num_threads(1)  # so that the numbers are those of the page
     fit = Fit(args.name, _settings(ncd.catalogue[args.name], args), args.seed, args.steps)
-    progress = Progress()
+    progress = ProgressBar()
     for now in fit:
         progress(now.step, now.steps, f"loss {now.loss:.4f}")
     data = {
@@ -238,7 +238,7 @@ def site(args: argparse.Namespace) -> int:
 
     entries = chosen(args.names)
     try:
-        bytes = write_site(Path(args.output), entries, entry_facts, Progress())
+        bytes = write_site(Path(args.output), entries, entry_facts, ProgressBar())
     except OSError as error:
         reason = error.strerror or error
         raise ParseError(f"cannot write {args.output!r}: {reason}", cure="another folder") from None

@@ -123,7 +123,7 @@ def sizes_text(knobs: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {value}" for name, value in knobs.items())
 
 
-class Progress:
+class ProgressBar:
     """A bar on stderr, if that is a terminal, with the time left at the pace so far."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:

@@ -271,12 +271,12 @@ def _stacked(
     side: Side,
     needs: Mapping[str, Slice],
     paints: Mapping[str, str],
-) -> list[_Grid]:
+) -> list[_CellRows]:
     """Returns the grids of some arrays, each near its wires, without overlap."""
     grids, below = [], float("-inf")
     for value in values:
         rows = _rows(drawing.wires, value.id, side)
-        grid = _Grid(value.id, value.array, needs.get(value.id, (None,) * len(value.array)))
+        grid = _CellRows(value.id, value.array, needs.get(value.id, (None,) * len(value.array)))
         grid.blue, grid.last, grid.paints = value.id in needs, side == "right", paints
         middle = (min(rows) + max(rows)) / 2 if rows else (drawing.box.y0 + drawing.box.y1) / 2
         grid.y = max(middle - grid.tall / 2, below + style.CELLS_GAP + grid.over)
@@ -294,7 +294,7 @@ def _rows(wires: Sequence[DrawnWire], array: str, side: Side) -> list[float]:
 
 
 @dataclass
-class _Grid:
+class _CellRows:
     """The cells of one array: rows along its last axis but one, slabs along the one before."""
 
     id: str
@@ -438,7 +438,9 @@ def _range(slots: list[int | None], at: int | None) -> tuple[int, int]:
 # The arrow ----------------------------------------------------------------------------------------
 
 
-def _arrow(drawing: Drawing, start: _Grid, end: _Grid, bottom: float, letter: str) -> Annotation:
+def _arrow(
+    drawing: Drawing, start: _CellRows, end: _CellRows, bottom: float, letter: str
+) -> Annotation:
     """Returns an arrow below the diagram, from the needed cells to those computed from them."""
     a = Point(start.x + start.wide + style.RULER, start.slice.y1)
     b = Point(end.x - style.RULER_TICK, end.slice.y1)

@@ -210,10 +210,10 @@ def _spots(
     for wire in wires:
         of = {"", *(known[wire.array] for known in names if wire.array in known)}
         tried = ((place, name) for place in places[wire.array, wire.axis] for name in of)
-        yield next((spot for spot in tried if _said(walk, spot) == wire.description), None)
+        yield next((spot for spot in tried if _description(walk, spot) == wire.description), None)
 
 
-def _said(walk: _StructureKey, spot: Spot) -> str:
+def _description(walk: _StructureKey, spot: Spot) -> str:
     (n, axis), name = spot
     array = walk.values[n].array
     return wire_words(array, array[axis], name)
@@ -235,7 +235,7 @@ def _with_new_words(pattern: SvgTemplate, circuit: Circuit, walk: _StructureKey)
     """Returns the cached drawing with the words of this circuit."""
 
     def wire(before: DrawnWire, spot: Spot) -> DrawnWire:
-        return with_description(before, _said(walk, spot))
+        return with_description(before, _description(walk, spot))
 
     def op(before: DrawnGlyph, n: int | None) -> DrawnGlyph:
         return before if n is None else with_description(before, walk.cells[n].description)

@@ -33,7 +33,7 @@ from ncd.drawing.layout_cache import cached
 from ncd.drawing.placement.layout import lay, stitch_rows
 from ncd.drawing.plan.abbreviation import collapsed
 from ncd.drawing.plan.build_plan import first_bodies, plan
-from ncd.drawing.plan.collapse import Box
+from ncd.drawing.plan.collapse import CollapsedBox
 from ncd.drawing.plan.memory_notes import MemoryNote, original
 from ncd.drawing.plan.repeated_layers import fold_repetitions
 from ncd.errors import SizeError, UnknownNameError
@@ -57,7 +57,7 @@ from ncd.language.terms import Term
 
 Folded = Literal["auto"] | Collection[str]
 Shut = Literal["auto"] | frozenset[str]
-Hiding = Box | MemoryNote  # ops that replace others
+Hiding = CollapsedBox | MemoryNote  # ops that replace others
 TRIES = 5  # layouts at most, as sizes are first only estimated
 SLACK = 1.1  # the share of its room that a drawing may take once two tries have taken more
 SMALL = 12  # ops that mostly fit without collapsing

@@ -51,7 +51,7 @@ class MixedValue:
 
 
 @dataclass(frozen=True)
-class Row:
+class AttentionRow:
     """The steps to the weights of one query, in order, and the mixed values.
 
     ``steps`` begin with the scores; ``score`` is that of the key in focus. ``share`` is the softmax
@@ -71,7 +71,7 @@ def row(
     cell: Cell,
     index: tuple[int, ...],
     most: int = 3,
-) -> Row:
+) -> AttentionRow:
     """Returns the row of a softmax through ``index``, with at most ``most`` mixed numbers.
 
     >>> import ncd
@@ -85,7 +85,7 @@ def row(
     share = arithmetic(module, values, cell, 0, index)
     assert isinstance(share, SoftmaxArithmetic)
     score, steps = _back(module, values, cell, _along(cell, share.spans, index), index)
-    return Row(cell, share, score, steps, _mixed(module, values, cell, index, most))
+    return AttentionRow(cell, share, score, steps, _mixed(module, values, cell, index, most))
 
 
 def _along(cell: Cell, spans: Spans, index: Index) -> Index:

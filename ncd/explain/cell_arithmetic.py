@@ -34,7 +34,7 @@ REDUCTIONS = {
 
 
 @dataclass(frozen=True)
-class Span:
+class IndexSpan:
     """Positions along a dimension: ``count`` of them from ``first``, ``step`` apart.
 
     A window may reach beyond the edges.
@@ -50,7 +50,7 @@ class Span:
         return range(self.first, self.first + self.step * self.count, self.step)
 
 
-Spans = tuple[Span, ...]
+Spans = tuple[IndexSpan, ...]
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class NumberOrigin:
 
 def whole(dims: Group) -> Spans:
     """Returns all positions of some dimensions."""
-    return tuple(Span(dim, dim.size) for dim in dims)
+    return tuple(IndexSpan(dim, dim.size) for dim in dims)
 
 
 def counted(spans: Spans) -> int:
@@ -208,7 +208,7 @@ def counted(spans: Spans) -> int:
 def place(spans: Spans, number: int) -> tuple[int, ...]:
     """Returns the positions of a place, by its number; the last span varies fastest.
 
-    >>> place((Span(Dim("c", 0, 2), 2), Span(Dim("x", 0, 9), 3, first=-1, step=2)), 4)
+    >>> place((IndexSpan(Dim("c", 0, 2), 2), IndexSpan(Dim("x", 0, 9), 3, first=-1, step=2)), 4)
     (1, 1)
     """
     found = []
@@ -271,7 +271,7 @@ def taken(x: Tensor, index: Sequence[int | Tensor], spans: Spans) -> Tensor:
 def windowed(x: Tensor, window: Spans, beyond: float) -> Tensor:
     """Returns the numbers of a window over the last dimensions, flat; ``beyond`` past the edges.
 
-    >>> windowed(torch.arange(4.0), (Span(Dim("x", 0, 4), 3, first=-1),), 0.0).tolist()
+    >>> windowed(torch.arange(4.0), (IndexSpan(Dim("x", 0, 4), 3, first=-1),), 0.0).tolist()
     [0.0, 0.0, 1.0]
     """
     inside = torch.ones((), dtype=torch.bool)
@@ -313,7 +313,7 @@ def _conv(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Pro
     first = ravelled([s.first for s in channels], [s.dim.size for s in channels])
     setting = zip(groups[-n:], at, layer.stride, layer.padding, strict=True)
     window = tuple(
-        Span(dim, layer.kernel_size[i], place * stride - pad, layer.dilation[i])
+        IndexSpan(dim, layer.kernel_size[i], place * stride - pad, layer.dilation[i])
         for i, ((dim,), place, stride, pad) in enumerate(setting)
     )
     numbers = windowed(x[lead].narrow(0, first, few), window, 0.0)
@@ -328,7 +328,7 @@ def _channels(dims: Group, parts: int, part: int) -> Spans:
     if dims[0].size % parts:
         dims = (Dim("·".join(dim.name for dim in dims), 0, math.prod(dim.size for dim in dims)),)
     count = dims[0].size // parts
-    return Span(dims[0], count, part * count), *whole(dims[1:])
+    return IndexSpan(dims[0], count, part * count), *whole(dims[1:])
 
 
 def _turned(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Products:
@@ -340,7 +340,7 @@ def _turned(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> P
         place, stride = at[i] + layer.padding[i], layer.stride[i]
         first = max(0, -(-(place - layer.kernel_size[i] + 1) // stride))
         last = min(dim.size - 1, place // stride)
-        window.append(Span(dim, max(0, last - first + 1), first))
+        window.append(IndexSpan(dim, max(0, last - first + 1), first))
         taps.append(torch.tensor([place - stride * j for j in window[-1].positions]).long())
     weight = exact(layer.weight[:, out])
     for i, tap in enumerate(taps):
@@ -607,7 +607,7 @@ class ArithmeticReader:
         count = int(index[at]) + 1
         found = exact(x[(*index[:at], slice(count), *index[at + 1 :])])
         (way,) = self.groups(on)[at]
-        return ReductionArithmetic((Span(way, count),), found, "sum")
+        return ReductionArithmetic((IndexSpan(way, count),), found, "sum")
 
     def _rolled(self, expr: ex.Call, index: Index) -> How | CopyArithmetic | None:
         (on,), ((_, shifts), (_, dims)) = expr.args, expr.kwargs
@@ -630,7 +630,7 @@ class ArithmeticReader:
         sizes, steps, pads = (_each_side(v.value if v else 0, n) for v in (size, step, pad))
         first = [int(i) * s - p for i, s, p in zip(index[-n:], steps, pads, strict=True)]
         dims = [dim for group in self.groups(on)[-n:] for dim in group]
-        spans = tuple(Span(*each) for each in zip(dims, sizes, first, strict=True))
+        spans = tuple(IndexSpan(*each) for each in zip(dims, sizes, first, strict=True))
         lead = index[: len(index) - n]
         return ReductionArithmetic(spans, windowed(x[lead], spans, -math.inf), "max", n)
 

@@ -19,7 +19,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Call:
+class TrackedCall:
     """A call of a module: its path in the model, its class, and the shapes it took and gave."""
 
     name: str
@@ -29,7 +29,9 @@ class Call:
 
     def __str__(self) -> str:
         """Returns the line that the notebook's Tracker prints."""
-        return f"{self.name or self.kind}: \t {_said(self.took)} -> {_said(self.gave)}"
+        return (
+            f"{self.name or self.kind}: \t {_shapes_text(self.took)} -> {_shapes_text(self.gave)}"
+        )
 
 
 class Tracker(ContextDecorator):
@@ -42,7 +44,7 @@ class Tracker(ContextDecorator):
         self, module: nn.Module, echo: Callable[[str], object] | None, whole: bool
     ) -> None:
         self.module, self.echo, self.whole = module, echo, whole
-        self.calls: list[Call] = []
+        self.calls: list[TrackedCall] = []
         self._hooks: list[RemovableHandle] = []
         self._inside = 0  # a decorated function may call itself
 
@@ -69,7 +71,7 @@ class Tracker(ContextDecorator):
     def _hook(self, name: str) -> Callable[..., None]:
         def note(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
             kind = type(module).__name__
-            call = Call(name, kind, tuple(_shapes((args, kwargs))), tuple(_shapes(output)))
+            call = TrackedCall(name, kind, tuple(_shapes((args, kwargs))), tuple(_shapes(output)))
             self.calls.append(call)
             if self.echo:
                 self.echo(str(call))
@@ -84,10 +86,10 @@ class Tracker(ContextDecorator):
         return as_json(self.calls)
 
 
-def as_json(calls: Iterable[Call]) -> str:
+def as_json(calls: Iterable[TrackedCall]) -> str:
     """Returns calls as JSON, one in each line.
 
-    >>> print(as_json([Call("0", "ReLU", ((5, 2),), ((5, 2),))]))
+    >>> print(as_json([TrackedCall("0", "ReLU", ((5, 2),), ((5, 2),))]))
     [
     {"name": "0", "kind": "ReLU", "took": [[5, 2]], "gave": [[5, 2]]}
     ]
@@ -126,7 +128,7 @@ def track(
     return Tracker(module, echo, whole)
 
 
-def _said(shapes: tuple[Shape, ...]) -> str:
+def _shapes_text(shapes: tuple[Shape, ...]) -> str:
     return ", ".join(" ".join(map(str, shape)) or "()" for shape in shapes) or "nothing"
 
 

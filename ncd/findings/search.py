@@ -20,7 +20,7 @@ from ncd.findings.cures.working_sizes import working_sizes
 from ncd.findings.failures.explanation import explanation
 from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.reading.finding import LATE, Finding
-from ncd.findings.reading.source_trace import Trace
+from ncd.findings.reading.source_trace import SourceTrace
 from ncd.findings.silent.silent_search import silent
 from ncd.findings.sizes.size_search import sizes
 from ncd.read.python_source.assumptions import OTHER, unfit
@@ -37,18 +37,18 @@ TURNS = 3  # sizes that are fitted
 RANK = 3  # of inputs whose sizes are fitted; for a picture the reader tries the usual ones
 
 
-def plain_reading(text: str, deadline: float) -> Trace:
+def plain_reading(text: str, deadline: float) -> SourceTrace:
     """Returns a reading with plain numbers, whose failure is not that of an assumed input.
 
     Args:
         text: The source.
         deadline: When it gives up, in seconds of computing.
     """
-    trace = Trace(text, False, deadline).read()
+    trace = SourceTrace(text, False, deadline).read()
     failure = failure_of(trace) if trace.assumed else None
     if failure is not None and failure.call is not None and failure.call.name == "embedding":
         rows = failure.value(failure.call.shapes[-1][0])
-        trace = Trace(text, False, deadline, f"{TOKENS}#{rows}").read()
+        trace = SourceTrace(text, False, deadline, f"{TOKENS}#{rows}").read()
     for _ in range(TURNS):
         shapes = trace.assumed or trace.shapes
         if trace.error is None or not shapes or "," in shapes or shapes.count("x") >= RANK:
@@ -60,7 +60,7 @@ def plain_reading(text: str, deadline: float) -> Trace:
     return trace
 
 
-def with_assumption(failure: Failure, plain: Trace, reason: str) -> str:
+def with_assumption(failure: Failure, plain: SourceTrace, reason: str) -> str:
     """Returns the reason of a failure; first that what is assumed does not fit, if it rests on it.
 
     Args:
@@ -88,9 +88,9 @@ def _numbers(given: Mapping[str, Any]) -> Iterator[int]:
         yield from (n for n in tree_leaves(value) if type(n) is int)
 
 
-def _fitted(text: str, shapes: str, deadline: float) -> Trace | None:
+def _fitted(text: str, shapes: str, deadline: float) -> SourceTrace | None:
     """Returns a reading with another size of the assumed input, if one may fit."""
-    failure = failure_of(Trace(text, True, deadline, shapes).read())
+    failure = failure_of(SourceTrace(text, True, deadline, shapes).read())
     if failure is None or failure.test is None:
         return None
     table = failure.trace.table
@@ -99,7 +99,7 @@ def _fitted(text: str, shapes: str, deadline: float) -> Trace | None:
         if place is None or place.line:
             continue
         for value in solutions(failure, (symbol,), near_sizes(failure))[:1]:
-            return Trace(text, False, deadline, _with(shapes, place.start, value)).read()
+            return SourceTrace(text, False, deadline, _with(shapes, place.start, value)).read()
     return None
 
 
@@ -176,7 +176,7 @@ def size_findings(text: str, seconds: float = SECONDS) -> tuple[Finding, ...]:
     return tuple(sizes(text, plain, deadline - time.process_time()))
 
 
-def _failure(plain: Trace, deadline: float) -> tuple[Failure | None, bool]:
+def _failure(plain: SourceTrace, deadline: float) -> tuple[Failure | None, bool]:
     """Returns the failure of a reading, with symbols if these stop at the same place.
 
     Also returns whether the time for symbols was enough.
@@ -187,7 +187,7 @@ def _failure(plain: Trace, deadline: float) -> tuple[Failure | None, bool]:
     now = time.process_time()
     end = now + SYMBOLS * (deadline - now)
     shapes = plain.assumed or plain.shapes
-    symbolic = failure_of(Trace(plain.text, True, end, shapes).read())
+    symbolic = failure_of(SourceTrace(plain.text, True, end, shapes).read())
     in_time = time.process_time() < end
     same = symbolic is not None and symbolic.line == found.line
     return symbolic if same else found, in_time

@@ -2,8 +2,8 @@
 
 Every number of a term that is built at traced sizes is a polynomial of these sizes, in which floors
 of quotients and remainders are atoms. Wherever the code depends on the value of a number (it is
-compared, counted with or converted to a plain number), the :class:`Trace` records that fact. The
-result holds for all sizes for which the recorded facts are the same.
+compared, counted with or converted to a plain number), the :class:`SizeTrace` records that fact.
+The result holds for all sizes for which the recorded facts are the same.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ FIRST, LAST = 0xE000, 0xF8FE  # private letters of Unicode that stand for traced
 FILL = "\uf8ff"
 
 
-class Trace:
+class SizeTrace:
     """The record of one run with traced sizes.
 
     ``holds`` are the facts that the run depended on: a sum is or is not less than 0, at most 0, or
     0. ``written`` are the numbers that were written in a text, with their formats.
 
-    >>> trace = Trace()
+    >>> trace = SizeTrace()
     >>> h, k = trace.size("h", 4), trace.size("k", 16)
     >>> text = f"{(h + 1) * k:,}"
     >>> [(number.value, how) for number, how in trace.written]
@@ -185,7 +185,7 @@ class SymbolicInt:
 
     __slots__ = ("_hash", "total", "trace", "value")
 
-    def __init__(self, trace: Trace, total: Sum, value: int) -> None:
+    def __init__(self, trace: SizeTrace, total: Sum, value: int) -> None:
         self.trace, self.total, self.value = trace, total, value
         self._hash = hash((id(trace), total))
 
@@ -350,7 +350,7 @@ def _part(what: str, a: Any, b: Any) -> Any:
     """Returns the floor of a quotient, or a remainder; what divides exactly is simplified."""
     if b == 0:
         raise ZeroDivisionError("division by zero")
-    trace: Trace = (a if type(a) is SymbolicInt else b).trace
+    trace: SizeTrace = (a if type(a) is SymbolicInt else b).trace
     whole, rest = divmod_by(_total(a), _total(b))
     quotient, left = trace.number(whole), trace.number(rest)
     if type(left) is not SymbolicInt and type(b) is not SymbolicInt:

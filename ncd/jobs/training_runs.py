@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ncd.jobs import job_pool
 from ncd.jobs.job_pool import Pool, Ticket
 from ncd.jobs.local_workers import Message
-from ncd.systems.training.training_loop import Progress
+from ncd.systems.training.training_loop import TrainingProgress
 
 
 class TrainingRun(Ticket):
@@ -38,15 +38,15 @@ class TrainingRun(Ticket):
         settings = {"knobs": dict(knobs), "seed": seed, "steps": steps, "device": device}
         asked = {"loop": loop, "name": name, **settings, **self.given}
         super().__init__(pool or job_pool.pool(), "train", asked)
-        self._progress: list[Progress] = []
+        self._progress: list[TrainingProgress] = []
         self._of: list[Message] = self.reports
 
     @property
-    def progress(self) -> list[Progress]:
+    def progress(self) -> list[TrainingProgress]:
         """Every step so far; it starts again if a worker was lost."""
         if self.reports is not self._of:
             self._of, self._progress = self.reports, []
-        self._progress += [Progress(**each) for each in self.reports[len(self._progress) :]]
+        self._progress += [TrainingProgress(**each) for each in self.reports[len(self._progress) :]]
         return self._progress
 
     @property

@@ -23,7 +23,7 @@ Value = TypeVar("Value", covariant=True)
 Given = TypeVar("Given", contravariant=True)
 
 
-class Read(Protocol[Value, Given]):
+class ParsedField(Protocol[Value, Given]):
     """The type of a field that is written as ``Given``, and read as ``Value`` by its spelling.
 
     For type checkers alone, to which a descriptor's ``__set__`` is the parameter of the
@@ -35,12 +35,12 @@ class Read(Protocol[Value, Given]):
     def __set__(self, term: object, value: Given) -> None: ...
 
 
-SignatureField = Read[Signature, Signature | str]
-ArrayField = Read[Array, Array | str]
-TypeField = Read[Type, Type | str]
-FormulaField = Read[Formula, Formula | str]
-StatedField = Read[Signature | None, Signature | str | None]
-InitialField = Read[Formula | None, Formula | str | None]
+SignatureField = ParsedField[Signature, Signature | str]
+ArrayField = ParsedField[Array, Array | str]
+TypeField = ParsedField[Type, Type | str]
+FormulaField = ParsedField[Formula, Formula | str]
+StatedField = ParsedField[Signature | None, Signature | str | None]
+InitialField = ParsedField[Formula | None, Formula | str | None]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ MAKERS = ("randn", "rand", "zeros", "ones", "empty")  # of arrays, whose argumen
 Kind = Literal["value", "shape", "line", "mode"]  # a line is a shape such as 1x16#50257
 
 
-class Place(NamedTuple):
+class CallPart(NamedTuple):
     """A part of a line: the letters before it and before its end, its name and its kind."""
 
     start: int
@@ -204,7 +204,7 @@ def call_form(text: str, call: ModuleCall) -> CallForm:
         first, last, own = count, count, text.rstrip().rpartition("\n")[2]
     line = call.line or own
     if shapes and not call.line:
-        places = [Place(0, len(line), ", ".join(call.inputs), "line")]
+        places = [CallPart(0, len(line), ", ".join(call.inputs), "line")]
     else:
         places = list(_places(line, call))
     if not places and own.strip() not in call.classes:
@@ -238,7 +238,7 @@ def _last_line(source: str, call: ModuleCall) -> tuple[int, int, str]:
     return (first, last, own) if alone and continued else behind
 
 
-def _places(line: str, call: ModuleCall) -> Iterator[Place]:
+def _places(line: str, call: ModuleCall) -> Iterator[CallPart]:
     """Yields the places of the fields in a line, in their order."""
     try:
         tree = ast.parse(line.strip())
@@ -254,21 +254,21 @@ def _places(line: str, call: ModuleCall) -> Iterator[Place]:
     inputs = iter((*call.inputs, *("input",) * len(calls)))
     for node, name in names.values():
         if isinstance(node, ast.Constant):
-            found.append(Place(offset.start(node), offset.end(node), name, "value"))
+            found.append(CallPart(offset.start(node), offset.end(node), name, "value"))
     for node in calls:
         if call.modes and (own := _mode(node, call.classes)) is not None:
-            found.append(Place(offset.end(own[0]), offset.end(own[1]), "mode", "mode"))
+            found.append(CallPart(offset.end(own[0]), offset.end(own[1]), "mode", "mode"))
         if (sizes := array_sizes(node)) is not None:
             name = names[id(node)][1] if id(node) in names else next(inputs)
             if sizes:
                 start, end = offset.start(sizes[0]), offset.end(sizes[-1])
                 end += line[end : end + 1] == "," and len(sizes) == 1  # of a tuple
-                found.append(Place(start, end, name, "shape"))
+                found.append(CallPart(start, end, name, "shape"))
         elif isinstance(node.func, ast.Name):
             for word in node.keywords:
                 if word.arg and _plain(word.value):
                     start, end = offset.start(word.value), offset.end(word.value)
-                    found.append(Place(start, end, word.arg, "value"))
+                    found.append(CallPart(start, end, word.arg, "value"))
     yield from sorted(found)
 
 
@@ -316,7 +316,7 @@ def _plain(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def parts(line: str, places: list[Place], call: ModuleCall) -> Iterator[str | Field]:
+def parts(line: str, places: list[CallPart], call: ModuleCall) -> Iterator[str | Field]:
     """Yields the parts of a line, its fields at their places."""
     done = 0
     for start, end, name, kind in places:
@@ -401,13 +401,13 @@ def _of_mode(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Attribute) and node.func.attr in ("eval", "train")
 
 
-def _made(node: ast.stmt, line: str, drawn: str) -> Iterator[Place]:
+def _made(node: ast.stmt, line: str, drawn: str) -> Iterator[CallPart]:
     """Yields the place of the mode in a line: behind the call that makes the module, or a name."""
     offset = Offsets(line, len(line) - len(line.lstrip()), node.lineno - 1, node.col_offset)
     for each in ast.walk(node):
         if not isinstance(each, ast.Call):
             continue
         if _of_mode(each) and not each.args and isinstance(each.func, ast.Attribute):
-            yield Place(offset.end(each.func.value), offset.end(each), "mode", "mode")
+            yield CallPart(offset.end(each.func.value), offset.end(each), "mode", "mode")
         elif isinstance(each.func, ast.Name) and each.func.id == drawn:
-            yield Place(offset.end(each), offset.end(each), "mode", "mode")
+            yield CallPart(offset.end(each), offset.end(each), "mode", "mode")

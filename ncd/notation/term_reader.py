@@ -158,7 +158,7 @@ def read_definition(node: ast.FunctionDef, terms: Terms) -> Term:
     """
     sizes = _sizes(node, terms)
     with _at(node):
-        body = _Body(Definition(dict(_inputs(node))), terms)
+        body = _DefinitionBody(Definition(dict(_inputs(node))), terms)
     lines = [line for line in node.body if not _is_text(line)]
     for line in lines[:-1]:
         body.line(line)
@@ -202,7 +202,7 @@ def _inputs(node: ast.FunctionDef) -> Iterator[tuple[str, str]]:
         yield one.arg, axes.value
 
 
-class _Body:
+class _DefinitionBody:
     """Reads the lines of a definition; ``names`` maps variable names to arrays."""
 
     def __init__(self, own: Definition, terms: Terms) -> None:

@@ -32,12 +32,12 @@ def definition(term: Term, sizes: Mapping[str, str] | None) -> str:
     if sizes is not None:
         inner: Term = rewrite_axes(term, lambda axis: bare(axis, sizes))
         words = ", ".join(f"{name}={size}" for name, size in sizes.items())
-        for writer in (_Writer(), _Writer(inline=True)):
+        for writer in (_DefinitionWriter(), _DefinitionWriter(inline=True)):
             text = writer.written(inner, f"@define({words})\n")
             if _reads(text, term):
                 return text
-    text = _Writer().written(term)
-    return text if _reads(text, term) else _Writer(inline=True).written(term)
+    text = _DefinitionWriter().written(term)
+    return text if _reads(text, term) else _DefinitionWriter(inline=True).written(term)
 
 
 def bare(axis: Axis, sizes: Mapping[str, str]) -> Axis:
@@ -56,7 +56,7 @@ def _reads(text: str, term: Term) -> bool:
     return found.dom == term.dom and found.cod == term.cod
 
 
-class _Writer:
+class _DefinitionWriter:
     """Writes definitions; equal parts share one.
 
     With ``inline``, what is inside a block is written by ``>>`` and ``@``.

@@ -12,7 +12,7 @@ from ncd.formulas.formula import Number as FormulaNumber
 from ncd.formulas.formula_latex import ellipsize
 from ncd.language.axes import Array, Signature, Type
 from ncd.language.broadcasting import LEADING_ANY
-from ncd.language.fields import ARRAY, NAME, ArrayField, FieldFormat, Read, term_field
+from ncd.language.fields import ARRAY, NAME, ArrayField, FieldFormat, ParsedField, term_field
 from ncd.language.op import (
     ArrayHandle,
     Glyph,
@@ -95,7 +95,7 @@ class Given(Op):
 
     array: ArrayField = term_field(ARRAY)
     name: str = term_field(NAME, "constant")
-    numbers: Read[Numbers, Numbers | str] = term_field(NUMBERS, ())
+    numbers: ParsedField[Numbers, Numbers | str] = term_field(NUMBERS, ())
     role: ClassVar[str] = "data"
     broadcasting = LEADING_ANY
 

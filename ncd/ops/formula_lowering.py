@@ -26,8 +26,8 @@ from ncd.language.axes import Axis
 def without_formula(value: Any) -> Any:
     """Returns a number without its formula.
 
-    >>> from ncd.formulas.traced_sizes import Trace
-    >>> without_formula(Trace().size("k", 16)) ** -0.5
+    >>> from ncd.formulas.traced_sizes import SizeTrace
+    >>> without_formula(SizeTrace().size("k", 16)) ** -0.5
     0.25
     """
     return value.value if is_symbolic(value) else value

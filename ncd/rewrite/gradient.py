@@ -375,7 +375,7 @@ def assembled(steps: Sequence[AppliedTerm], inputs: Slots, outputs: Slots) -> Te
 # --- scans ---------------------------------------------------------------------------------------
 
 
-class _Body(ForwardTape):
+class _ScanBody(ForwardTape):
     """The body of a scan at one position, to which the parameters come as states."""
 
     def __init__(self, outer: ForwardTape) -> None:
@@ -395,7 +395,7 @@ class _ScanRecord:
     """A scan of the forward pass, which also gives the states before each position."""
 
     axis: Axis
-    body: _Body
+    body: _ScanBody
     ins: Slots  # states, parameters, sequences
     outs: Slots  # states, sequences
     kept: Slots  # the states before each position
@@ -438,7 +438,7 @@ def _scanned(steps: ForwardTape, loop: Loop, slots: Slots) -> tuple[ArrayHandle,
     (circuit,), n = loop.bodies, loop.states
     assert isinstance(loop.term, Scan)
     axis = next(a for a in loop.inputs[n].array if a.name == loop.axis)
-    body, env = _Body(steps), {value.id: ArrayHandle(value.array) for value in circuit.inputs}
+    body, env = _ScanBody(steps), {value.id: ArrayHandle(value.array) for value in circuit.inputs}
     every = tuple(env.values())
     write_forward(body, circuit, env)
     made = tuple(lookup_local(body, env, value) for value in circuit.outputs)

@@ -185,7 +185,7 @@ class DeferredTile:
 
 
 @dataclass
-class Group:
+class TileGroup:
     """The work on one group: what lies in fast memory."""
 
     cut: dict[str, tuple[int, int]]
@@ -367,7 +367,7 @@ class _FusedLoopRunner:
 
     def _group(self, cut: dict[str, tuple[int, int]]) -> list[Tensor]:
         """Does the work on one group; returns what it writes."""
-        group = Group(cut)
+        group = TileGroup(cut)
         for op in self.by_stage[Stage.BEFORE]:
             self._do(op, group)
         rows: dict[str, list[Tensor]] = {}
@@ -383,7 +383,7 @@ class _FusedLoopRunner:
             self._do(op, group)
         return [self._output(value, group, rows) for value in self.plan.schedule.outputs]
 
-    def _one_tile(self, group: Group, rows: dict[str, list[Tensor]]) -> None:
+    def _one_tile(self, group: TileGroup, rows: dict[str, list[Tensor]]) -> None:
         for op in self.by_stage[Stage.TILE]:
             self._do(op, group)
         for output in self.plan.schedule.outputs:
@@ -395,7 +395,7 @@ class _FusedLoopRunner:
             totals = {id: parts[0].data for id, parts in group.totals.items()}
             self.watch(group.cut, named | totals)
 
-    def _output(self, output: Value, group: Group, rows: dict[str, list[Tensor]]) -> Tensor:
+    def _output(self, output: Value, group: TileGroup, rows: dict[str, list[Tensor]]) -> Tensor:
         if output.id in rows:
             (dim,) = output.array.position(self.plan.streamed)
             return torch.cat(rows[output.id], dim)
@@ -412,7 +412,7 @@ class _FusedLoopRunner:
         self.written += self._bits(id, tile)
         return tile.data
 
-    def _take(self, id: str, group: Group) -> Tile | DeferredTile:
+    def _take(self, id: str, group: TileGroup) -> Tile | DeferredTile:
         """Returns an array in fast memory, which is read from slow memory if it is not there."""
         if id not in group.held:
             array, data = self.slow[id]
@@ -428,7 +428,7 @@ class _FusedLoopRunner:
 
     # --- one op ---------------------------------------------------------------------------------
 
-    def _do(self, op: ScheduledOp, group: Group) -> None:
+    def _do(self, op: ScheduledOp, group: TileGroup) -> None:
         pairs = zip(op.cell.inputs, op.cell.site.inputs, strict=True)
         ins = [called(self._take(value.id, group), array) for value, array in pairs]
         weights = {weight.name: self._take(weight.id, group) for weight in op.weights}
@@ -453,7 +453,7 @@ class _FusedLoopRunner:
         self._keep(op, [list(tiles) for tiles in zip(*parts, strict=True)], waiting.of, group)
 
     def _keep(
-        self, op: ScheduledOp, made: list[list[Tile]], waits: ScheduledOp | None, group: Group
+        self, op: ScheduledOp, made: list[list[Tile]], waits: ScheduledOp | None, group: TileGroup
     ) -> None:
         """Keeps results, or joins them with those of the tiles before."""
         for result, parts in zip(op.cell.outputs, made, strict=True):
@@ -478,7 +478,7 @@ class _FusedLoopRunner:
         return old.data * aligned(as_state(of, scale), old.keys)
 
     def _parted(
-        self, op: ScheduledOp, tile: Tile, own: Mapping[str, Tile], group: Group
+        self, op: ScheduledOp, tile: Tile, own: Mapping[str, Tile], group: TileGroup
     ) -> DeferredTile:
         """Updates what an op keeps, and returns the parts of its result on a tile."""
         axes = {axis.name for axis in op.cell.site.own_inputs.axes}
@@ -503,7 +503,7 @@ class _FusedLoopRunner:
             parts.append(Tile(tile.keys, data.expand(tile.data.shape)))
         return DeferredTile(parts, op)
 
-    def _finished(self, id: str, parts: list[Tile], group: Group) -> Tile:
+    def _finished(self, id: str, parts: list[Tile], group: TileGroup) -> Tile:
         """Returns a total: the sum of its parts, each times its coefficient."""
         op = next(o for o in self.plan.schedule.ops if any(v.id == id for v in o.cell.outputs))
         data = self._weighed(op, parts, group) if op.deferred_inputs else parts[0].data
@@ -516,7 +516,7 @@ class _FusedLoopRunner:
             data = data + aligned(tile, parts[0].keys)
         return Tile(parts[0].keys, data)
 
-    def _weighed(self, op: ScheduledOp, parts: list[Tile], group: Group) -> Tensor:
+    def _weighed(self, op: ScheduledOp, parts: list[Tile], group: TileGroup) -> Tensor:
         """Returns the sum of the parts of a total, each times its coefficient."""
         of = self._source(op)
         names: dict[str, Any] = {"n": prod(axis.numel for axis in of.cell.site.own_inputs.axes)}

@@ -136,7 +136,7 @@ class Stage(IntEnum):
 
 
 @dataclass(frozen=True)
-class Weight:
+class WeightStream:
     """A learned array of an op, which is read from slow memory like an input.
 
     Args:
@@ -166,7 +166,7 @@ class ScheduledOp:
     cell: Cell
     stage: Stage
     rule: TilingRule
-    weights: tuple[Weight, ...]
+    weights: tuple[WeightStream, ...]
     deferred_inputs: int = 0
     deferred_outputs: int = 0
 
@@ -305,7 +305,7 @@ class _Walk:
                 self._keep(value, after, 0 if rule.tile_reduction else gives)
             yield ScheduledOp(cell, stage, rule, weights, waits, gives)
 
-    def _stage(self, cell: Cell, weights: Sequence[Weight]) -> Stage:
+    def _stage(self, cell: Cell, weights: Sequence[WeightStream]) -> Stage:
         stages = [self.stages[value.id] for value in cell.inputs]
         arrays = (*cell.site.outputs, *(w.array for w in weights if not cell.inputs))
         if self.streamed and any(self.streamed in array.names for array in arrays):
@@ -358,11 +358,11 @@ class _Walk:
             )
 
 
-def _weights(cell: Cell) -> Iterable[Weight]:
+def _weights(cell: Cell) -> Iterable[WeightStream]:
     for name, initial in cell.initial_values.items():
         if initial.learned:
             id = f"{cell.path}.{name}" if cell.layer is not None else cell.path
-            yield Weight(id, name, initial.array)
+            yield WeightStream(id, name, initial.array)
 
 
 def _check_outputs(

@@ -330,7 +330,7 @@ def _plans(term: Term, formats: Formats) -> tuple[Checkpoints, ...]:
 # --- the chain of layers -------------------------------------------------------------------------
 
 
-class Layer(NamedTuple):
+class LayerBytes(NamedTuple):
     """A layer, or an op between stacks: the bytes of its arrays, and its FLOPs.
 
     ``stack`` is the name of its repetition, and empty for ops outside; ``at`` is its place there.
@@ -357,7 +357,7 @@ class Layer(NamedTuple):
         return self.saved_input_bytes + self.saved_skip_bytes + self.saved_own_bytes
 
 
-def layers(term: Term, formats: Formats) -> list[Layer]:
+def layers(term: Term, formats: Formats) -> list[LayerBytes]:
     """Returns the layers of all stacks and the ops around them, in the order in which they run."""
     circuit = elaborate(term)
     arrays: dict[str, list[SavedArray]] = {}
@@ -377,7 +377,7 @@ def layers(term: Term, formats: Formats) -> list[Layer]:
                 else (unit,)
             )
             bytes = sum(one.bytes for cell in cells for one in arrays.get(cell.id, ()))
-            found.append(Layer("", 0, 0, 0, 0, 0, bytes, 0, 0))
+            found.append(LayerBytes("", 0, 0, 0, 0, 0, bytes, 0, 0))
     return found
 
 
@@ -387,7 +387,7 @@ def _stack(
     arrays: Mapping[str, Sequence[SavedArray]],
     seen: set[str],
     formats: Formats,
-) -> list[Layer]:
+) -> list[LayerBytes]:
     found = []
     taken = [_taken(body) for body in loop.bodies]
     passed, before = {*taken[0]}, list[SavedArray]()  # from the layer before, and saved there
@@ -404,7 +404,7 @@ def _stack(
         inside = sum(one.bytes for one in kept if one.array not in {*own} | following)
         flops = sum(cell.flops for cell in body.cells)
         others = sum(sizes.values()) - enter
-        found.append(Layer(name, at, enter, held, others, needed, inside, left, flops))
+        found.append(LayerBytes(name, at, enter, held, others, needed, inside, left, flops))
         seen.update(own)
         passed = following
     return found
@@ -427,7 +427,7 @@ def _bytes(value: Value, formats: Formats) -> int:
 Groups = tuple[tuple[int, int], "Groups"] | tuple[()]  # first and last + 1 of each, then the rest
 
 
-class Choice(NamedTuple):
+class CheckpointCost(NamedTuple):
     """The cost of a choice of groups, from a layer to the end of the chain."""
 
     peak: int
@@ -436,27 +436,29 @@ class Choice(NamedTuple):
     groups: Groups = ()
 
 
-def pareto_choices(chain: Sequence[Layer]) -> list[Choice]:
+def pareto_choices(chain: Sequence[LayerBytes]) -> list[CheckpointCost]:
     """Returns the choices that no other one beats in bytes and in FLOPs, from the most bytes.
 
     The chain is walked from its end: what is saved of a layer lies beneath all later peaks, and
     while a group is calculated again everything after it is already free.
 
-    >>> layer = Layer("h", 0, 1, 1, 0, 0, 9, 0, 5)
+    >>> layer = LayerBytes("h", 0, 1, 1, 0, 0, 9, 0, 5)
     >>> [choice[:3] for choice in pareto_choices([layer, layer])]
     [(20, 0, 20), (11, 5, 11)]
     """
-    found = [[Choice(0, 0, 0)]]
+    found = [[CheckpointCost(0, 0, 0)]]
     for at in reversed(range(len(chain))):
         found.insert(0, _undominated(_from(chain, at, found)))
     return found[0]
 
 
-def _from(chain: Sequence[Layer], at: int, later: list[list[Choice]]) -> Iterator[Choice]:
+def _from(
+    chain: Sequence[LayerBytes], at: int, later: list[list[CheckpointCost]]
+) -> Iterator[CheckpointCost]:
     """Yields the choices from a layer on; ``later`` are those from each of the next places."""
     first = chain[at]
     for peak, flops, kept, groups in later[0]:
-        yield Choice(first.saved + peak, flops, first.saved + kept, groups)
+        yield CheckpointCost(first.saved + peak, flops, first.saved + kept, groups)
     enter, once, again = first.input_bytes, -first.saved_input_bytes, 0
     for end in range(at + 1, len(chain) + 1):
         layer = chain[end - 1]
@@ -467,11 +469,11 @@ def _from(chain: Sequence[Layer], at: int, later: list[list[Choice]]) -> Iterato
         again += layer.flops
         for peak, flops, kept, groups in later[end - at - 1]:
             most = enter + max(once + layer.output_bytes, peak)
-            yield Choice(most, again + flops, enter + kept, ((at, end), groups))
+            yield CheckpointCost(most, again + flops, enter + kept, ((at, end), groups))
 
 
-def _undominated(choices: Iterable[Choice]) -> list[Choice]:
-    found: list[Choice] = []
+def _undominated(choices: Iterable[CheckpointCost]) -> list[CheckpointCost]:
+    found: list[CheckpointCost] = []
     for choice in sorted(choices, key=lambda choice: choice[:3]):
         if not found or choice.flops < found[-1].flops:
             found.append(choice)
@@ -479,7 +481,7 @@ def _undominated(choices: Iterable[Choice]) -> list[Choice]:
     return [*found[:-1:every], found[-1]][::-1]
 
 
-def _names(chain: Sequence[Layer], groups: Groups) -> tuple[str, ...]:
+def _names(chain: Sequence[LayerBytes], groups: Groups) -> tuple[str, ...]:
     found = []
     while groups:
         (first, end), groups = groups

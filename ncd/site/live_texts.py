@@ -24,7 +24,7 @@ from ncd.circuit.elaborate import elaborate
 from ncd.circuit.sized_system import ParametricTerm, SizeRange, traced_circuit
 from ncd.drawing.backends.drawing import Drawing
 from ncd.errors import NCDError
-from ncd.formulas.traced_sizes import FILL, FIRST, LAST, Fact, Sum, Trace, is_symbolic
+from ncd.formulas.traced_sizes import FILL, FIRST, LAST, Fact, SizeTrace, Sum, is_symbolic
 from ncd.language.axes import Array, Axis
 from ncd.language.torch_code import Arg
 from ncd.site.quiz_facts import AxisFacts, axis_facts, computed_axes, taken_axes
@@ -77,7 +77,7 @@ def has_letter(text: str) -> bool:
     return any(chr(FIRST) <= letter <= chr(LAST) for letter in text)
 
 
-class _Reader(HTMLParser):
+class _TagTextReader(HTMLParser):
     """Collects the texts between the tags."""
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ def _lower(text: str) -> str:
 
 def texts(html: str) -> list[str]:
     """Returns the texts between the tags of some HTML."""
-    reader = _Reader()
+    reader = _TagTextReader()
     reader.feed(html)
     reader.close()
     return reader.texts
@@ -188,7 +188,7 @@ class FormulaTable:
         self.rows: list[list[list[int]]] = []
         self.parts: list[Any] = []
 
-    def written(self, trace: Trace, facts: Mapping[str, list[Fact]]) -> Table:
+    def written(self, trace: SizeTrace, facts: Mapping[str, list[Fact]]) -> Table:
         letters = [(self.sum(number.total), how) for number, how in trace.written]
         told = {
             name: [(self.sum(total), sign, true) for total, sign, true in every]
@@ -235,7 +235,7 @@ class SizeDependentTexts:
         self.system, self.plain = system, plain
         found = traced_circuit(system.build, system.settings, system.traceable)
         self.is_traceable = found is not None and alike(found[1], plain)
-        self.trace, self.circuit = found if found and self.is_traceable else (Trace(), plain)
+        self.trace, self.circuit = found if found and self.is_traceable else (SizeTrace(), plain)
         self.base: LiveFacts = dict(self.trace.holds)
         self.parts: dict[str, list[tuple[int, str]] | None] = {}
         self.part_conditions: dict[str, LiveFacts] = {}
@@ -285,7 +285,7 @@ class SizeDependentTexts:
         drawn, drawn_so = self.shared(lambda circuit: dict(drawn_numbers(circuit, self.plain)))
         self.base |= drawn_so  # such as a stride that is not 1, which would not be drawn
         said: dict[str, Any] = {
-            "sizes": [_said(size) for size in self.system.sizes],
+            "sizes": [_size_data(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
             "renamed": dict(self.system.renamed),
             "wires": dict(wire_sizes(self.circuit)) if self.is_traceable else {},
@@ -364,7 +364,7 @@ def _error(system: ParametricTerm, settings: Mapping[str, int], names: set[str])
     """Yields the error of building at these settings, if there is one."""
     if _builds(system, settings):
         return
-    trace = Trace()
+    trace = SizeTrace()
     given = {n: trace.size(n, v) if n in names else v for n, v in settings.items()}
     try:
         elaborate(system.build(given))
@@ -383,7 +383,7 @@ def _builds(system: ParametricTerm, settings: Mapping[str, int]) -> bool:
     return True
 
 
-def _said(size: SizeRange) -> dict[str, Any]:
+def _size_data(size: SizeRange) -> dict[str, Any]:
     return {name: value for name, value in asdict(size).items() if value not in ("", ())}
 
 

@@ -248,11 +248,11 @@ def _pair(old: str, new: str) -> tuple[str, str]:
         return markup.text(old), markup.text(new)
     left, right = "", ""
     for what, i, j, m, n in found.get_opcodes():
-        left += _said(words[0][i:j], what == "equal")
-        right += _said(words[1][m:n], what == "equal")
+        left += _marked_words(words[0][i:j], what == "equal")
+        right += _marked_words(words[1][m:n], what == "equal")
     return left, right
 
 
-def _said(words: Sequence[str], same: bool) -> str:
+def _marked_words(words: Sequence[str], same: bool) -> str:
     text = markup.text("".join(words))
     return text if same or not text else f"<b>{text}</b>"

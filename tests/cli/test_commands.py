@@ -405,7 +405,7 @@ def test_the_bar_is_only_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     plain = io.StringIO()
     monkeypatch.setattr(sys, "stderr", plain)
     times = iter((0.0, 0.0, 50.0, 100.0))
-    progress = terminal.Progress(lambda: next(times))
+    progress = terminal.ProgressBar(lambda: next(times))
     progress(1, 2, "work")
     assert plain.getvalue() == ""
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.explain.attention_row import Row, row
+from ncd.explain.attention_row import AttentionRow, row
 from ncd.explain.cell_arithmetic import (
     CopyArithmetic,
     FormulaArithmetic,
@@ -188,7 +188,7 @@ def test_every_array_of_every_system(entry: Entry) -> None:
 # --- a row of attention --------------------------------------------------------------------------
 
 
-def rows(name: str, **knobs: int) -> tuple[Trace, list[tuple[Row, tuple[int, ...]]]]:
+def rows(name: str, **knobs: int) -> tuple[Trace, list[tuple[AttentionRow, tuple[int, ...]]]]:
     """The row through one place of every softmax of a system."""
     module, run = traced(ncd.catalogue[name].build(**knobs))
     cells = [cell for cell in module.circuit.cells if cell.op.role == "softmax"]

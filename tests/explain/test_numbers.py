@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 
 from ncd.explain.cell_arithmetic import (
+    IndexSpan,
     NormArithmetic,
     Numbers,
     Products,
     ReductionArithmetic,
     SoftmaxArithmetic,
-    Span,
     counted,
     grid,
     moved,
@@ -34,7 +34,7 @@ SOME = torch.tensor([0.5, -1.0, 2.0, 4.0], dtype=torch.float64)
     ("first", "step", "count"), [(0, 1, 5), (-1, 1, 3), (3, 1, 3), (-1, 2, 4), (5, 1, 1), (4, 1, 1)]
 )
 def test_a_window_reads_what_is_within_the_edges(first: int, step: int, count: int) -> None:
-    span = Span(X, count, first, step)
+    span = IndexSpan(X, count, first, step)
     row = torch.arange(10.0, 15.0)
     wanted = [10.0 + at if 0 <= at < 5 else -7.0 for at in span.positions]
     assert windowed(row, (span,), -7.0).tolist() == wanted
@@ -43,14 +43,14 @@ def test_a_window_reads_what_is_within_the_edges(first: int, step: int, count: i
 
 def test_a_window_of_two_sides_is_that_of_a_padded_picture() -> None:
     picture = torch.arange(20.0).reshape(1, 4, 5)
-    window = Span(Y, 3, -1, 2), Span(X, 2, 4)
+    window = IndexSpan(Y, 3, -1, 2), IndexSpan(X, 2, 4)
     padded = F.pad(picture, (1, 1, 1, 1))
     wanted = padded[:, 0:5:2, 5:7]
     assert windowed(picture, window, 0.0).tolist() == wanted.flatten().tolist()
 
 
 def test_places_count_with_the_last_span_fastest() -> None:
-    spans = Span(Y, 2, 1), Span(X, 3, -1, 2)
+    spans = IndexSpan(Y, 2, 1), IndexSpan(X, 3, -1, 2)
     every = [place(spans, n) for n in range(counted(spans))]
     assert every == [(y, x) for y in (1, 2) for x in (-1, 1, 3)]
     assert list(zip(*(line.tolist() for line in grid(spans)), strict=True)) == every
@@ -68,7 +68,7 @@ def test_an_index_is_that_of_the_same_number_in_another_order() -> None:
 
 
 def test_the_value_of_each_kind_is_what_torch_says() -> None:
-    span = (Span(Y, 4),)
+    span = (IndexSpan(Y, 4),)
     pair = Numbers(0, SOME), Numbers("w", SOME.flip(0))
     for bias in (None, 0.0, -3.0):
         found = Products(span, pair, bias)
@@ -86,7 +86,7 @@ def test_the_value_of_each_kind_is_what_torch_says() -> None:
 def test_a_normed_number(weight: float | None, bias: float | None, centred: bool) -> None:
     mean = float(SOME.mean()) if centred else None
     variance = float(SOME.var(correction=0)) if centred else float((SOME**2).mean())
-    found = NormArithmetic((Span(Y, 4),), SOME, 3, mean, variance, 0.1, weight, bias)
+    found = NormArithmetic((IndexSpan(Y, 4),), SOME, 3, mean, variance, 0.1, weight, bias)
     norm = F.layer_norm(SOME, (4,), eps=0.1) if centred else F.rms_norm(SOME, (4,), eps=0.1)
     assert found.plain == pytest.approx(float(norm[3]))
     scaled = float(norm[3]) * (1 if weight is None else weight) + (bias or 0)
@@ -94,6 +94,6 @@ def test_a_normed_number(weight: float | None, bias: float | None, centred: bool
 
 
 def test_numbers_that_do_not_change_along_a_span_are_repeated() -> None:
-    found = taken(torch.tensor([1.0, 2.0]), (1,), (Span(Y, 3),))
+    found = taken(torch.tensor([1.0, 2.0]), (1,), (IndexSpan(Y, 3),))
     assert (found.tolist(), found.dtype) == ([2, 2, 2], torch.float64)
     assert math.prod(Array.parse("y:4 x:5").shape) == counted(whole(Array.parse("y:4 x:5").dims))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncd.formulas.traced_sizes import Trace, is_symbolic
+from ncd.formulas.traced_sizes import SizeTrace, is_symbolic
 
 OPERATORS = (
     *(operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod),
@@ -27,7 +27,7 @@ SMALL = st.integers(1, 6)
 def test_every_operator_gives_what_it_gives_for_plain_numbers(
     sign: Callable[[Any, Any], Any], x: int, y: int, n: int
 ) -> None:
-    trace = Trace()
+    trace = SizeTrace()
     a, b = trace.size("a", x), trace.size("b", y)
     pairs = [((a, b), (x, y)), ((a + b, a), (x + y, x)), ((2 * a, b + n), (2 * x, y + n))]
     pairs += [((a, n), (x, n)), ((n, b), (n, y))]
@@ -45,7 +45,7 @@ def plain_of(number: Any) -> Any:
 
 @pytest.mark.parametrize("n", (-3, -1, 0, 1, 4))
 def test_what_is_asked_of_one_number_is_what_a_plain_one_answers(n: int) -> None:
-    trace = Trace()
+    trace = SizeTrace()
     number = trace.size("a", n + 4) - 4
     for question in (abs, operator.neg, bool, int, float, hash_free, str.format):
         found = question("{:03}", number) if question is str.format else question(number)
@@ -62,7 +62,7 @@ def hash_free(number: Any) -> tuple[Any, Any]:
 
 
 def test_a_conversion_to_a_plain_number_is_a_fact_and_one_to_a_real_number_only_if_asked() -> None:
-    trace = Trace()
+    trace = SizeTrace()
     a = trace.size("a", 5)
     assert float(a) == 5.0 and not trace.holds
     assert bool(a) and [sign for _, sign, _ in trace.holds] == ["="]
@@ -78,7 +78,7 @@ def test_a_conversion_to_a_plain_number_is_a_fact_and_one_to_a_real_number_only_
 
 
 def test_what_divides_exactly_stays_a_polynomial_and_depends_on_no_fact() -> None:
-    trace = Trace()
+    trace = SizeTrace()
     a, b = trace.size("a", 6), trace.size("b", 4)
     assert trace.open == {"a": a, "b": b}
     assert ((6 * a * b + 2 * b) // (2 * b)).total == (3 * a + 1).total
@@ -92,7 +92,7 @@ def test_what_divides_exactly_stays_a_polynomial_and_depends_on_no_fact() -> Non
 
 
 def test_a_text_holds_letters_of_the_length_that_each_number_has_there() -> None:
-    trace = Trace()
+    trace = SizeTrace()
     a = trace.size("a", 1234)
     assert (len(f"{a}"), len(f"{a:,}"), len(str(a + 1)), f"{a:x}") == (4, 5, 4, "4d2")
     assert str(a) == f"{a}" != f"{a:,}"
@@ -103,7 +103,7 @@ def test_a_text_holds_letters_of_the_length_that_each_number_has_there() -> None
 
 @given(x=SMALL, y=SMALL)
 def test_the_facts_that_a_run_depended_on_are_true_of_its_sizes(x: int, y: int) -> None:
-    trace = Trace()
+    trace = SizeTrace()
     a, b = trace.size("a", x), trace.size("b", y)
     seen = (a <= b, a < b, a == b, a * b <= 9, a >= 3.5, a <= 2.5)
     assert seen == (x <= y, x < y, x == y, x * y <= 9, x >= 3.5, x <= 2.5)

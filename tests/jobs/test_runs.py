@@ -15,7 +15,7 @@ from ncd.jobs.job_pool import LOST, QUIET, Pool, Ticket
 from ncd.jobs.local_workers import Local
 from ncd.jobs.training_runs import TrainingRun
 from ncd.systems.training.trained_weights import read_weights
-from ncd.systems.training.training_loop import Progress, TaskTraining
+from ncd.systems.training.training_loop import TaskTraining, TrainingProgress
 from tests.support.polling import until
 
 NAME, SMALL = "image-recogniser", {"x": 8, "n": 32}
@@ -80,7 +80,7 @@ def lose(backend: Local, run: TrainingRun) -> None:
     os.kill(int(worker), signal.SIGKILL)
 
 
-def losses(progress: list[Progress]) -> list[float]:
+def losses(progress: list[TrainingProgress]) -> list[float]:
     return [now.loss for now in progress]
 
 

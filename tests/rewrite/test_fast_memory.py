@@ -9,7 +9,7 @@ from torch import Tensor
 
 import ncd
 from ncd.rewrite import tile_loop as run
-from ncd.rewrite.tile_loop import DeferredTile, Group
+from ncd.rewrite.tile_loop import DeferredTile, TileGroup
 from ncd.rewrite.tile_schedule import ScheduledOp, Stage, Stream
 from tests.rewrite.test_loop import CASES
 
@@ -17,7 +17,7 @@ from tests.rewrite.test_loop import CASES
 class Watched(run._FusedLoopRunner):
     """A loop that notes the numbers in each array of fast memory after each op."""
 
-    def _do(self, op: ScheduledOp, group: Group) -> None:
+    def _do(self, op: ScheduledOp, group: TileGroup) -> None:
         super()._do(op, group)
         held = {
             id: sum(part.data.numel() for part in (x.parts if isinstance(x, DeferredTile) else [x]))

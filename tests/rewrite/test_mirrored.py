@@ -11,7 +11,7 @@ from ncd import Elementwise, Param
 from ncd.app.figure.backward_diagram import readable
 from ncd.circuit.elaborate import elaborate
 from ncd.drawing.lint.lint import lint
-from ncd.drawing.plan.collapse import Box
+from ncd.drawing.plan.collapse import CollapsedBox
 from ncd.drawing.plan.memory_notes import MemoryNote
 from ncd.language.op import ArrayHandle
 from ncd.language.step_wires import AppliedTerm
@@ -99,7 +99,10 @@ def test_ops_that_are_only_drawn_can_be_printed() -> None:
     assert repr(LoadNote("q", array)) == f"LoadNote('q', {array!r})"
     term = readable(elaborate(ncd.catalogue["encoder-block"].build()), ())
     assert 'BackwardBox("Feed-Forward\'", ' in repr(term)
-    assert repr(Box("Layer", ("n0",))) == "Box('Layer', ('n0',))" and repr(Box("L")) == "Box('L')"
+    assert (
+        repr(CollapsedBox("Layer", ("n0",))) == "CollapsedBox('Layer', ('n0',))"
+        and repr(CollapsedBox("L")) == "CollapsedBox('L')"
+    )
     assert repr(MemoryNote("save", "q", ())) == "MemoryNote('save', 'q')"
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ncd
 from ncd import Axes, Block, Dropout, Id, Linear, Repeat, Softmax
 from ncd.circuit.elaborate import elaborate
-from ncd.run.checkpointing import Layer, layers, measured_saved, pareto_choices, plans
+from ncd.run.checkpointing import LayerBytes, layers, measured_saved, pareto_choices, plans
 from ncd.run.recompute import segments
 from ncd.run.run_memory import Storages, summed
 from tests.run.test_saved_for_backward import gradients
@@ -23,7 +23,7 @@ LAYER = st.builds(lambda *n: (n[0] + n[1], n[0], n[2] + n[3], n[2], *n[4:]), *[F
 CHAIN = st.lists(st.tuples(st.sampled_from(["", "h", "g"]), LAYER), min_size=1, max_size=6)
 
 
-def choices(chain: list[Layer]) -> Iterator[list[tuple[int, int, bool]]]:
+def choices(chain: list[LayerBytes]) -> Iterator[list[tuple[int, int, bool]]]:
     """Yields every way to cut a chain into runs of neighbours that are saved or not."""
     for cuts in product((False, True), repeat=len(chain) - 1):
         at = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(chain)]
@@ -37,7 +37,7 @@ def choices(chain: list[Layer]) -> Iterator[list[tuple[int, int, bool]]]:
                 yield [(a, b, on) for (a, b), on in zip(runs, again, strict=True)]
 
 
-def walked(chain: list[Layer], choice: list[tuple[int, int, bool]]) -> tuple[int, int]:
+def walked(chain: list[LayerBytes], choice: list[tuple[int, int, bool]]) -> tuple[int, int]:
     """Returns the peak and the FLOPs of a choice: forward on a stack of bytes, then back."""
     kept, flops = [0], 0
     for a, b, again in choice:
@@ -64,7 +64,7 @@ def walked(chain: list[Layer], choice: list[tuple[int, int, bool]]) -> tuple[int
 @settings(max_examples=40, deadline=None)
 @given(CHAIN)
 def test_no_way_of_all_is_better(parts: list[tuple[str, tuple[int, ...]]]) -> None:
-    chain = [Layer(stack, at, *numbers) for at, (stack, numbers) in enumerate(parts)]
+    chain = [LayerBytes(stack, at, *numbers) for at, (stack, numbers) in enumerate(parts)]
     chain.sort(key=lambda one: one.stack)  # the layers of a stack are neighbours
     every = {walked(chain, choice) for choice in choices(chain)}
     front = [(p, f) for p, f in sorted(every) if not any(q <= p and g < f for q, g in every)]
@@ -75,7 +75,7 @@ def test_no_way_of_all_is_better(parts: list[tuple[str, tuple[int, ...]]]) -> No
 
 
 def test_a_stack_of_sixteen_needs_no_more_than_equal_groups_of_four() -> None:
-    chain = [Layer("h", at, 1, 1, 0, 0, 9, 0, 5) for at in range(16)]
+    chain = [LayerBytes("h", at, 1, 1, 0, 0, 9, 0, 5) for at in range(16)]
     equal, _ = walked(chain, [(at, at + 4, True) for at in range(0, 16, 4)])
     least = pareto_choices(chain)[-1]
     assert least.peak <= 24 < equal == 43
@@ -192,7 +192,7 @@ def test_ops_outside_all_stacks_only_hold_what_they_save() -> None:
     """They pass nothing on that could be dropped, and are never calculated again."""
     found = layers(Id("y:5 m:4") >> Softmax("m") >> LAYERS, ncd.Formats())
     first, *stack = found
-    assert first == Layer("", 0, 0, 0, 0, 0, 5 * 4 * 4, 0, 0)
+    assert first == LayerBytes("", 0, 0, 0, 0, 0, 5 * 4 * 4, 0, 0)
     assert [one.stack for one in stack] == ["layers"] * 4
     assert (
         sum(one.saved for one in found) == ncd.saved(Id("y:5 m:4") >> Softmax("m") >> LAYERS).bytes

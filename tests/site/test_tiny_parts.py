@@ -24,7 +24,7 @@ from ncd import (
 )
 from ncd.circuit.costs import cost_of
 from ncd.circuit.sized_system import parametric_term
-from ncd.formulas.traced_sizes import Trace
+from ncd.formulas.traced_sizes import SizeTrace
 from ncd.site import page_tables
 from ncd.site.collapse_states import _in, drawing_parts, folded, state_name, states, svg
 from ncd.site.document import _rows_of
@@ -320,7 +320,7 @@ def test_words_that_follow_a_size_and_sizes_that_are_computed(op, dom, words, co
 
 
 def test_only_loops_along_an_axis_have_its_size() -> None:
-    size = Trace().size("t", 7)
+    size = SizeTrace().size("t", 7)
     array = (Axis("m", 3), Axis("t", size))
     inputs = [SimpleNamespace(array=(Axis("t", 4),)), SimpleNamespace(array=array)]
 

@@ -119,7 +119,7 @@ def mapped(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[tuple[tuple[Ax
         place = dict(zip(out.names, index, strict=True))
         operands = [float(x.data[tuple(place[n] for n in x.names)]) for x in arrays]
         at = {k: float(i) for name, i in place.items() for k in (name, called(name))}
-        data[index] = float(value(op.rule, operands, {**fixed, **at}))
+        data[index] = float(value(op.defining_formula, operands, {**fixed, **at}))
     yield tuple(out), np.trunc(data).astype(np.int64) if out.below else data
 
 

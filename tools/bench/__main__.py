@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ncd.cli.output import Progress, print_json, print_table
+from ncd.cli.output import ProgressBar, print_json, print_table
 from ncd.errors import NCDError
 from tools.bench.bench import bench
 
@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     args = parser.parse_args(argv)
     try:
-        lines = bench(args.seed, args.device, Progress(), args.part)
+        lines = bench(args.seed, args.device, ProgressBar(), args.part)
     except NCDError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2

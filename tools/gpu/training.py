@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ncd.systems.training.training_loop import Progress, TaskTraining
+from ncd.systems.training.training_loop import TaskTraining, TrainingProgress
 from tools.bench.measurements import Line
 from tools.gpu.agreement import CLOSE, Setting
 from tools.gpu.findings import Finding
@@ -26,7 +26,9 @@ def training(setting: Setting) -> Iterator[Finding]:
         yield from _compared(name, mine, theirs)
 
 
-def _compared(name: str, mine: list[Progress], theirs: list[Progress]) -> Iterator[Finding]:
+def _compared(
+    name: str, mine: list[TrainingProgress], theirs: list[TrainingProgress]
+) -> Iterator[Finding]:
     pairs = list(zip(mine, theirs, strict=True))
     off = max(abs(a.loss - b.loss) / max(1, abs(b.loss)) for a, b in pairs[:FIRST])
     fault = "" if off < CLOSE else f"more than {CLOSE:g} apart"

@@ -13,7 +13,7 @@ from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import ColourRange
 from ncd.app.scene.scene import Scene, with_tooltip
 from ncd.circuit.circuit import Cell, array_names, input_names
-from ncd.explain.attention_row import MixedValue, Row, RowStage
+from ncd.explain.attention_row import AttentionRow, MixedValue, RowStage
 from ncd.explain.cell_arithmetic import (
     FormulaArithmetic,
     How,
@@ -52,7 +52,7 @@ SIDES = ("", "height", "width")
 
 
 @dataclass(frozen=True)
-class Line:
+class TableRow:
     """A row of the table: its head (HTML), its numbers, the rest and the total.
 
     ``attributes`` are HTML attributes such as ``data-node="n3"``; ``links`` are what a click on
@@ -68,13 +68,13 @@ class Line:
     links: Mapping[int, str] = field(default_factory=dict)
 
 
-def summed(head: str, numbers: Tensor, few: Sequence[int], **more: object) -> Line:
+def summed(head: str, numbers: Tensor, few: Sequence[int], **more: object) -> TableRow:
     """Returns a row whose numbers add up; those not shown are summed in ``rest``."""
     kept = torch.ones(len(numbers), dtype=torch.bool)
     kept[list(few)] = False
     rest = float(numbers[kept].sum()) if bool(kept.any()) else None
     total = more.pop("total", float(numbers.sum()))
-    return Line(head, numbers, rest, total, **more)  # type: ignore[arg-type]
+    return TableRow(head, numbers, rest, total, **more)  # type: ignore[arg-type]
 
 
 def largest_summands(
@@ -96,7 +96,7 @@ def largest_summands(
 def sum_html(
     site: Site,
     spans: Spans,
-    lines: Sequence[Line],
+    lines: Sequence[TableRow],
     shown: Sequence[int],
     *,
     columns: Sequence[str] = (),
@@ -127,7 +127,7 @@ def sum_html(
 
 
 def _row(
-    line: Line, lines: Sequence[Line], shown: Sequence[int], more: int, here: int | None
+    line: TableRow, lines: Sequence[TableRow], shown: Sequence[int], more: int, here: int | None
 ) -> str:
     cells = [f"<td{_here(i, here)}>{_number(line, i)}</td>" for i in shown]
     if more:
@@ -140,7 +140,7 @@ def _row(
     return f'<tr{strong} {line.attributes}><th scope="row">{line.head}</th>{"".join(cells)}</tr>'
 
 
-def _number(line: Line, i: int) -> str:
+def _number(line: TableRow, i: int) -> str:
     number = number_text(float(line.numbers[i]))
     if i not in line.links:
         return number
@@ -414,7 +414,7 @@ def products(scene: Scene, cell: Cell, how: Products, index: Place | None = None
     shown = largest_summands(products)
     several = len(how.factors) > 1
     lines = [
-        Line(
+        TableRow(
             factor_name(scene, cell, factor),
             factor.values,
             links=_sources(scene, cell, how, factor, shown, index),
@@ -470,7 +470,7 @@ def _chosen(cell: Cell, how: ReductionArithmetic) -> str:
     picks = how.how in ("max", "min")
     best = int(getattr(how.numbers, f"arg{how.how}")()) if picks else None
     shown = largest_summands(how.numbers, () if best is None else (best,))
-    line = Line("", how.numbers, total=how.value, strong=True)
+    line = TableRow("", how.numbers, total=how.value, strong=True)
     if adds:
         line = summed("", how.numbers, shown, total=how.value, strong=True)
     end = {"max": "the largest", "min": "the least"}.get(how.how, how.how)
@@ -480,7 +480,7 @@ def _chosen(cell: Cell, how: ReductionArithmetic) -> str:
 def _normed(cell: Cell, how: NormArithmetic) -> str:
     """Returns the numbers, their mean and variance, and the normalised number."""
     shown = largest_summands(how.numbers, (how.at,))
-    lines = [Line("", how.numbers)]
+    lines = [TableRow("", how.numbers)]
     table = sum_html(cell.site, how.spans, lines, shown, here=how.at)
     x, n = number_text(float(how.numbers[how.at])), f"{len(how.numbers):,}"
     whose = "kept from training" if how.kept else f"of these {n}"
@@ -516,7 +516,7 @@ KEYS = 7  # keys shown in full
 LARGEST = "The largest of the scores: without it the powers could grow beyond all numbers."
 
 
-def attention_row_html(scene: Scene, found: Row, across: str) -> str:
+def attention_row_html(scene: Scene, found: AttentionRow, across: str) -> str:
     """Returns the HTML from the product of query and key to the weights and the values they mix."""
     top = found.steps[0].cell if found.steps else None
     score = ""
@@ -527,16 +527,16 @@ def attention_row_html(scene: Scene, found: Row, across: str) -> str:
     return f"{score}<h3>{title}</h3>{_weights(scene, found, across)}"
 
 
-def _weights(scene: Scene, found: Row, across: str) -> str:
+def _weights(scene: Scene, found: AttentionRow, across: str) -> str:
     """Returns the table with score, factor, mask, exponential, weight and value of each key."""
     share = found.share
     powers = share.powers
     weights = powers / powers.sum()
     shown = largest_summands(weights, (share.at,), KEYS)
     lines = [
-        Line(_step(step), step.numbers, attributes=f'data-node="{step.cell.id}"')
+        TableRow(_step(step), step.numbers, attributes=f'data-node="{step.cell.id}"')
         for step in found.steps
-    ] or [Line("score", share.scores)]
+    ] or [TableRow("score", share.scores)]
     largest = enclosed(float(share.scores.max()))
     node = f'data-node="{found.cell.id}"'
     lines.append(
@@ -558,7 +558,7 @@ def _step(step: RowStage) -> str:
     return markup.text(op.result_name(step.cell.site) or op.display_name)
 
 
-def _keys(scene: Scene, found: Row, shown: Sequence[int], across: str) -> list[str]:
+def _keys(scene: Scene, found: AttentionRow, shown: Sequence[int], across: str) -> list[str]:
     """Returns the keys as column heads; on a map, as buttons to their cells."""
     spans = found.share.spans
     words = scene.axis_words(spans[0].dim.name) if len(spans) == 1 else ()
@@ -575,7 +575,7 @@ def _keys(scene: Scene, found: Row, shown: Sequence[int], across: str) -> list[s
     ]
 
 
-def _mixing(scene: Scene, mixed: MixedValue, shown: Sequence[int]) -> list[Line]:
+def _mixing(scene: Scene, mixed: MixedValue, shown: Sequence[int]) -> list[TableRow]:
     """Returns the table lines for one feature: its values, and their products with the weights."""
     every = mixed.cell.site.axes_by_name
     at = ", ".join(
@@ -585,6 +585,6 @@ def _mixing(scene: Scene, mixed: MixedValue, shown: Sequence[int]) -> list[Line]
     values = next(f for f in mixed.total.factors if f.source != mixed.weights)
     head = f"{factor_name(scene, mixed.cell, values)} {f'at {at}' if at else ''}"
     return [
-        Line(head, values.values, attributes=node),
+        TableRow(head, values.values, attributes=node),
         summed("weight × value", mixed.total.terms, shown, attributes=node, strong=True),
     ]

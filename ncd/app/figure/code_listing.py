@@ -56,7 +56,7 @@ def _row(
     """Returns a coloured line, with an explanation above it if ``told``."""
     ids = " ".join(cell.id for cell in cells)
     colour = _colour(cells[-1], part, dark)
-    comment = f'<span class="comment"># {_said(cells)}</span>\n' if told else ""
+    comment = f'<span class="comment"># {_comment(cells)}</span>\n' if told else ""
     cut = len(line.text) - len(line.text.lstrip())
     if told:  # explains the op on a single array, without a batch axis
         code = code.replace("... ", "")
@@ -67,7 +67,7 @@ def _row(
     )
 
 
-def _said(cells: list[Cell]) -> str:
+def _comment(cells: list[Cell]) -> str:
     """Returns an explanation of some ops."""
     products = ((cell, product(cell)) for cell in cells)
     words = (steps(of) if of else (cell.op.display_name.lower(),) for cell, of in products)

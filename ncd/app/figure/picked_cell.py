@@ -18,18 +18,21 @@ from ncd.app.parts import map_component, slice_picker
 from ncd.app.parts.heatmap import Pooled
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
-from ncd.app.state.controls import Text
+from ncd.app.state.controls import TextControl
 from ncd.circuit.circuit import Cell, Circuit
 from ncd.explain.attention_row import row
 from ncd.explain.cell_arithmetic import NumberOrigin, SoftmaxArithmetic, number_origin
 from ncd.site import markup
 
 PLACE = "[0-9]{1,9},[0-9]{1,9}"
-CELL, NUMBER = Text("cell", PLACE), Text("number", PLACE)  # of the attention map, of the value map
+CELL, NUMBER = (
+    TextControl("cell", PLACE),
+    TextControl("number", PLACE),
+)  # of the attention map, of the value map
 MIXED = 2  # features of the weighted sum that are shown
 
 
-def chosen(control: Text, rows: int, columns: int) -> tuple[int, int] | None:
+def chosen(control: TextControl, rows: int, columns: int) -> tuple[int, int] | None:
     """Returns the selected cell, if the map has it."""
     if not control.value:
         return None
@@ -37,7 +40,7 @@ def chosen(control: Text, rows: int, columns: int) -> tuple[int, int] | None:
     return (i, j) if i < rows and j < columns else None
 
 
-def pick(control: Text, value: str) -> None:
+def pick(control: TextControl, value: str) -> None:
     """Selects the clicked cell, or clears it if it was selected; a callback."""
     control.put("" if value == control.value else value)
 

@@ -37,7 +37,7 @@ from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.knobs import FORMATS, MAX_SLIDER_VALUE, read_session_formats
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.sized_system import traced_circuit
-from ncd.formulas.traced_sizes import FILL, Trace, is_symbolic
+from ncd.formulas.traced_sizes import FILL, SizeTrace, is_symbolic
 from ncd.site import source_listing
 from ncd.site.live_texts import FormulaTable, alike, changed_texts, changes, texts, wire_sizes
 from ncd.systems.catalogue_entry import Entry, Knob
@@ -83,7 +83,7 @@ def page_formulas(scene: Scene, panel: str) -> Formulas | None:
     }
 
 
-def _traced(entry: Entry, settings: Mapping[str, int]) -> tuple[Trace, Circuit] | None:
+def _traced(entry: Entry, settings: Mapping[str, int]) -> tuple[SizeTrace, Circuit] | None:
     names = [knob.name for knob in entry.knobs if knob.is_size and not knob.below]
     return traced_circuit(lambda given: entry.system(**given), settings, names)
 
@@ -157,7 +157,7 @@ def drawing_json(page: str, query: str) -> dict[str, object] | None:
     scene = _asked(page, query)
     if scene is None:
         return None
-    folded = _said(query).get("folded", selection.AUTO)
+    folded = _parameters(query).get("folded", selection.AUTO)
     with scheduler.turn():
         found = diagram.changing_part(diagram.diagram_message(scene, None, folded))
         return {**found, "cost": cost_line(scene, scene.known_seconds)}
@@ -170,7 +170,7 @@ def formulas_json(page: str, query: str) -> dict[str, Any] | None:
     ['h']
     """
     scene = _asked(page, query)
-    panel = _said(query).get(SCRUB, "")
+    panel = _parameters(query).get(SCRUB, "")
     if scene is None or panel not in ("", *PANELS):
         return None
     key = ("scrub", scene.entry.key, tuple(scene.settings.items()), panel, scene.formats)
@@ -178,13 +178,13 @@ def formulas_json(page: str, query: str) -> dict[str, Any] | None:
     return get_or_make(CACHE, key, lambda: page_formulas(scene, panel))
 
 
-def _said(query: str) -> dict[str, str]:
+def _parameters(query: str) -> dict[str, str]:
     return dict(parse_qsl(query)) if len(query) <= LONGEST else {}
 
 
 def _asked(page: str, query: str) -> Scene | None:
     """Returns the scene for the settings in a query; None if it cannot be built."""
-    asked = _said(query)
+    asked = _parameters(query)
     entry = entry_of(page, asked)
     return scene(entry, asked) if entry and asked else None
 

@@ -201,7 +201,7 @@ def show() -> None:
 
     def above() -> None:
         if error is None:
-            _editor(text, partial(own_answer.said, found))
+            _editor(text, partial(own_answer.editor_message, found))
         else:
             _editor(text, partial(own_answer.wrong, error, text))
             _stale()

@@ -12,7 +12,7 @@ from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.language.terms import Term
 from ncd.site import markup
 from ncd.systems.inputs import picture_inputs
-from ncd.systems.inputs.picture_inputs import MOST, PEN, Picture, UnreadableError, valid
+from ncd.systems.inputs.picture_inputs import MOST, PEN, InputPicture, UnreadableError, valid
 
 # --- A canvas to draw on with the mouse, a finger or a pen
 
@@ -71,17 +71,17 @@ def session_keys(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
     return own
 
 
-def chosen(sketch: Term, way: str) -> tuple[Picture, ...]:
+def chosen(sketch: Term, way: str) -> tuple[InputPicture, ...]:
     """Returns a picture for each input."""
     _, *later = session_keys(sketch)
     one = _first(sketch, way)
     return (one, *(_sample(sketch, name) or one for name in later))
 
 
-def _first(sketch: Term, way: str) -> Picture:
+def _first(sketch: Term, way: str) -> InputPicture:
     if way == DRAWN:
         return picture_inputs.drawing(drawn())
-    held: Picture | None = st.session_state.get(TAKEN) if way == UPLOAD else None
+    held: InputPicture | None = st.session_state.get(TAKEN) if way == UPLOAD else None
     return (
         held
         or _sample(sketch, "sample")
@@ -89,7 +89,7 @@ def _first(sketch: Term, way: str) -> Picture:
     )
 
 
-def _sample(sketch: Term, key: str) -> Picture | None:
+def _sample(sketch: Term, key: str) -> InputPicture | None:
     default, every = session_keys(sketch)[key]
     name = st.session_state.get(key, default)
     return picture_inputs.sample(name) if name in every else None
@@ -161,7 +161,7 @@ def _upload() -> None:
         label_visibility="collapsed",
     )
     wrong = st.session_state.get(WRONG)
-    held: Picture | None = st.session_state.get(TAKEN)
+    held: InputPicture | None = st.session_state.get(TAKEN)
     if wrong:
         st.caption(f":orange-background[{wrong}]")
     elif held:

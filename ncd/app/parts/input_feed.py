@@ -10,7 +10,7 @@ import streamlit as st
 
 from ncd.app.parts import image_picker
 from ncd.app.state import knobs
-from ncd.app.state.controls import Place, Text
+from ncd.app.state.controls import Place, TextControl
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs, text_inputs
@@ -22,7 +22,10 @@ from ncd.systems.training.sequence_data import PROOFREADER_WORDS, SEQUENCES
 # --- Symbol sequences that visitors type, or examples of the task from the seed
 
 MOST = 256  # symbols of a sequence
-SEQUENCE, TURN = Text("sequence", longest=2 * MOST), Place("example", None)  # the example's number
+SEQUENCE, TURN = (
+    TextControl("sequence", longest=2 * MOST),
+    Place("example", None),
+)  # the example's number
 
 
 def read(name: str, settings: Mapping[str, int], seed: int) -> SymbolInput | None:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ncd.app.parts import heatmap, map_component
 from ncd.app.parts.heatmap import CellGrid, ColourRange
-from ncd.app.state.controls import Text
+from ncd.app.state.controls import TextControl
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
 
-PICTURE, SLICES = Text("picture"), Text("slices")  # such as "y,h" and "b.2,n_1.5"
+PICTURE, SLICES = TextControl("picture"), TextControl("slices")  # such as "y,h" and "b.2,n_1.5"
 CONTROLS = (PICTURE, SLICES)
 MOST = 36  # small pictures at once
 CHANNELS = 3  # the channels of a colour image

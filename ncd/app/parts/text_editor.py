@@ -99,7 +99,7 @@ _editor = st.components.v2.component(
 )
 
 
-class Fault(NamedTuple):
+class Diagnostic(NamedTuple):
     """An error in a text: its start, its end, and a replacement that would work.
 
     A place is a line and a column, both from 1.
@@ -152,7 +152,7 @@ class EditorMessage(NamedTuple):
 
     words: str
     wrong: bool = False
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
     sentence: str = ""
     remedies: tuple[Remedy, ...] = ()
     remarks: tuple[Remark, ...] = ()
@@ -165,7 +165,7 @@ class EditorMessage(NamedTuple):
     waiting: str = ""
 
 
-def faults(error: NCDError) -> tuple[Fault, ...]:
+def faults(error: NCDError) -> tuple[Diagnostic, ...]:
     """Returns the position of an error, or nothing if it has none in the text.
 
     >>> faults(TextError("there is no op 'Idd'", 1, 1, (1, 4), "Id"))[0].instead
@@ -177,7 +177,7 @@ def faults(error: NCDError) -> tuple[Fault, ...]:
         return ()
     start = (error.line, error.column)
     instead = error.cure if error.cure.isidentifier() else ""
-    return (Fault(start, max(error.end, start), str(error), instead),)
+    return (Diagnostic(start, max(error.end, start), str(error), instead),)
 
 
 def show(

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from ncd.answers.answer_sentences import LETTERS, dimension_names, shape_words
 from ncd.answers.error_messages import first_words
 from ncd.answers.plain_answer import sentence_of
-from ncd.app.parts.text_editor import EditorMessage, Fault, Remark, Remedy, faults
+from ncd.app.parts.text_editor import Diagnostic, EditorMessage, Remark, Remedy, faults
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene.own_entry import Own
 from ncd.circuit.circuit import Cell
@@ -40,7 +40,9 @@ FAILS = " ✗"  # behind the shape that a failing call is given
 MARGIN = 2  # arrays beside a line
 
 
-def said(found: Own, findings: Sequence[Finding] = (), complete: bool = True) -> EditorMessage:
+def editor_message(
+    found: Own, findings: Sequence[Finding] = (), complete: bool = True
+) -> EditorMessage:
     """Returns what is said about a text that could be read, with what is found in it.
 
     Until the findings are ``complete``, a failure says that its reason is looked for.
@@ -148,14 +150,14 @@ def _with(
     )
 
 
-def _mild(findings: Sequence[Finding], text: str, mild: bool = True) -> Iterator[Fault]:
+def _mild(findings: Sequence[Finding], text: str, mild: bool = True) -> Iterator[Diagnostic]:
     """Yields the lines that findings are about, to be underlined."""
     lines = text.split("\n")
     for each in findings:
         if 0 < each.line <= len(lines) and each.kind != "size":
             line = lines[each.line - 1]
             start = len(line) - len(line.lstrip()) + 1
-            yield Fault((each.line, start), (each.line, len(line) + 1), each.says, mild=mild)
+            yield Diagnostic((each.line, start), (each.line, len(line) + 1), each.says, mild=mild)
 
 
 def _remedies(finding: Finding, text: str) -> tuple[Remedy, ...]:

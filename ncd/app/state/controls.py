@@ -207,7 +207,7 @@ class Switches(Control):
 
 
 @dataclass(frozen=True)
-class Text(Control):
+class TextControl(Control):
     """A text, such as a sequence of symbols, that matches the whole ``pattern``."""
 
     name: str
@@ -218,7 +218,7 @@ class Text(Control):
     def read(self, text: str) -> str | None:
         """Returns the text if it is the default, or matches and is not too long.
 
-        >>> patch = Text("patch", r"[0-9]{1,6}\\.[0-9]{1,6}")
+        >>> patch = TextControl("patch", r"[0-9]{1,6}\\.[0-9]{1,6}")
         >>> patch.read("3.4"), patch.read("3,4"), patch.read("")
         ('3.4', None, '')
         """

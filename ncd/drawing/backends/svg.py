@@ -140,10 +140,10 @@ def write(
     ``paint`` returns the colour of a role, of "ink", "page" and so on; by default the theme's.
     ``naming`` returns the name of a part from the text that stands there and its words.
     """
-    return "".join(_Writer(drawing, shadows, paint, naming).document(fonts))
+    return "".join(_SvgWriter(drawing, shadows, paint, naming).document(fonts))
 
 
-class _Writer:
+class _SvgWriter:
     """Writes one drawing."""
 
     def __init__(

@@ -111,7 +111,7 @@ def union(boxes: Iterable[tuple[float, ...]]) -> tuple[float, float, float, floa
 # --- CSS ---
 
 
-class Run(Protocol):
+class TextRun(Protocol):
     """Text in one face."""
 
     @property
@@ -121,7 +121,7 @@ class Run(Protocol):
     def text(self) -> str: ...
 
 
-def font_faces(spans: Iterable[Run]) -> str:
+def font_faces(spans: Iterable[TextRun]) -> str:
     """Returns CSS that embeds the used characters of each face.
 
     >>> from ncd.drawing.elements.labels import math

@@ -137,7 +137,7 @@ BAR_GAP, BAR_THICKNESS = 0.13, 0.06
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """A run of text in one face; (dx, dy) is the start of its baseline, relative to the label's."""
 
     text: str
@@ -174,7 +174,7 @@ class Label:
     `words` is the label as spoken; `typed` lets another typesetter set it again.
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[TextSpan, ...]
     bars: tuple[Overbar, ...]
     width: float
     ascent: float
@@ -190,7 +190,7 @@ class Label:
 
 # --- Setting: each step returns its pieces, and where the pen then stands
 
-_Piece = Span | Overbar
+_Piece = TextSpan | Overbar
 _Set = tuple[tuple[_Piece, ...], float]
 
 
@@ -201,7 +201,7 @@ def _place(text: str, chain: tuple[Face, ...], size: float, x: float, y: float) 
         # SVG drops the spaces at the ends of a text, so they are left out here.
         indent = run[: len(run) - len(run.lstrip())]
         start = x + size * measure(face, indent).advance
-        pieces += (Span(run.strip(), face, size, start, y),)
+        pieces += (TextSpan(run.strip(), face, size, start, y),)
         x = start + size * measure(face, run[len(indent) :]).advance
     return pieces, x
 
@@ -278,7 +278,7 @@ def _piece_ink(piece: _Piece) -> tuple[float, ...] | None:
 
 
 def _moved(piece: _Piece, x: float, y: float) -> _Piece:
-    if isinstance(piece, Span):
+    if isinstance(piece, TextSpan):
         return replace(piece, dx=round(piece.dx + x, 3), dy=round(piece.dy + y, 3))
     ends = (round(piece.x0 + x, 3), round(piece.x1 + x, 3))
     return Overbar(*ends, round(piece.y + y, 3), round(piece.thickness, 3))
@@ -287,7 +287,7 @@ def _moved(piece: _Piece, x: float, y: float) -> _Piece:
 def _label(pieces: tuple[_Piece, ...], end: float, words: str, typed: LabelSource) -> Label:
     left, top, right, bottom = _ink(pieces) or (0.0, 0.0, end, 0.0)
     placed = tuple(_moved(piece, -left, 0.0) for piece in pieces)
-    spans = tuple(piece for piece in placed if isinstance(piece, Span) and piece.text)
+    spans = tuple(piece for piece in placed if isinstance(piece, TextSpan) and piece.text)
     bars = tuple(piece for piece in placed if isinstance(piece, Overbar))
     size = round(right - left, 3), round(-top, 3), round(bottom, 3)
     return Label(spans, bars, *size, words, typed)

@@ -29,7 +29,7 @@ from ncd.drawing.marks.shape_marks import (
 from ncd.drawing.marks.text_marks import (
     ArrayName,
     Arrow,
-    Elementwise,
+    ElementwiseLetter,
     Italic,
     Letter,
     ParameterName,
@@ -48,7 +48,7 @@ MARKS: Mapping[str, MarkKind] = {
     "box": Boxed(),
     "circle": Circle(),
     "cup": Cup(),
-    "elementwise": Elementwise(),
+    "elementwise": ElementwiseLetter(),
     "folded": BlockBox(),
     "function": FunctionBox(),
     "italic": Italic(),

@@ -128,7 +128,7 @@ class Arrow(MarkKind):
         canvas.text(label, x - style.NUDGE, y - style.FACTOR_LIFT - max(0.0, label.descent))
 
 
-class Elementwise(MarkKind):
+class ElementwiseLetter(MarkKind):
     """The letter of a function between two arrowheads, above the wires."""
 
     lies_above_wires: ClassVar[bool] = True

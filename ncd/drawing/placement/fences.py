@@ -48,17 +48,17 @@ def dashes(
     Each comes with the state at which it ends; those in repeated parts are left out.
     """
     hidden, again = hidden_input_wires(plan), {s for repeat in repeats for s in repeat.inner}
-    open_lines: dict[_Pair, _Line] = {}
+    open_lines: dict[_Pair, _Separator] = {}
     done: list[tuple[int, Path]] = []
     for s, state in enumerate(plan.states):
         if s in again:
             continue
-        here: dict[_Pair, _Line] = {}
+        here: dict[_Pair, _Separator] = {}
         for n, (a, b) in enumerate(pairwise(state)):
             if s == 0 and hidden & {*plan.drawn(a), *plan.drawn(b)}:
                 continue
             pair = a.id, b.id
-            here[pair] = open_lines.get(pair) or _Line(s)
+            here[pair] = open_lines.get(pair) or _Separator(s)
             here[pair].levels.append(_between(plan, rows, gaps, s, n))
         open_lines = {}
         for pair, drawn in here.items():
@@ -71,7 +71,7 @@ def dashes(
 
 
 @dataclass
-class _Line:
+class _Separator:
     """A separator: its first state, and the range of rows in which it may lie at each state."""
 
     first: int
@@ -91,7 +91,7 @@ class _Line:
         return found
 
 
-def _path(plan: Plan, at: ColumnPositions, drawn: _Line, last: int, pair: _Pair) -> Path:
+def _path(plan: Plan, at: ColumnPositions, drawn: _Separator, last: int, pair: _Pair) -> Path:
     ys = drawn.rows()
     pieces = _begin(at, drawn.first, ys[0]) if drawn.first else []
     for s, y in enumerate(ys, start=drawn.first):

@@ -133,7 +133,7 @@ LEAST = 3  # the fewest ops of a block that may collapse
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Box(Op):
+class CollapsedBox(Op):
     """The box of a collapsed block; ``hidden`` are the ids of the ops in it."""
 
     title: str
@@ -153,7 +153,7 @@ class Box(Op):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CollapsedTerm(Box):
+class CollapsedTerm(CollapsedBox):
     """The box of a collapsed block that is the whole term."""
 
     role: ClassVar[str] = "model"
@@ -286,7 +286,7 @@ def _box(
 ) -> Cell:
     inputs, outputs = _ends(fence)
     ins, outs = (Type(value.array for value in state) for state in (inputs, outputs))
-    op = (CollapsedTerm if everything and not around else Box)(says, tuple(hidden))
+    op = (CollapsedTerm if everything and not around else CollapsedBox)(says, tuple(hidden))
     site = Site(own_inputs=ins, own_outputs=outs, inputs=ins, outputs=outs)
     return Cell(fence.id, op, site, inputs, outputs, "", around)
 

@@ -25,7 +25,7 @@ from ncd.findings.cures.number_edits import LEAST, number_edits
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
 from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.reading.finding import Cure, Edit, edited
-from ncd.findings.reading.source_trace import Trace
+from ncd.findings.reading.source_trace import SourceTrace
 
 # --- All edits that may cure a failure, and the reading that shows whether they do
 
@@ -52,13 +52,15 @@ def _cost(one: Candidate) -> float:
     return one.cost
 
 
-def read_again(text: str, trace: Trace, deadline: float, symbolic: bool = False) -> Trace:
+def read_again(
+    text: str, trace: SourceTrace, deadline: float, symbolic: bool = False
+) -> SourceTrace:
     """Returns the reading of an edited text, with the inputs of the reading before."""
     end = min(deadline, time.process_time() + SECONDS)
-    return Trace(text, symbolic, end, trace.shapes or trace.assumed).read()
+    return SourceTrace(text, symbolic, end, trace.shapes or trace.assumed).read()
 
 
-def works(after: Trace, before: Trace, edits: tuple[Edit, ...]) -> bool:
+def works(after: SourceTrace, before: SourceTrace, edits: tuple[Edit, ...]) -> bool:
     """Returns whether an edited source was read to its end without a failure, as far as before."""
     if after.error is not None or after.refusal is not None or after.unsure:
         return False
@@ -76,13 +78,13 @@ DEAREST = {"model": 4.0, "input": 5.0, "meaning": 0.0}  # cost; dearer is hardly
 CHAIN_TRIES = 40  # readings behind one edit
 ALONE = ("layer", "mode", "written")  # edits that add lines, hide the failure, or are guesses
 
-Cured = tuple[Candidate, str, Trace]
+Cured = tuple[Candidate, str, SourceTrace]
 
 
 def chain(
     failure: Failure,
-    before: Trace,
-    failed: list[tuple[Candidate, Trace]],
+    before: SourceTrace,
+    failed: list[tuple[Candidate, SourceTrace]],
     deadline: float,
     below: float = inf,
 ) -> Cured | None:
@@ -95,7 +97,7 @@ def chain(
         deadline: When it stops trying, in seconds of computing.
         below: The rank of the best single edit; a chain that does not come before it is not tried.
     """
-    search = _Search(failure.trace, deadline, below)
+    search = _ChainSearch(failure.trace, deadline, below)
     begun = [(one, trace) for one, trace in failed if search.goes_on(one, before, trace)]
     for candidate, trace in sorted(begun, key=lambda pair: _order(before, *pair))[:FIRST]:
         search.most = len(search.tried) + CHAIN_TRIES
@@ -104,12 +106,12 @@ def chain(
     return None
 
 
-def _order(before: Trace, candidate: Candidate, after: Trace) -> tuple[bool, float]:
+def _order(before: SourceTrace, candidate: Candidate, after: SourceTrace) -> tuple[bool, float]:
     """Returns an order: edits that brought the reading to another place come first."""
     return _place(after) == _place(before), candidate.cost
 
 
-def _place(trace: Trace) -> tuple[int, str, str]:
+def _place(trace: SourceTrace) -> tuple[int, str, str]:
     """Returns where a reading stopped: the line, the layer and the function."""
     failure = failure_of(trace)
     if failure is None:
@@ -118,15 +120,15 @@ def _place(trace: Trace) -> tuple[int, str, str]:
     return getattr(failure.node, "lineno", 0), failure.path, name
 
 
-class _Search:
+class _ChainSearch:
     """The search for chains: what was tried, and until when it goes on."""
 
-    def __init__(self, trace: Trace, deadline: float, below: float) -> None:
+    def __init__(self, trace: SourceTrace, deadline: float, below: float) -> None:
         self.trace, self.deadline, self.below = trace, deadline, below
         self.tried: set[str] = set()
         self.most = CHAIN_TRIES
 
-    def goes_on(self, candidate: Candidate, before: Trace, after: Trace) -> bool:
+    def goes_on(self, candidate: Candidate, before: SourceTrace, after: SourceTrace) -> bool:
         """Returns whether the reading got farther than before, or as far and stops otherwise."""
         if after.refusal is not None or after.unsure or candidate.kind in ALONE:
             return False
@@ -138,13 +140,13 @@ class _Search:
             return True
         return candidate.kind not in ONCE and after.message != before.message
 
-    def behind(self, candidate: Candidate, trace: Trace, left: int) -> Cured | None:
+    def behind(self, candidate: Candidate, trace: SourceTrace, left: int) -> Cured | None:
         """Returns the first cure that begins with some edits; None if none is found."""
         failure = failure_of(trace)
         if failure is None or left == 0:
             return None
         for symbolic in (False, True):
-            steps: list[tuple[Candidate, Trace]] = []
+            steps: list[tuple[Candidate, SourceTrace]] = []
             if symbolic:
                 text = edited(self.trace.text, candidate.edits)
                 failure = failure_of(read_again(text, self.trace, self.deadline, True)) or failure
@@ -226,7 +228,7 @@ VAIN = 6  # of them, of one search: then another may have an alternative
 MORE = 3.5  # dearer than the best cure, and not tried any more
 
 
-def cures(failure: Failure, plain: Trace, deadline: float) -> tuple[Cure, ...]:
+def cures(failure: Failure, plain: SourceTrace, deadline: float) -> tuple[Cure, ...]:
     """Returns at most three cures of a failure, each of which was read, the likeliest first.
 
     Args:
@@ -235,9 +237,9 @@ def cures(failure: Failure, plain: Trace, deadline: float) -> tuple[Cure, ...]:
         deadline: When it stops trying, in seconds of computing.
     """
     trace, last = failure.trace, 0  # readings up to the last cure
-    tried: dict[str, Trace] = {}
+    tried: dict[str, SourceTrace] = {}
     good: list[tuple[Candidate, Cure]] = []
-    failed: list[tuple[Candidate, Trace]] = []
+    failed: list[tuple[Candidate, SourceTrace]] = []
     vain: Counter[str] = Counter()  # readings of each search since its last cure
     for candidate in candidates(failure):
         cheap = _has_cheap(good)
@@ -302,5 +304,5 @@ def _has_batch(failure: Failure) -> bool:
     return bool(inputs) and inputs[0].dim() > 0
 
 
-def _cure(candidate: Candidate, text: str, trace: Trace) -> Cure:
+def _cure(candidate: Candidate, text: str, trace: SourceTrace) -> Cure:
     return Cure(candidate.edits, text, candidate.changes, trace.shape_of(trace.result))

@@ -12,7 +12,7 @@ import sympy
 from ncd.findings.cures.candidate import Candidate, replaced
 from ncd.findings.failures.failure import Failure, equation
 from ncd.findings.reading.finding import Edit
-from ncd.findings.reading.traced_numbers import Place, input_places
+from ncd.findings.reading.traced_numbers import SourceNumber, input_places
 
 LARGEST = 2**20
 LEAST = 1.0  # cost of any of these edits
@@ -67,16 +67,16 @@ def _written(failure: Failure) -> Iterator[Candidate]:
                 yield Candidate(edits, cost, "written", "input" if given else "model")
 
 
-def _twin(one: Place, other: Place) -> bool:
+def _twin(one: SourceNumber, other: SourceNumber) -> bool:
     return (one.line, one.value) == (other.line, other.value)
 
 
-def _edit(place: Place, value: int) -> Edit:
+def _edit(place: SourceNumber, value: int) -> Edit:
     return Edit(place.line, place.start, place.end, str(value))
 
 
 def _candidate(
-    failure: Failure, place: Place, edits: tuple[Edit, ...], value: int, rank: int
+    failure: Failure, place: SourceNumber, edits: tuple[Edit, ...], value: int, rank: int
 ) -> Candidate:
     made = failure.made
     own = made is not None and _inside(failure, made, place)
@@ -89,7 +89,7 @@ def _candidate(
     return Candidate(edits, cost, "number", "input" if place.is_input else "model")
 
 
-def _inside(failure: Failure, node: ast.AST, place: Place) -> bool:
+def _inside(failure: Failure, node: ast.AST, place: SourceNumber) -> bool:
     """Returns whether a number stands in the source of a node."""
     first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
     row = failure.trace.text.split("\n")[place.line - 1]

@@ -10,7 +10,7 @@ import sympy
 from ncd.findings.cures.cure_search import read_again, works
 from ncd.findings.failures.failure import Failure
 from ncd.findings.reading.finding import Edit, edited
-from ncd.findings.reading.traced_numbers import Place
+from ncd.findings.reading.traced_numbers import SourceNumber
 
 SPAN = 2048  # sizes below the present one that are looked at for a step, and twice as many above
 DOUBLINGS = 6  # of the step that the failing test asks for, as later tests may ask for more
@@ -73,7 +73,7 @@ def _neighbours(value: int, step: int) -> list[int]:
     return [n * step for n in (below, below + 2) if n > 0]
 
 
-def _runs(failure: Failure, place: Place, size: int, deadline: float) -> bool:
+def _runs(failure: Failure, place: SourceNumber, size: int, deadline: float) -> bool:
     """Returns whether the source runs with another size of the input, and all that equal it."""
     places = failure.trace.table.places.values()
     twins = [p for p in places if (p.line, p.value, p.is_input) == (place.line, place.value, True)]

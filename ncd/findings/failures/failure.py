@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.modules.loss import _Loss
 
 from ncd.findings.reading.size_table import Test
-from ncd.findings.reading.source_trace import Call, Trace, makes_layer
-from ncd.findings.reading.traced_numbers import Place
+from ncd.findings.reading.source_trace import SourceTrace, TracedCall, makes_layer
+from ncd.findings.reading.traced_numbers import SourceNumber
 from ncd.read.python_source.interpreter import SourceModule
 
 # --- The failure of a reading: its place, its layer, its arrays, and the test that came out wrong
@@ -33,12 +33,12 @@ class Failure:
     before the error.
     """
 
-    trace: Trace
+    trace: SourceTrace
     node: ast.AST
     path: str
     layer: nn.Module | None
     made: ast.Call | None
-    call: Call | None
+    call: TracedCall | None
     arrays: tuple[Tensor, ...]
     test: Test | None
 
@@ -86,7 +86,7 @@ def source_of(text: str, node: ast.AST, most: int = 60) -> str:
     return words if len(words) <= most else words[: most - 1] + "…"
 
 
-def failure_of(trace: Trace) -> Failure | None:
+def failure_of(trace: SourceTrace) -> Failure | None:
     """Returns the failure of a reading; None if it has none."""
     if trace.error is None or trace.node is None:
         return None
@@ -121,7 +121,7 @@ def _reason(tests: list[Test]) -> Test | None:
     return tests[-1]
 
 
-def _place(trace: Trace) -> ast.AST | None:
+def _place(trace: SourceTrace) -> ast.AST | None:
     """Returns where the innermost layer is made whose place is in the text."""
     for each in reversed(trace.recorder.layers):
         if isinstance(each.module, SourceModule):
@@ -142,7 +142,7 @@ def _name_of(tree: ast.AST, call: ast.Call) -> str:
     return ""
 
 
-def flattened(failure: Failure, array: Tensor) -> tuple[tuple[int, ...], Call] | None:
+def flattened(failure: Failure, array: Tensor) -> tuple[tuple[int, ...], TracedCall] | None:
     """Returns the sizes that became the last axis of an array, and the call that joined them."""
     recorder, call = failure.trace.recorder, failure.trace.recorder.maker(array)
     while call is not None and call.name in SAME and call.takes:
@@ -176,7 +176,7 @@ def history(failure: Failure, array: Tensor, axis: int, most: int = 12) -> list[
 
 # --- Sizes in words, with the places in the text that they come from
 
-FRONT = Place(0, 0, 0, 0)  # before all others
+FRONT = SourceNumber(0, 0, 0, 0)  # before all others
 AXES = {
     2: ("batch", "channels"),
     3: ("batch", "channels", "length"),

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_iter
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from ncd.findings.reading.traced_numbers import Place, Whole, expression, whole
+from ncd.findings.reading.traced_numbers import SourceNumber, Whole, expression, whole
 
 # --- The symbols of one reading: what each stands for, and every test that torch made on them
 
@@ -48,7 +48,7 @@ class SizeTable(ShapeEnv):
     def __init__(self, deadline: float) -> None:
         super().__init__(specialize_zero_one=False, duck_shape=False)
         self.values: dict[sympy.Symbol, sympy.Integer] = {}
-        self.places: dict[sympy.Symbol, Place] = {}
+        self.places: dict[sympy.Symbol, SourceNumber] = {}
         self.windows: dict[sympy.Symbol, sympy.Expr] = {}
         self.tests: list[Test] = []
         self.call = 0  # the number of the call that runs
@@ -57,7 +57,7 @@ class SizeTable(ShapeEnv):
 
     # symbols --------------------------------------------------------------------------------------
 
-    def number(self, place: Place) -> int:
+    def number(self, place: SourceNumber) -> int:
         """Returns the number at a place of the text, with a symbol of its own."""
         key = (place.line, place.start)
         if key not in self._at:

@@ -20,8 +20,8 @@ from torch.utils._pytree import tree_iter, tree_leaves, tree_map
 
 from ncd.findings.reading.size_table import OutOfTime, SizeTable, check_range
 from ncd.findings.reading.traced_numbers import (
-    Place,
     Real,
+    SourceNumber,
     Whole,
     as_whole,
     assumed_places,
@@ -89,7 +89,7 @@ MAKERS = ("zeros", "ones", "empty", "rand", "randn", "full", "randint", "expand"
 
 
 @dataclass(eq=False)
-class Layer:
+class TracedModule:
     """A module that runs, and what it was given."""
 
     path: str
@@ -98,7 +98,7 @@ class Layer:
 
 
 @dataclass(eq=False)
-class Call:
+class TracedCall:
     """A call of a function of torch.
 
     ``node`` is where it stands in the source, ``layer`` the innermost module that makes it (None
@@ -109,7 +109,7 @@ class Call:
     name: str
     function: Any
     node: ast.AST
-    layer: Layer | None
+    layer: TracedModule | None
     takes: tuple[Tensor, ...]
     words: dict[int | str, Any]
     number: int = 0
@@ -124,17 +124,17 @@ class Call:
 
 
 @dataclass(eq=False)
-class Recorder(TorchFunctionMode):
+class CallRecorder(TorchFunctionMode):
     """Runs a source's calls on arrays without numbers, and records them."""
 
     machine: Interpreter
     table: SizeTable
     fake: FakeTensorMode
     symbolic: bool
-    calls: list[Call] = field(default_factory=list)
-    layers: list[Layer] = field(default_factory=list)  # those that run, the outermost first
+    calls: list[TracedCall] = field(default_factory=list)
+    layers: list[TracedModule] = field(default_factory=list)  # those that run, the outermost first
     paths: dict[int, str] = field(default_factory=dict)  # of modules, by their ids
-    makers: dict[int, Call] = field(default_factory=dict)  # of arrays, by their ids
+    makers: dict[int, TracedCall] = field(default_factory=dict)  # of arrays, by their ids
     limits: dict[int, Any] = field(default_factory=dict)  # that the numbers of arrays are below
     kept: list[Any] = field(default_factory=list)  # so that no id is given twice
 
@@ -177,19 +177,19 @@ class Recorder(TorchFunctionMode):
         self.kept.append(found)
         return tree_map(self._out, found)
 
-    def _begun(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> Call:
+    def _begun(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> TracedCall:
         """Returns the record of a call that is about to run."""
         takes = tuple(x for x in tree_iter((args, words)) if isinstance(x, Tensor))
         layer = self.layers[-1] if self.layers else None
         given: dict[int | str, Any] = dict([*enumerate(args), *words.items()])
         self.table.call += 1
-        call = Call(name, func, self.machine.node, layer, takes, given, self.table.call)
+        call = TracedCall(name, func, self.machine.node, layer, takes, given, self.table.call)
         call.shapes = tuple(self.shape(x) for x in takes)
         if len(self.calls) < MOST:
             self.calls.append(call)
         return call
 
-    def _run(self, call: Call, func: Any, args: Any, words: dict[str, Any]) -> Any:
+    def _run(self, call: TracedCall, func: Any, args: Any, words: dict[str, Any]) -> Any:
         if call.name in FIRST_NUMBERS and call.takes:
             return call.takes[0]  # no reading needs them
         if call.name in KERNELS:
@@ -266,7 +266,7 @@ class Recorder(TorchFunctionMode):
         """Returns the values of sizes."""
         return tuple(self.table.value(n) for n in shape)
 
-    def maker(self, array: Tensor) -> Call | None:
+    def maker(self, array: Tensor) -> TracedCall | None:
         """Returns the call that made an array; None for an input or a weight."""
         return self.makers.get(id(array))
 
@@ -277,7 +277,7 @@ class Recorder(TorchFunctionMode):
         arrays = tuple(x for x in tree_iter(args) if isinstance(x, Tensor))
         self.kept.append(arrays)
         path = self.paths.get(id(module), "")
-        self.layers.append(Layer(path, module, arrays))
+        self.layers.append(TracedModule(path, module, arrays))
 
     def leave(self, module: nn.Module, *_: Any) -> None:
         """Notes that a module has run; what stops within it stays on the list."""
@@ -343,12 +343,12 @@ def _constants(table: SizeTable, rows: list[str], tree: ast.Module) -> Callable[
         row = rows[node.lineno - 1].encode()
         start, end = (len(row[:n].decode()) for n in (spot[1], node.end_col_offset or 0))
         name = names.get(spot, "")
-        return table.number(Place(node.lineno, start, end, value, name, spot in inputs))
+        return table.number(SourceNumber(node.lineno, start, end, value, name, spot in inputs))
 
     return read
 
 
-def record_einops(machine: Interpreter, recorder: Recorder) -> None:
+def record_einops(machine: Interpreter, recorder: CallRecorder) -> None:
     """Lets einops' functions count as one call each."""
 
     def one(name: str) -> BuiltinFunction:
@@ -370,7 +370,7 @@ UNSURE = ("DataDependent", "DynamicOutput", "GuardOnData", "UnsupportedOperator"
 WHY = "it is the result of a later turn of a loop"
 
 
-class Trace:
+class SourceTrace:
     """One reading of a source, over arrays without numbers.
 
     Args:
@@ -394,7 +394,7 @@ class Trace:
         self.table = SizeTable(deadline)
         self.machine: Interpreter = source_reader.new_machine()
         fake = FakeTensorMode(shape_env=self.table, allow_non_fake_inputs=True)
-        self.recorder = Recorder(self.machine, self.table, fake, symbolic)
+        self.recorder = CallRecorder(self.machine, self.table, fake, symbolic)
         self.error: Exception | None = None
         self.node: ast.AST | None = None
         self.refusal: TextError | None = None
@@ -409,7 +409,7 @@ class Trace:
         self._runs = 0
 
     @property
-    def call(self) -> Call | None:
+    def call(self) -> TracedCall | None:
         """The call of torch that failed; None if the failure is none of a call."""
         last = next((one for one in reversed(self.recorder.calls) if one.error), None)
         return last if last is not None and self.error is not None else None
@@ -419,7 +419,7 @@ class Trace:
         """The words of the failure; empty if there is none."""
         return "" if self.error is None else str(self.error)
 
-    def read(self) -> Trace:
+    def read(self) -> SourceTrace:
         """Reads the source, and returns itself."""
         source, given = shape_line(self.text)
         try:
@@ -533,7 +533,7 @@ class Trace:
             raise
         return self.result
 
-    def _drawn(self, model: nn.Module, shapes: str, places: list[list[Place]]) -> None:
+    def _drawn(self, model: nn.Module, shapes: str, places: list[list[SourceNumber]]) -> None:
         """Runs the module that is drawn, on the inputs of a line of shapes, or on assumed ones."""
         if shapes or self.shapes:
             args = self._arrays(shapes or self.shapes, places if shapes else [])
@@ -541,7 +541,7 @@ class Trace:
             args = self._guessed(model)
         self._run(model, *by_name(model, args))
 
-    def _arrays(self, shapes: str, places: list[list[Place]]) -> tuple[Any, ...]:
+    def _arrays(self, shapes: str, places: list[list[SourceNumber]]) -> tuple[Any, ...]:
         """Returns the inputs of a line of shapes."""
         args = given_inputs(shapes, self.tree.body[-1].end_lineno or 1)
         if not places:
@@ -569,7 +569,7 @@ class Trace:
         return first[0]
 
     def _symbolic(
-        self, arrays: tuple[Tensor, ...], places: list[list[Place]]
+        self, arrays: tuple[Tensor, ...], places: list[list[SourceNumber]]
     ) -> tuple[Tensor, ...]:
         found = []
         for array, own in zip(arrays, places, strict=False):

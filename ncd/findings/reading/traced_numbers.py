@@ -20,7 +20,7 @@ OPS = 400  # parts of an expression; longer ones become plain numbers
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class SourceNumber:
     """A whole number in a text: where it stands, its value, and what it is called there.
 
     ``end`` is the letters before its end; ``name`` may be empty; ``is_input`` is whether it is a
@@ -328,7 +328,7 @@ def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def shape_places(text: str, tree: ast.Module, is_line: bool) -> list[list[Place]]:
+def shape_places(text: str, tree: ast.Module, is_line: bool) -> list[list[SourceNumber]]:
     """Returns the places of the sizes of a last line of shapes, or of ``nn.Linear(8, 3)(5, 8)``.
 
     >>> [[p.start for p in shape] for shape in shape_places("a\\n2x10", ast.parse("a"), True)]
@@ -345,7 +345,7 @@ def shape_places(text: str, tree: ast.Module, is_line: bool) -> list[list[Place]
         names = TOKENS if "#" in part[0] else AXES.get(len(spots), ())
         found.append(
             [
-                Place(
+                SourceNumber(
                     line,
                     part.start() + spot.start(),
                     part.start() + spot.end(),
@@ -366,20 +366,20 @@ def _plain_row(row: str) -> str:
     return row
 
 
-def _called(tree: ast.Module) -> list[Place]:
+def _called(tree: ast.Module) -> list[SourceNumber]:
     line = tree.body[-1] if tree.body else None
     if not isinstance(line, ast.Expr | ast.Assign) or not isinstance(line.value, ast.Call):
         return []
     numbers = [n for arg in line.value.args for n in ast.walk(arg) if isinstance(n, ast.Constant)]
     names = AXES.get(len(numbers), ())
     return [
-        Place(n.lineno, n.col_offset, n.end_col_offset or 0, n.value, names[i], True)
+        SourceNumber(n.lineno, n.col_offset, n.end_col_offset or 0, n.value, names[i], True)
         for i, n in enumerate(numbers)
         if type(n.value) is int and i < len(names)
     ]
 
 
-def assumed_places(shapes: str) -> list[list[Place]]:
+def assumed_places(shapes: str) -> list[list[SourceNumber]]:
     """Returns the places of the sizes of inputs that no text gives: on line 0.
 
     >>> [place.value for place in assumed_places("2x10#50")[0]]
@@ -390,6 +390,8 @@ def assumed_places(shapes: str) -> list[list[Place]]:
         sizes = [int(n) for n in shape.partition("#")[0].strip().split("x")]
         names = TOKENS if "#" in shape else AXES.get(len(sizes), ())
         named = [*names, *[""] * len(sizes)]
-        found.append([Place(0, start + i, 0, n, named[i], True) for i, n in enumerate(sizes)])
+        found.append(
+            [SourceNumber(0, start + i, 0, n, named[i], True) for i, n in enumerate(sizes)]
+        )
         start += len(sizes)
     return found

@@ -9,8 +9,16 @@ from itertools import permutations
 from math import prod
 
 from ncd.findings.failures.call_reasons import DISTANCES
-from ncd.findings.reading.source_trace import Call
-from ncd.findings.silent.model_runs import Attempt, Fault, Run, Shape, Source, line_of, shapes
+from ncd.findings.reading.source_trace import TracedCall
+from ncd.findings.silent.model_runs import (
+    Attempt,
+    Shape,
+    SilentFault,
+    Source,
+    SourceRun,
+    line_of,
+    shapes,
+)
 
 # --- A column against a row: (N, 1) and (N) that become N × N
 
@@ -18,7 +26,7 @@ DIFFERENCES = ("sub", "rsub", "__sub__", "__rsub__", "sub_", "subtract")
 MEANT = ("unsqueeze", "arange", "view", "reshape", "expand", "transpose", "t")
 
 
-def grown_pairs(source: Source) -> Iterator[Fault]:
+def grown_pairs(source: Source) -> Iterator[SilentFault]:
     """Yields the calls on a column and a row of as many numbers, whose result is a square."""
     for run in source.all_runs:
         for call in run.calls:
@@ -42,7 +50,7 @@ def _meets(wide: Shape, flat: Shape) -> bool:
     return len(wide) == 2 and len(flat) == 1 and wide == (flat[0], 1) and flat[0] > 1
 
 
-def _maker(run: Run, value: object) -> Call | None:
+def _maker(run: SourceRun, value: object) -> TracedCall | None:
     """Returns the call that made an array, before those of one array that keep its shape."""
     maker = run.maker(value)
     while (
@@ -52,7 +60,7 @@ def _maker(run: Run, value: object) -> Call | None:
     return maker
 
 
-def _spread(maker: Call | None) -> bool:
+def _spread(maker: TracedCall | None) -> bool:
     """Returns whether an axis of an array was added or kept on purpose."""
     if maker is None:
         return False
@@ -62,7 +70,9 @@ def _spread(maker: Call | None) -> bool:
     return maker.name in MEANT or maker.words.get("keepdim") is True
 
 
-def _broadcast_fault(source: Source, call: Call, pair: tuple[Shape, ...], column: int) -> Fault:
+def _broadcast_fault(
+    source: Source, call: TracedCall, pair: tuple[Shape, ...], column: int
+) -> SilentFault:
     a, b = ("(" + ", ".join(map(str, one)) + ")" for one in pair)
     n = pair[column][0]
     each = "each number of one against all of the other"
@@ -71,13 +81,13 @@ def _broadcast_fault(source: Source, call: Call, pair: tuple[Shape, ...], column
     line = line_of(node)
     operands = _operands(node)
     if operands is None:
-        return Fault(line, call.path, says)
+        return SilentFault(line, call.path, says)
     text = source.source
     place = operands[column]
     plain = isinstance(place, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
     edits = text.around(place, "" if plain else "(", ".squeeze(-1)" if plain else ").squeeze(-1)")
     edits = edits if not plain else edits[1:]
-    return Fault(line, call.path, says, (Attempt(edits),))
+    return SilentFault(line, call.path, says, (Attempt(edits),))
 
 
 def _operands(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
@@ -96,7 +106,7 @@ def _operands(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
 ARROW = re.compile(r"\s*->\s*")
 
 
-def einsum_letters(source: Source) -> Iterator[Fault]:
+def einsum_letters(source: Source) -> Iterator[SilentFault]:
     """Yields the einsums in which two axes of one length are summed, each by itself."""
     run = source.run
     for call in run.calls if run else ():
@@ -126,7 +136,7 @@ def einsum_letters(source: Source) -> Iterator[Fault]:
                         "meant for both, which multiplies them with each other."
                     )
                     attempts = _letter_cures(source, call.node, pattern, operands, (a, b))
-                    yield Fault(line_of(call.node), call.path, says, attempts)
+                    yield SilentFault(line_of(call.node), call.path, says, attempts)
 
 
 def _axes(words: str) -> list[str]:
@@ -162,7 +172,7 @@ MOST = 6  # axes whose orders are tried
 Pair = tuple[Shape, Shape]
 
 
-def mixing_views(source: Source) -> Iterator[Fault]:
+def mixing_views(source: Source) -> Iterator[SilentFault]:
     """Yields the views after which an axis stands in another place, without having been moved."""
     run = source.run
     if run is None:
@@ -190,12 +200,12 @@ def _other_sizes(source: Source, number: int) -> list[Pair]:
     return found
 
 
-def _pair(call: Call) -> Pair:
+def _pair(call: TracedCall) -> Pair:
     """Returns the shapes before and after a view."""
     return tuple(call.takes[0].shape), tuple(call.gives[0].shape)
 
 
-def _shifted(run: Run, call: Call) -> bool:
+def _shifted(run: SourceRun, call: TracedCall) -> bool:
     """Returns whether a view skews rows on purpose, as relative positions do after a column."""
     maker = run.maker(call.takes[0])
     while maker is not None and maker.name in ("view", "reshape", "flatten", "contiguous"):
@@ -286,7 +296,9 @@ def _kept(pairs: list[Pair], left: list[int], right: list[int], j: int) -> bool:
 # cures --------------------------------------------------------------------------------------------
 
 
-def _view_fault(source: Source, call: Call, pairs: list[Pair], axes: tuple[int, int]) -> Fault:
+def _view_fault(
+    source: Source, call: TracedCall, pairs: list[Pair], axes: tuple[int, int]
+) -> SilentFault:
     (before, after), (i, j) = pairs[0], axes
     one, other = (" × ".join(map(str, shape)) for shape in (before, after))
     says = (
@@ -294,10 +306,10 @@ def _view_fault(source: Source, call: Call, pairs: list[Pair], axes: tuple[int, 
         f"{after[j]} long as axis {i} was, yet each of its rows mixes several places; a "
         "transposition is meant."
     )
-    return Fault(line_of(call.node), call.path, says, _view_cures(source, call, pairs))
+    return SilentFault(line_of(call.node), call.path, says, _view_cures(source, call, pairs))
 
 
-def _view_cures(source: Source, call: Call, pairs: list[Pair]) -> tuple[Attempt, ...]:
+def _view_cures(source: Source, call: TracedCall, pairs: list[Pair]) -> tuple[Attempt, ...]:
     node, text = call.node, source.source
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ()

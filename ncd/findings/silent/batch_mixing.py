@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from ncd.findings.reading.source_trace import Call, Layer
+from ncd.findings.reading.source_trace import TracedCall, TracedModule
 from ncd.findings.silent.model_runs import (
     Attempt,
-    Fault,
-    Run,
+    SilentFault,
     Source,
+    SourceRun,
     argument,
     arrays_of,
     layer_of,
@@ -160,7 +160,7 @@ WHOLE = (nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer)
 SOFTMAXES = ("softmax", "log_softmax")
 
 
-def attention_over_batch(source: Source) -> Iterator[Fault]:
+def attention_over_batch(source: Source) -> Iterator[SilentFault]:
     """Yields the layers that take steps first and are given a batch first."""
     run = source.run
     steps_first = [x for x in run.layers if _steps_first(x)] if run else []
@@ -182,7 +182,7 @@ def attention_over_batch(source: Source) -> Iterator[Fault]:
             yield _over_batch(source, layer, path, order is True)
 
 
-def _batch(run: Run, other: Run) -> tuple[int, int]:
+def _batch(run: SourceRun, other: SourceRun) -> tuple[int, int]:
     """Returns the sizes of the batch in two runs."""
     return run.inputs[0][0], other.inputs[0][0]
 
@@ -192,7 +192,7 @@ def _lengths(one: tuple[Tensor, ...], other: tuple[Tensor, ...], axis: int) -> t
     return one[0].shape[axis], other[0].shape[axis]
 
 
-def _steps_first(layer: Layer) -> bool:
+def _steps_first(layer: TracedModule) -> bool:
     """Returns whether a layer takes the steps of a sequence before the batch."""
     first = getattr(layer.module, "batch_first", True) is False
     return first and bool(layer.arrays) and layer.arrays[0].dim() == 3
@@ -208,7 +208,7 @@ def _whole(source: Source, path: str) -> str:
     return found
 
 
-def _over_batch(source: Source, layer: Layer, path: str, known: bool) -> Fault:
+def _over_batch(source: Source, layer: TracedModule, path: str, known: bool) -> SilentFault:
     whole = source.model.get_submodule(path)
     name = f"{path} ({type(whole).__name__})" if path else type(whole).__name__
     shape = " × ".join(map(str, layer.arrays[0].shape))
@@ -223,10 +223,10 @@ def _over_batch(source: Source, layer: Layer, path: str, known: bool) -> Fault:
     makers = _makers(source, layer, path)
     edits = tuple(edit for one in makers for edit in text.argument(one, "batch_first", "True"))
     place = makers[0] if makers else source.machine.places.get(id(layer.module))
-    return Fault(line_of(place), path, says, (Attempt(edits),) if edits else ())
+    return SilentFault(line_of(place), path, says, (Attempt(edits),) if edits else ())
 
 
-def _makers(source: Source, layer: Layer, path: str) -> list[ast.Call]:
+def _makers(source: Source, layer: TracedModule, path: str) -> list[ast.Call]:
     """Returns the calls that make a layer, and those around it that take ``batch_first``."""
     kinds = set()
     inner = layer.path
@@ -240,7 +240,7 @@ def _makers(source: Source, layer: Layer, path: str) -> list[ast.Call]:
     return [one for one in calls if called_name(one) in kinds and hasattr(nn, called_name(one))]
 
 
-def softmax_over_batch(source: Source) -> Iterator[Fault]:
+def softmax_over_batch(source: Source) -> Iterator[SilentFault]:
     """Yields the softmaxes that run over the samples of a batch."""
     run = source.run
     if run is None or not any(call.name in SOFTMAXES for call in run.calls):
@@ -279,16 +279,16 @@ def _apart(source: Source, number: int) -> bool:
     return (run.inputs[0][1], other.inputs[0][1]) in set(zip(*shapes_of, strict=True))
 
 
-def _scores(call: Call, dim: int) -> Fault:
+def _scores(call: TracedCall, dim: int) -> SilentFault:
     shape = " × ".join(map(str, call.takes[0].shape))
     says = (
         f"{call.name} runs over axis {dim} of {shape}, scores of the batch against itself: each "
         "sample attends to the others, at each place by itself."
     )
-    return Fault(line_of(call.node), call.path, says)
+    return SilentFault(line_of(call.node), call.path, says)
 
 
-def _softmax(source: Source, call: Call, dim: int, implied: bool) -> Fault:
+def _softmax(source: Source, call: TracedCall, dim: int, implied: bool) -> SilentFault:
     shape = " × ".join(map(str, call.takes[0].shape))
     node = source.machine.places.get(id(layer_of(call))) if call.path else None
     maker = node if isinstance(layer_of(call), nn.Softmax | nn.LogSoftmax) else call.node
@@ -306,7 +306,7 @@ def _softmax(source: Source, call: Call, dim: int, implied: bool) -> Fault:
             attempts = (Attempt(text.replaced(maker.args[place], "-1")),)
         else:
             attempts = (Attempt(text.argument(maker, "dim", "-1")),)
-    return Fault(line_of(maker), call.path, says, attempts)
+    return SilentFault(line_of(maker), call.path, says, attempts)
 
 
 def _is_method(source: Source, node: ast.Call) -> bool:
@@ -317,7 +317,7 @@ def _is_method(source: Source, node: ast.Call) -> bool:
     )
 
 
-def mean_over_batch(source: Source) -> Iterator[Fault]:
+def mean_over_batch(source: Source) -> Iterator[SilentFault]:
     """Yields the means over the samples of a batch, after which no axis is the batch."""
     run = source.run
     if run is None or not any(
@@ -341,10 +341,10 @@ def mean_over_batch(source: Source) -> Iterator[Fault]:
                 f"{call.name} goes over axis 0 of {shape}, which is the batch: all samples become "
                 "one, and the result has no axis for them."
             )
-            yield Fault(line_of(call.node), call.path, says, _other_axis(source, call))
+            yield SilentFault(line_of(call.node), call.path, says, _other_axis(source, call))
 
 
-def _other_axis(source: Source, call: Call) -> tuple[Attempt, ...]:
+def _other_axis(source: Source, call: TracedCall) -> tuple[Attempt, ...]:
     """Returns the edit that takes axis 1 in place of axis 0."""
     node = call.node
     if not isinstance(node, ast.Call):

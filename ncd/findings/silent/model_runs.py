@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.findings.reading.finding import Edit
 from ncd.findings.reading.size_table import OutOfTime
-from ncd.findings.reading.source_trace import Call, Layer, Recorder, Trace
+from ncd.findings.reading.source_trace import CallRecorder, SourceTrace, TracedCall, TracedModule
 from ncd.findings.silent.source_text import SourceText
 from ncd.read.python_source.interpreter import SourceModule
 from ncd.read.python_source.source_tree import deep
@@ -27,7 +27,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(eq=False)
-class Run:
+class SourceRun:
     """One run of a source, or of its model.
 
     Args:
@@ -39,20 +39,20 @@ class Run:
         kept: All arrays, so that no id is used again.
     """
 
-    calls: list[Call]
-    makers: dict[int, Call]
+    calls: list[TracedCall]
+    makers: dict[int, TracedCall]
     kept: list[Any]
     inputs: tuple[Shape, ...] = ()
-    layers: list[Layer] = field(default_factory=list)
+    layers: list[TracedModule] = field(default_factory=list)
     output: Any = None
 
-    def maker(self, value: Any) -> Call | None:
+    def maker(self, value: Any) -> TracedCall | None:
         """Returns the call that made an array, which is no call that only hands it on."""
         found = self.makers.get(id(value))
         return None if found and any(value is one for one in found.takes) else found
 
 
-def argument(call: Call, place: int, name: str) -> Any:
+def argument(call: TracedCall, place: int, name: str) -> Any:
     """Returns an argument of a call that is given by position or by name; None for neither."""
     return call.words.get(name, call.words.get(place))
 
@@ -62,7 +62,7 @@ def shapes(arrays: tuple[Tensor, ...]) -> tuple[Shape, ...]:
     return tuple(tuple(x.shape) for x in arrays)
 
 
-def layer_of(call: Call) -> nn.Module | None:
+def layer_of(call: TracedCall) -> nn.Module | None:
     """Returns the layer in which a function is called."""
     return call.layer.module if call.layer else None
 
@@ -74,8 +74,8 @@ def line_of(node: Any) -> int:
 
 
 def recorded(
-    recorder: Recorder, model: nn.Module, args: Any, named: Any, training: bool = False
-) -> Run | None:
+    recorder: CallRecorder, model: nn.Module, args: Any, named: Any, training: bool = False
+) -> SourceRun | None:
     """Returns the run of a model on arrays without numbers; None if it stops with an error."""
     try:
         return run_of(recorder, model, args, named, training)
@@ -86,8 +86,8 @@ def recorded(
 
 
 def run_of(
-    recorder: Recorder, model: nn.Module, args: Any, named: Any, training: bool = False
-) -> Run:
+    recorder: CallRecorder, model: nn.Module, args: Any, named: Any, training: bool = False
+) -> SourceRun:
     """Returns the run of a model on arrays without numbers; raises the error with which it stops.
 
     Of the inputs only the shapes and the kinds of numbers are taken.
@@ -105,7 +105,7 @@ def run_of(
     finally:
         for part, before in modes.items():
             part.training = before
-    return Run(recorder.calls, recorder.makers, recorder.kept, inputs, layers, output)
+    return SourceRun(recorder.calls, recorder.makers, recorder.kept, inputs, layers, output)
 
 
 def _without_numbers(array: Tensor) -> Tensor:
@@ -113,15 +113,15 @@ def _without_numbers(array: Tensor) -> Tensor:
 
 
 @contextmanager
-def _layers(model: nn.Module) -> Iterator[list[Layer]]:
+def _layers(model: nn.Module) -> Iterator[list[TracedModule]]:
     """Lists each layer as it begins to run."""
-    found: list[Layer] = []
+    found: list[TracedModule] = []
     paths: dict[int, str] = {}
     for path, part in model.named_modules():
         paths.setdefault(id(part), path)
 
     def enter(layer: nn.Module, args: Any, named: Any) -> None:
-        found.append(Layer(paths.get(id(layer), ""), layer, tuple(arrays_of((args, named)))))
+        found.append(TracedModule(paths.get(id(layer), ""), layer, tuple(arrays_of((args, named)))))
 
     with ExitStack() as stack:
         for part in model.modules():
@@ -134,7 +134,7 @@ def arrays_of(values: Any) -> list[Tensor]:
     return [x for x in tree_leaves(values) if isinstance(x, Tensor)]
 
 
-def same_calls(a: Run, b: Run) -> bool:
+def same_calls(a: SourceRun, b: SourceRun) -> bool:
     """Returns whether two runs call the same functions on arrays of as many axes."""
     if len(a.calls) != len(b.calls) or len(a.layers) != len(b.layers):
         return False
@@ -167,7 +167,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Fault:
+class SilentFault:
     """A silent fault, before its cures are tried."""
 
     line: int
@@ -189,39 +189,39 @@ class Source:
     """
 
     def __init__(
-        self, text: str, deadline: float = float("inf"), trace: Trace | None = None
+        self, text: str, deadline: float = float("inf"), trace: SourceTrace | None = None
     ) -> None:
         self._deadline = deadline
-        trace = trace or Trace(text, symbolic=False, deadline=self.until()).read()
+        trace = trace or SourceTrace(text, symbolic=False, deadline=self.until()).read()
         self.machine, self._recorder = trace.machine, trace.recorder
         self.source = SourceText(text, trace.tree)
         self.assumed = bool(trace.assumed)
         self.why = trace.error or trace.refusal or ("unsure" if trace.unsure else None)
         self.readable = self.why is None
         self.model, self.args, self.named = model_among(trace.ran)
-        self.script = Run(trace.recorder.calls, trace.recorder.makers, trace.recorder.kept)
-        self._runs: dict[int | str, Run | None] = {}
+        self.script = SourceRun(trace.recorder.calls, trace.recorder.makers, trace.recorder.kept)
+        self._runs: dict[int | str, SourceRun | None] = {}
 
     def until(self) -> float:
         """Returns when a single reading or run has to end."""
         return min(self._deadline, time.process_time() + RUN_SECONDS)
 
     @property
-    def run(self) -> Run | None:
+    def run(self) -> SourceRun | None:
         """The run of the model on its inputs; None if it stops with an error."""
         return self._once("", (self.args, self.named))
 
     @property
-    def training(self) -> Run | None:
+    def training(self) -> SourceRun | None:
         """The run of the model while it trains; None if it stops with an error."""
         return self._once("training", (self.args, self.named))
 
     @property
-    def all_runs(self) -> tuple[Run, ...]:
+    def all_runs(self) -> tuple[SourceRun, ...]:
         """The run of the model, and that of the whole text."""
         return tuple(one for one in (self.run, self.script) if one is not None)
 
-    def changed(self, axis: int) -> Run | None:
+    def changed(self, axis: int) -> SourceRun | None:
         """Returns the run where an axis of the first input is of another size; None if it stops.
 
         Other inputs whose axis of that place is as long are changed with it. A run that takes
@@ -231,7 +231,7 @@ class Source:
             self._runs[axis] = self._changed(axis)
         return self._runs[axis]
 
-    def _changed(self, axis: int) -> Run | None:
+    def _changed(self, axis: int) -> SourceRun | None:
         values: Any = (self.args, self.named)
         first = next(iter(arrays_of(values)), None)
         if self.run is None or first is None or not 0 <= axis < first.dim():
@@ -243,12 +243,12 @@ class Source:
                 return found
         return None
 
-    def _once(self, key: str, values: Any) -> Run | None:
+    def _once(self, key: str, values: Any) -> SourceRun | None:
         if key not in self._runs:
             self._runs[key] = self._recorded(values, key == "training")
         return self._runs[key]
 
-    def _recorded(self, values: Any, training: bool = False) -> Run | None:
+    def _recorded(self, values: Any, training: bool = False) -> SourceRun | None:
         args, named = values
         self._recorder.table.deadline = self.until()
         return recorded(self._recorder, self.model, args, named, training)

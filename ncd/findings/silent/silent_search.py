@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 
 from ncd.findings.reading.finding import Cure, Finding, edited
-from ncd.findings.reading.source_trace import Trace
+from ncd.findings.reading.source_trace import SourceTrace
 from ncd.findings.silent.axis_mistakes import einsum_letters, grown_pairs, mixing_views
 from ncd.findings.silent.batch_mixing import (
     attention_over_batch,
     mean_over_batch,
     softmax_over_batch,
 )
-from ncd.findings.silent.model_runs import Attempt, Fault, Source, arrays_of, shapes
+from ncd.findings.silent.model_runs import Attempt, SilentFault, Source, arrays_of, shapes
 from ncd.findings.silent.training_mistakes import (
     dropout_always,
     made_in_forward,
@@ -31,7 +31,7 @@ from ncd.findings.silent.unused_parts import (
     unused_parts,
 )
 
-Rule = Callable[[Source], Iterator[Fault]]
+Rule = Callable[[Source], Iterator[SilentFault]]
 RULES: tuple[Rule, ...] = (
     attention_over_batch,
     softmax_over_batch,
@@ -56,7 +56,9 @@ MOST = 12  # edited texts that are read again
 SEARCH_SECONDS = 20.0
 
 
-def silent(text: str, seconds: float = SEARCH_SECONDS, trace: Trace | None = None) -> list[Finding]:
+def silent(
+    text: str, seconds: float = SEARCH_SECONDS, trace: SourceTrace | None = None
+) -> list[Finding]:
     """Returns the silent faults of a source, by line; none for one that cannot be read or stops.
 
     Each cure has been tried: the edited text runs, and no longer has the fault.
@@ -89,9 +91,9 @@ def silent(text: str, seconds: float = SEARCH_SECONDS, trace: Trace | None = Non
     return sorted(found, key=lambda one: one.line)
 
 
-def _distinct(faults: Iterator[Fault]) -> list[Fault]:
+def _distinct(faults: Iterator[SilentFault]) -> list[SilentFault]:
     """Returns one fault for each line, as a line may run many times."""
-    found: dict[object, Fault] = {}
+    found: dict[object, SilentFault] = {}
     for fault in faults:
         found.setdefault(fault.line or fault.says, fault)
     return list(found.values())

@@ -8,8 +8,16 @@ from collections.abc import Iterator
 from torch import Tensor, nn
 
 from ncd.findings.reading.finding import Edit
-from ncd.findings.reading.source_trace import Call
-from ncd.findings.silent.model_runs import Attempt, Fault, Run, Source, argument, layer_of, line_of
+from ncd.findings.reading.source_trace import TracedCall
+from ncd.findings.silent.model_runs import (
+    Attempt,
+    SilentFault,
+    Source,
+    SourceRun,
+    argument,
+    layer_of,
+    line_of,
+)
 from ncd.findings.silent.source_text import SourceText, called_name
 
 # --- A softmax, or its like, before a loss that has one of its own; and twice in a row
@@ -36,7 +44,7 @@ LAYERS = (nn.Softmax, nn.LogSoftmax, nn.Sigmoid)
 MODELS = ("model", "net", "network", "classifier", "self", "module", "cnn", "mlp")
 
 
-def softmax_before_loss(source: Source) -> Iterator[Fault]:
+def softmax_before_loss(source: Source) -> Iterator[SilentFault]:
     """Yields the softmaxes whose result goes into a loss that has its own, or into another one."""
     seen: set[ast.AST] = set()
     for run in source.all_runs:
@@ -55,7 +63,7 @@ def softmax_before_loss(source: Source) -> Iterator[Fault]:
     yield from _at_the_end(source, seen)
 
 
-def _before(run: Run, value: Tensor | None) -> Call | None:
+def _before(run: SourceRun, value: Tensor | None) -> TracedCall | None:
     """Returns the call that made an array, before those that only move its axes."""
     maker = run.maker(value)
     while maker is not None and maker.name in MOVES and maker.takes:
@@ -63,14 +71,14 @@ def _before(run: Run, value: Tensor | None) -> Call | None:
     return maker
 
 
-def _twice(source: Source, maker: Call) -> Fault:
+def _twice(source: Source, maker: TracedCall) -> SilentFault:
     place, attempts = _without(source, maker)
     effect = "flattens them" if maker.name == "softmax" else "changes nothing"
     says = f"{maker.name} is taken twice in a row: the second one {effect}."
-    return Fault(line_of(place), maker.path, says, attempts)
+    return SilentFault(line_of(place), maker.path, says, attempts)
 
 
-def _fault(source: Source, maker: Call, loss: str, takes: str) -> Fault:
+def _fault(source: Source, maker: TracedCall, loss: str, takes: str) -> SilentFault:
     place, attempts = _without(source, maker)
     says = (
         f"{loss} is given the result of {maker.name}, but takes {takes}: it trains, slowly and to "
@@ -85,10 +93,10 @@ def _fault(source: Source, maker: Call, loss: str, takes: str) -> Fault:
             written = text.letters(made.func)
             new = written[: -len(called_name(made))] + name
             attempts = (Attempt(text.replaced(made.func, new)),)
-    return Fault(line_of(place), maker.path, says, attempts)
+    return SilentFault(line_of(place), maker.path, says, attempts)
 
 
-def _without(source: Source, maker: Call) -> tuple[ast.AST, tuple[Attempt, ...]]:
+def _without(source: Source, maker: TracedCall) -> tuple[ast.AST, tuple[Attempt, ...]]:
     """Returns where a softmax stands, and the edit that leaves it out."""
     text, node = source.source, maker.node
     if isinstance(layer_of(maker), LAYERS):
@@ -121,7 +129,7 @@ def _taken_out(text: SourceText, items: list[ast.expr], place: int) -> tuple[Att
 # a loss outside of the model ----------------------------------------------------------------------
 
 
-def _at_the_end(source: Source, seen: set[ast.AST]) -> Iterator[Fault]:
+def _at_the_end(source: Source, seen: set[ast.AST]) -> Iterator[SilentFault]:
     """Yields the softmax with which a model ends, if the text gives its result to such a loss."""
     losses = [*_losses_of_results(source)]
     if not losses:
@@ -206,7 +214,7 @@ def _is_model(source: Source, value: ast.Call) -> bool:
 SILENCED = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
 
 
-def trained_in_evaluation(source: Source) -> Iterator[Fault]:
+def trained_in_evaluation(source: Source) -> Iterator[SilentFault]:
     """Yields the calls of ``eval()`` after which a loop trains, without ``train()`` in between."""
     kinds = {type(x).__name__ for x in source.model.modules() if isinstance(x, SILENCED)}
     text = source.source
@@ -224,7 +232,7 @@ def trained_in_evaluation(source: Source) -> Iterator[Fault]:
                 f"{' and '.join(sorted(kinds))} {'are' if len(kinds) > 1 else 'is'} silent while "
                 "it trains."
             )
-            yield Fault(stops[0].lineno, "", says, (_begun(text, loop, name),))
+            yield SilentFault(stops[0].lineno, "", says, (_begun(text, loop, name),))
 
 
 def _trained(text: SourceText) -> list[str]:
@@ -270,7 +278,7 @@ DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
 HOMES = ("F", "nn.functional", "torch.nn.functional")
 
 
-def dropout_always(source: Source) -> Iterator[Fault]:
+def dropout_always(source: Source) -> Iterator[SilentFault]:
     """Yields the calls of ``F.dropout`` in a module that leave out whether it is training."""
     text = source.source
     for node in text.nodes:
@@ -294,7 +302,7 @@ def dropout_always(source: Source) -> Iterator[Fault]:
             f"F.{called_name(node)} drops numbers in evaluation too, as training is True unless "
             "it is passed on: eval() does not reach it."
         )
-        yield Fault(node.lineno, "", says, attempts)
+        yield SilentFault(node.lineno, "", says, attempts)
 
 
 def _only_in_training(text: SourceText, node: ast.AST) -> bool:
@@ -308,7 +316,7 @@ def _never(chance: ast.expr | None) -> bool:
     return isinstance(chance, ast.Constant) and chance.value == 0
 
 
-def made_in_forward(source: Source) -> Iterator[Fault]:
+def made_in_forward(source: Source) -> Iterator[SilentFault]:
     """Yields the layers that are made anew at each call of ``forward``."""
     text = source.source
     for node in text.nodes:
@@ -329,7 +337,7 @@ def made_in_forward(source: Source) -> Iterator[Fault]:
             says = "is made at each call with new weights: nothing that it learns is kept."
         else:
             continue
-        yield Fault(node.lineno, "", f"nn.{kind.__name__} {says}")
+        yield SilentFault(node.lineno, "", f"nn.{kind.__name__} {says}")
 
 
 def _learns(kind: type[nn.Module]) -> bool:

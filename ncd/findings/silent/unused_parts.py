@@ -11,7 +11,15 @@ from typing import Any
 from torch import Tensor, nn
 
 from ncd.findings.reading.finding import Edit
-from ncd.findings.silent.model_runs import Attempt, Fault, Run, Source, argument, layer_of, line_of
+from ncd.findings.silent.model_runs import (
+    Attempt,
+    SilentFault,
+    Source,
+    SourceRun,
+    argument,
+    layer_of,
+    line_of,
+)
 from ncd.findings.silent.source_text import SourceText, called_name
 from ncd.read.python_source.interpreter import SourceModule, source_attributes
 from ncd.words import near_name
@@ -22,7 +30,7 @@ DEEP = 3  # lists inside of each other
 CONTAINERS = {list: "ModuleList", tuple: "ModuleList", dict: "ModuleDict"}
 
 
-def plain_lists(source: Source) -> Iterator[Fault]:
+def plain_lists(source: Source) -> Iterator[SilentFault]:
     """Yields the attributes that hold layers which the model does not know of."""
     known = {id(part) for part in source.model.modules()}
     weights = {id(one) for one in source.model.parameters()}
@@ -43,7 +51,7 @@ def plain_lists(source: Source) -> Iterator[Fault]:
             )
 
 
-def plain_tensors(source: Source) -> Iterator[Fault]:
+def plain_tensors(source: Source) -> Iterator[SilentFault]:
     """Yields the arrays that ask for gradients, but are no parameters of their model."""
     text = source.source
     for path, part in source.parts():
@@ -61,7 +69,7 @@ def plain_tensors(source: Source) -> Iterator[Fault]:
                     "saves or moves it."
                 )
                 attempt = Attempt(text.around(call, "nn.Parameter(", ")"))
-                yield Fault(call.lineno, f"{path}.{name}".strip("."), says, (attempt,))
+                yield SilentFault(call.lineno, f"{path}.{name}".strip("."), says, (attempt,))
 
 
 def _inside(value: Any, depth: int = 0) -> Iterator[Any]:
@@ -81,7 +89,7 @@ def _matters(layer: nn.Module) -> bool:
 
 def _list_fault(
     text: SourceText, place: ast.Assign | ast.AnnAssign, path: str, value: Any, held: list[Any]
-) -> Fault:
+) -> SilentFault:
     kind = next(one for one in CONTAINERS if isinstance(value, one))
     layers = isinstance(held[0], nn.Module)
     container = CONTAINERS[kind] if layers else CONTAINERS[kind].replace("Module", "Parameter")
@@ -92,9 +100,9 @@ def _list_fault(
         f"optimiser trains {'them' if len(held) > 1 else 'it'}, and nothing saves or moves them."
     ).replace("saves or moves them", "saves or moves " + ("them" if len(held) > 1 else "it"))
     if any(isinstance(one, list | tuple | dict) for one in _first(value)) or place.value is None:
-        return Fault(place.lineno, path, says)
+        return SilentFault(place.lineno, path, says)
     edits = text.around(place.value, f"nn.{container}(", ")")
-    return Fault(place.lineno, path, says, (Attempt(edits),))
+    return SilentFault(place.lineno, path, says, (Attempt(edits),))
 
 
 def _first(value: Any) -> list[Any]:
@@ -133,7 +141,7 @@ SHOWN = ("print", "info", "append", "extend", "backward", "add_", "update")
 CHANGING = (nn.modules.batchnorm._NormBase,)  # they keep statistics
 
 
-def lost_results(source: Source) -> Iterator[Fault]:
+def lost_results(source: Source) -> Iterator[SilentFault]:
     """Yields the lines of methods that compute an array and leave it."""
     run, text = source.run, source.source
     if run is None:
@@ -162,16 +170,16 @@ def lost_results(source: Source) -> Iterator[Fault]:
         yield _lost_result_fault(source, node, name, call.path)
 
 
-def _lost_result_fault(source: Source, node: ast.Call, name: str, path: str) -> Fault:
+def _lost_result_fault(source: Source, node: ast.Call, name: str, path: str) -> SilentFault:
     text = source.source
     says = f"The result of {name} is not used: the line gives a new array, and changes none."
     subject = node.func.value if isinstance(node.func, ast.Attribute) else None
     first = node.args[0] if node.args else None
     target = subject if isinstance(subject, ast.Name) and subject.id not in HOMES else first
     if not isinstance(target, ast.Name):
-        return Fault(node.lineno, path, says)
+        return SilentFault(node.lineno, path, says)
     edits = text.around(node, f"{target.id} = ", "")[:1]
-    return Fault(node.lineno, path, says, (Attempt(edits),))
+    return SilentFault(node.lineno, path, says, (Attempt(edits),))
 
 
 HOMES = ("F", "torch", "self", "nn")
@@ -183,7 +191,7 @@ BY_NAME = ("getattr", "__dict__", "_modules", "_parameters", "vars")
 GONE_THROUGH = ("children", "named_children", "parameters", "named_parameters")
 
 
-def unused_parts(source: Source) -> Iterator[Fault]:
+def unused_parts(source: Source) -> Iterator[SilentFault]:
     """Yields the layers and parameters of a class that nothing in the text reads."""
     run = source.run
     if run is None or _by_name(source.source):
@@ -199,10 +207,10 @@ def unused_parts(source: Source) -> Iterator[Fault]:
             if place is None or _reads(source.source, part, name):
                 continue
             seen.add(key)
-            yield Fault(place.lineno, f"{path}.{name}".strip("."), _words(path, name, value))
+            yield SilentFault(place.lineno, f"{path}.{name}".strip("."), _words(path, name, value))
 
 
-def _taken(run: Run) -> set[int]:
+def _taken(run: SourceRun) -> set[int]:
     """Returns the ids of all arrays and layers that the run has used."""
     found = {id(x) for call in run.calls for x in call.takes}
     return found | {id(layer.module) for layer in run.layers}
@@ -275,7 +283,7 @@ def _words(path: str, name: str, value: nn.Module | nn.Parameter) -> str:
     return f"{full} ({kind}) is never used: it is made{numbers}, and no line calls it."
 
 
-def swallowed_arguments(source: Source) -> Iterator[Fault]:
+def swallowed_arguments(source: Source) -> Iterator[SilentFault]:
     """Yields the arguments of calls that ``**kwargs`` takes and nothing reads."""
     text = source.source
     for made in text.tree.body:
@@ -298,7 +306,7 @@ def swallowed_arguments(source: Source) -> Iterator[Fault]:
         yield from _swallowed(text, made.name, names, rest)
 
 
-def _swallowed(text: SourceText, kind: str, names: list[str], rest: str) -> Iterator[Fault]:
+def _swallowed(text: SourceText, kind: str, names: list[str], rest: str) -> Iterator[SilentFault]:
     for call in text.nodes:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
@@ -314,7 +322,7 @@ def _swallowed(text: SourceText, kind: str, names: list[str], rest: str) -> Iter
                     f"{word.arg} has no effect: {kind} takes it by **{rest}, and never reads that"
                     + (f"; {near} is meant?" if near else ".")
                 )
-                yield Fault(word.lineno, "", says, attempt)
+                yield SilentFault(word.lineno, "", says, attempt)
 
 
 # --- One layer in several places, by accident
@@ -324,7 +332,7 @@ MEANT = re.compile(
 )
 
 
-def tied_layers(source: Source) -> Iterator[Fault]:
+def tied_layers(source: Source) -> Iterator[SilentFault]:
     """Yields the layers that stand more than once in a list or in a row, as one object."""
     for path, part in source.model.named_modules():
         if not isinstance(part, nn.Sequential | nn.ModuleList | nn.ModuleDict):
@@ -339,7 +347,7 @@ def tied_layers(source: Source) -> Iterator[Fault]:
                 yield from _tied(source, names, child)
 
 
-def _tied(source: Source, names: list[str], child: nn.Module) -> Iterator[Fault]:
+def _tied(source: Source, names: list[str], child: nn.Module) -> Iterator[SilentFault]:
     text = source.source
     kind = type(child).__name__
     node, edits = _repeated(text, kind)
@@ -354,7 +362,7 @@ def _tied(source: Source, names: list[str], child: nn.Module) -> Iterator[Fault]
         f"{', '.join(names[:-1]) if count < 4 else f'{names[0]} to {names[-2]}'} and {names[-1]} "
         f"are one and the same {kind}, with one set of weights: all {count} places share it."
     )
-    yield Fault(line_of(node), names[0], says, (Attempt(edits),) if edits else ())
+    yield SilentFault(line_of(node), names[0], says, (Attempt(edits),) if edits else ())
 
 
 def _repeated(text: SourceText, kind: str) -> tuple[ast.AST | None, tuple[Edit, ...]]:
@@ -403,7 +411,7 @@ def _meant(text: SourceText, node: ast.AST) -> bool:
     return MEANT.search("\n".join(text.lines[first - 1 : last])) is not None
 
 
-def twice_assigned(source: Source) -> Iterator[Fault]:
+def twice_assigned(source: Source) -> Iterator[SilentFault]:
     """Yields the layers that are set under two names: ``self.a = self.b = nn.Linear(…)``."""
     text = source.source
     for node in text.nodes:
@@ -431,10 +439,10 @@ def twice_assigned(source: Source) -> Iterator[Fault]:
                 for i, target in enumerate(node.targets)
             )
             path = f"{paths[0]}.{names[0]}".strip(".")
-            yield Fault(node.lineno, path, says, (Attempt(text.replaced(node, new)),))
+            yield SilentFault(node.lineno, path, says, (Attempt(text.replaced(node, new)),))
 
 
-def two_names(source: Source) -> Iterator[Fault]:
+def two_names(source: Source) -> Iterator[SilentFault]:
     """Yields the layers that a class makes once, and sets under two names."""
     text = source.source
     for path, part in source.parts():
@@ -454,4 +462,4 @@ def two_names(source: Source) -> Iterator[Fault]:
                 "weights: what one learns, the other has too."
             )
             attempt = Attempt(text.replaced(values[-1], text.letters(made)))
-            yield Fault(line_of(places[1]), f"{path}.{name}".strip("."), says, (attempt,))
+            yield SilentFault(line_of(places[1]), f"{path}.{name}".strip("."), says, (attempt,))

@@ -13,10 +13,10 @@ from sympy import divisors
 
 from ncd.findings.cures.candidate import replaced
 from ncd.findings.reading.finding import Cure, Edit, Finding, edited
-from ncd.findings.reading.source_trace import Trace
-from ncd.findings.reading.traced_numbers import Place, arguments, assigned, defaults
+from ncd.findings.reading.source_trace import SourceTrace
+from ncd.findings.reading.traced_numbers import SourceNumber, arguments, assigned, defaults
 from ncd.findings.silent.model_runs import arrays_of, model_among
-from ncd.findings.sizes.size_probe import Edits, Outcome, Probe, Shapes
+from ncd.findings.sizes.size_probe import Edits, Probe, ProbeOutcome, Shapes
 from ncd.words import listed
 
 # --- The numbers of a source as symbols: those that are parameters, and those that must be equal
@@ -28,7 +28,7 @@ class Parameter:
 
     symbol: sympy.Symbol
     name: str
-    place: Place
+    place: SourceNumber
 
 
 class TracedSizes:
@@ -41,7 +41,7 @@ class TracedSizes:
         trace: A reading with symbols that has come to its end.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: SourceTrace) -> None:
         self.trace, self.table = trace, trace.table
         _, args, named = model_among(trace.ran)
         recorder = trace.recorder
@@ -162,7 +162,9 @@ def swap_cure(
     return ()
 
 
-def name_swaps(text: str, tree: ast.AST, failure: Outcome, names: Iterable[str]) -> Iterator[Edit]:
+def name_swaps(
+    text: str, tree: ast.AST, failure: ProbeOutcome, names: Iterable[str]
+) -> Iterator[Edit]:
     """Yields the edits that put one of the names for another, nearest to a failure first.
 
     In ``h * h`` the second one comes first, as height comes before width.
@@ -170,7 +172,7 @@ def name_swaps(text: str, tree: ast.AST, failure: Outcome, names: Iterable[str])
     one where it is kept under its own name, as in ``self.h = h``.
 
     >>> text = "self.h, a = h, h * h\\nb = w"
-    >>> [*name_swaps(text, ast.parse(text), Outcome(False, 1), ("h", "w"))]
+    >>> [*name_swaps(text, ast.parse(text), ProbeOutcome(False, 1), ("h", "w"))]
     [Edit(line=1, start=19, end=20, new='w'), Edit(line=1, start=15, end=16, new='w')]
     """
     names, same = dict.fromkeys(names), {*_under_own_name(tree)}

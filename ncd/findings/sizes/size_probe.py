@@ -15,8 +15,8 @@ from torch.utils._pytree import tree_map_only
 
 from ncd.findings.reading.finding import Edit, edited
 from ncd.findings.reading.size_table import OutOfTime
-from ncd.findings.reading.source_trace import UNSURE, Trace
-from ncd.findings.silent.model_runs import Run, Shape, arrays_of, model_among, run_of, shapes
+from ncd.findings.reading.source_trace import UNSURE, SourceTrace
+from ncd.findings.silent.model_runs import Shape, SourceRun, arrays_of, model_among, run_of, shapes
 from ncd.notation.term_reader import TextError
 from ncd.read.python_source.interpreter import SourceException, SourceModule
 
@@ -30,7 +30,7 @@ Edits = tuple[Edit, ...]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProbeOutcome:
     """The end of a run: whether it works, and where it fails.
 
     ``works`` is None where it depends on what no reading knows, or takes too long. ``line`` and
@@ -54,11 +54,11 @@ class Probe:
         deadline: When it gives up with OutOfTime, in seconds of computing.
     """
 
-    def __init__(self, text: str, plain: Trace, deadline: float) -> None:
+    def __init__(self, text: str, plain: SourceTrace, deadline: float) -> None:
         self.text, self.deadline = text, deadline
         self._given = plain.assumed or plain.shapes
-        self._readings: dict[Edits, Trace] = {(): plain}
-        self._outcomes: dict[tuple[Shapes | None, Edits], Outcome] = {}
+        self._readings: dict[Edits, SourceTrace] = {(): plain}
+        self._outcomes: dict[tuple[Shapes | None, Edits], ProbeOutcome] = {}
         self.model, self.args, self.named = model_among(plain.ran)
         self.inputs = shapes(tuple(arrays_of((self.args, self.named))))
 
@@ -66,7 +66,7 @@ class Probe:
         """Returns whether the source runs with edits, and inputs of these shapes."""
         return self.outcome(sizes, edits).works
 
-    def outcome(self, sizes: Shapes | None = None, edits: Edits = ()) -> Outcome:
+    def outcome(self, sizes: Shapes | None = None, edits: Edits = ()) -> ProbeOutcome:
         """Returns what the model gives after edits, on inputs of these shapes or on its own."""
         edits = tuple(sorted(edits))
         if (sizes, edits) not in self._outcomes:
@@ -75,36 +75,36 @@ class Probe:
             self._outcomes[sizes, edits] = self._found(sizes, edits)
         return self._outcomes[sizes, edits]
 
-    def _found(self, sizes: Shapes | None, edits: Edits) -> Outcome:
+    def _found(self, sizes: Shapes | None, edits: Edits) -> ProbeOutcome:
         trace = self._reading(edits)
         lost = {edit.line for edit in edits} & set(trace.left_out)
         if not trace.ran or lost:  # it stops before its model is made
-            return _stop(trace) if trace.error is not None and not lost else Outcome(None)
+            return _stop(trace) if trace.error is not None and not lost else ProbeOutcome(None)
         model, args, named = model_among(trace.ran)
         if sizes is not None:
             try:
                 args, named = with_shapes((args, named), sizes)
             except (OverflowError, RuntimeError, TypeError):  # more numbers than torch counts
-                return Outcome(None)
+                return ProbeOutcome(None)
         return self._run(trace, model, args, named)
 
-    def _reading(self, edits: Edits) -> Trace:
+    def _reading(self, edits: Edits) -> SourceTrace:
         if edits not in self._readings:
             while len(self._readings) > READINGS:
                 self._readings.pop(next(one for one in self._readings if one))
             end = min(self.deadline, time.process_time() + SECONDS)
             text = edited(self.text, edits)
-            self._readings[edits] = Trace(text, False, end, self._given).read()
+            self._readings[edits] = SourceTrace(text, False, end, self._given).read()
         return self._readings[edits]
 
-    def _run(self, trace: Trace, model: nn.Module, args: Any, named: Any) -> Outcome:
+    def _run(self, trace: SourceTrace, model: nn.Module, args: Any, named: Any) -> ProbeOutcome:
         recorder, machine = trace.recorder, trace.machine
         recorder.table.deadline = min(self.deadline, time.process_time() + SECONDS)
         machine.steps, machine.failure = 0, None
         try:
             run = run_of(recorder, model, args, named)
         except (TextError, OutOfTime, MemoryError, RecursionError):
-            return Outcome(None)
+            return ProbeOutcome(None)
         except Exception as error:
             raised = machine.failure if isinstance(machine.failure, SourceException) else error
             return _failed(trace, raised)
@@ -121,31 +121,31 @@ def with_shapes(values: Any, sizes: Shapes) -> Any:
     return tree_map_only(Tensor, one, values)
 
 
-def _result(run: Run) -> Outcome:
+def _result(run: SourceRun) -> ProbeOutcome:
     """Returns the outcome of a run to its end; one that gives arrays without numbers is useless."""
     given = shapes(tuple(arrays_of(run.output)))
-    return Outcome(not any(0 in shape for shape in given), results=given)
+    return ProbeOutcome(not any(0 in shape for shape in given), results=given)
 
 
-def _failed(trace: Trace, error: Exception) -> Outcome:
+def _failed(trace: SourceTrace, error: Exception) -> ProbeOutcome:
     """Returns the outcome of a run that stops."""
     inner = error.error if isinstance(error, SourceException) else error
     name = type(inner).__name__
     if isinstance(inner, TextError | NotImplementedError) or any(one in name for one in UNSURE):
-        return Outcome(None)
+        return ProbeOutcome(None)
     line = getattr(error.node, "lineno", 0) if isinstance(error, SourceException) else 0
     for layer in reversed(trace.recorder.layers):
         made = trace.machine.places.get(id(layer.module))
         if made is not None and not isinstance(layer.module, SourceModule):
-            return Outcome(False, getattr(made, "lineno", line), layer.path, line)
+            return ProbeOutcome(False, getattr(made, "lineno", line), layer.path, line)
         if isinstance(layer.module, SourceModule):
             break
-    return Outcome(False, line, "", line)
+    return ProbeOutcome(False, line, "", line)
 
 
-def _stop(trace: Trace) -> Outcome:
+def _stop(trace: SourceTrace) -> ProbeOutcome:
     line = getattr(trace.node, "lineno", 0)
-    return Outcome(False, line, "", line)
+    return ProbeOutcome(False, line, "", line)
 
 
 # --- The sizes that work, found by trying: their step, the least, and the largest
@@ -159,7 +159,7 @@ HINTS = 8  # numbers of a text that are tried as sizes for which it may fail
 
 
 @dataclass(frozen=True)
-class Range:
+class SizeInterval:
     """The sizes from ``low`` to ``high`` in steps of ``step``; no ``high`` was found if it is 0.
 
     ``square`` is whether only squares of whole numbers work, and ``one`` whether a size that must
@@ -183,7 +183,7 @@ class Range:
         return self.low == self.high
 
 
-def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> Range | None:
+def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> SizeInterval | None:
     """Returns the sizes that work, of which ``now`` is one; None where they follow no rule.
 
     Args:
@@ -192,7 +192,7 @@ def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> Range | 
         hints: Numbers that may be a step or a largest size.
 
     >>> working_range(lambda n: n % 16 == 0, 224)
-    Range(low=16, step=16, high=0, square=False, one=False)
+    SizeInterval(low=16, step=16, high=0, square=False, one=False)
     >>> found = working_range(lambda n: 32 <= n < 36, 32)
     >>> found.low, found.high, working_range(lambda n: n == 3, 3).is_fixed
     (32, 35, True)
@@ -203,10 +203,10 @@ def working_range(works: Works, now: int, hints: Iterable[int] = ()) -> Range | 
     hints, root = sorted({n for n in hints if n > 1}), isqrt(now)
     squares = not any(near) and root * root == now
     if squares and works((root + 1) ** 2) and works((root + 2) ** 2):  # no step leads to both
-        return Range(1 if works(1) else now, square=True)
+        return SizeInterval(1 if works(1) else now, square=True)
     if step := 1 if any(near) else _step(works, now, hints):
         return _along(works, now, step, hints)
-    return Range(now, high=now, one=now > 1 and bool(works(1)))
+    return SizeInterval(now, high=now, one=now > 1 and bool(works(1)))
 
 
 def _step(works: Works, now: int, hints: list[int]) -> int:
@@ -225,7 +225,7 @@ def _either(works: Works, now: int, step: int) -> bool:
     return bool(works(now + step) or (step < now - 1 and works(now - step)))
 
 
-def _along(works: Works, now: int, step: int, hints: list[int]) -> Range | None:
+def _along(works: Works, now: int, step: int, hints: list[int]) -> SizeInterval | None:
     """Returns the sizes in steps from the present one; None if one between them fails."""
 
     def at(place: int) -> bool | None:  # a size of 1 may work as it is broadcast, and 2 not
@@ -246,7 +246,7 @@ def _along(works: Works, now: int, step: int, hints: list[int]) -> Range | None:
     beyond = [k for k in (low - 2, high + 2 if high else -1) if k >= 0]
     if not all(map(at, within)) or any(map(at, beyond)):  # a hole
         return None
-    return Range(first + step * low, step, first + step * high if high else 0)
+    return SizeInterval(first + step * low, step, first + step * high if high else 0)
 
 
 def _places(size: int, first: int, step: int) -> range:
@@ -287,11 +287,13 @@ def _highest(at: Works, place: int, hints: list[int]) -> int | None:
 FREE = ""
 
 
-def range_words(found: Range) -> str:
+def range_words(found: SizeInterval) -> str:
     """Returns the sizes that work in words; none where all do.
 
-    >>> range_words(Range(16, 16)), range_words(Range(32, 1, 35)), range_words(Range(3, high=3))
-    ('must be divisible by 16, from 16 up', 'must be 32 to 35', 'must be 3')
+    >>> range_words(SizeInterval(16, 16))
+    'must be divisible by 16, from 16 up'
+    >>> range_words(SizeInterval(32, 1, 35)), range_words(SizeInterval(3, high=3))
+    ('must be 32 to 35', 'must be 3')
     """
     low, step, high = found.low, found.step, found.high
     if found.square:

@@ -15,8 +15,8 @@ from torch.utils._pytree import tree_leaves
 
 from ncd.findings.reading.finding import LATE_SIZES, Cure, Finding
 from ncd.findings.reading.size_table import OutOfTime
-from ncd.findings.reading.source_trace import Trace
-from ncd.findings.silent.model_runs import Run, recorded
+from ncd.findings.reading.source_trace import SourceTrace
+from ncd.findings.silent.model_runs import SourceRun, recorded
 from ncd.findings.sizes.parameter_sizes import (
     EqualSizes,
     Parameter,
@@ -29,10 +29,10 @@ from ncd.findings.sizes.parameter_sizes import (
 from ncd.findings.sizes.size_probe import (
     FREE,
     Edits,
-    Outcome,
     Probe,
-    Range,
+    ProbeOutcome,
     Shapes,
+    SizeInterval,
     range_words,
     working_range,
 )
@@ -81,7 +81,7 @@ class InputAxis:
         return self.place == 0 and self.plain == "batch"
 
 
-def input_axes(probe: Probe, run: Run, tree: ast.AST) -> list[InputAxis]:
+def input_axes(probe: Probe, run: SourceRun, tree: ast.AST) -> list[InputAxis]:
     """Returns the axes of all inputs of a model, with names that a reader of the source knows."""
     arrays = [x for x in tree_leaves((probe.args, probe.named)) if isinstance(x, Tensor)]
     words = _input_words(probe.model, len(probe.args), [*probe.named])
@@ -136,7 +136,7 @@ def _spelled(target: ast.expr) -> str:
     return f"`{target.id}`" if isinstance(target, ast.Name) and target.id.strip("_") else ""
 
 
-def _names(model: nn.Module, run: Run, index: int, rank: int) -> tuple[str, ...]:
+def _names(model: nn.Module, run: SourceRun, index: int, rank: int) -> tuple[str, ...]:
     """Returns the usual names of an input's axes; none where it is not known which comes first."""
     if any(getattr(part, "batch_first", True) is False for part in model.modules()):
         return ()
@@ -160,15 +160,15 @@ MOST = 12  # axes that are tried
 
 
 @dataclass(frozen=True)
-class Group:
+class EqualAxes:
     """Axes that have one size, and the sizes that work; ``failure`` is where others fail."""
 
     axes: tuple[InputAxis, ...]
-    range: Range
-    failure: Outcome
+    range: SizeInterval
+    failure: ProbeOutcome
 
 
-def groups(probe: Probe, axes: list[InputAxis], hints: list[int]) -> Iterator[Group]:
+def groups(probe: Probe, axes: list[InputAxis], hints: list[int]) -> Iterator[EqualAxes]:
     """Yields the sizes that work for each axis, and for axes that have to change together."""
     left = axes[:MOST]
     while left:
@@ -179,7 +179,7 @@ def groups(probe: Probe, axes: list[InputAxis], hints: list[int]) -> Iterator[Gr
         works = _works(probe, together)
         if (found := working_range(works, size, hints)) is not None:
             named = together if found.is_free else tuple(map(_without_role, together))
-            yield Group(named, found, _failure(probe, together, found))
+            yield EqualAxes(named, found, _failure(probe, together, found))
 
 
 def _without_role(axis: InputAxis) -> InputAxis:
@@ -216,7 +216,7 @@ def _partners(probe: Probe, left: list[InputAxis]) -> tuple[InputAxis, ...]:
     return min(fitting, key=len, default=(first,))
 
 
-def _failure(probe: Probe, axes: tuple[InputAxis, ...], found: Range) -> Outcome:
+def _failure(probe: Probe, axes: tuple[InputAxis, ...], found: SizeInterval) -> ProbeOutcome:
     """Returns where the model fails at a size that does not work."""
     outside = (
         found.high + found.step if found.high else 0,
@@ -228,7 +228,7 @@ def _failure(probe: Probe, axes: tuple[InputAxis, ...], found: Range) -> Outcome
             outcome = probe.outcome(moved(probe.inputs, axes, size))
             if outcome.works is False:
                 return outcome
-    return Outcome(True)
+    return ProbeOutcome(True)
 
 
 # --- Findings about the sizes of a model's inputs: their rules, and the parameters that set them
@@ -246,18 +246,18 @@ class InputRules:
     def __init__(self, probe: Probe, tree: ast.AST, traced: TracedSizes | None) -> None:
         self.probe, self.tree, self.traced = probe, tree, traced
 
-    def findings(self, groups: Sequence[Group]) -> list[Finding]:
+    def findings(self, groups: Sequence[EqualAxes]) -> list[Finding]:
         """Returns a finding for each rule; what is free comes first."""
 
-        def rule(group: Group) -> tuple[object, ...]:
+        def rule(group: EqualAxes) -> tuple[object, ...]:
             return not group.range.is_free, _is_tied(group), repr(group.range)
 
         ordered = sorted(groups, key=rule)
         return [self._finding([*same]) for _, same in groupby(ordered, key=rule)]
 
-    def _finding(self, groups: list[Group]) -> Finding:
+    def _finding(self, groups: list[EqualAxes]) -> Finding:
         axes = [axis for group in groups for axis in group.axes]
-        failure = next((one.failure for one in groups if one.failure.line), Outcome(True))
+        failure = next((one.failure for one in groups if one.failure.line), ProbeOutcome(True))
         if _is_tied(groups[0]):
             return self._tied(groups, failure)
         rule = groups[0].range
@@ -276,7 +276,7 @@ class InputRules:
             says = f"{words} {said}{origin}{self._example(groups)}"
         return Finding("size", failure.line, failure.layer, f"{says[0].upper()}{says[1:]}.")
 
-    def _source(self, groups: list[Group]) -> Parameter | None:
+    def _source(self, groups: list[EqualAxes]) -> Parameter | None:
         """Returns the parameter that sets a largest size: twice of it lets twice the size work."""
         largest = groups[0].range.high
         sizes = (largest, groups[0].axes[0].size)
@@ -316,7 +316,7 @@ class InputRules:
                 return Finding("size", cures[0].edits[0].line, failure.layer, says, cures)
         return None
 
-    def _tied(self, groups: list[Group], failure: Outcome) -> Finding:
+    def _tied(self, groups: list[EqualAxes], failure: ProbeOutcome) -> Finding:
         """Returns the finding about axes that have to be equal."""
         cures = self._untied(groups[0]) if len(groups) == 1 else ()
         pairs = [[axis.name for axis in group.axes] for group in groups]
@@ -328,7 +328,7 @@ class InputRules:
         words = f"{'; '.join(map(listed, pairs))} must be equal{also}."
         return Finding("size", failure.line, failure.layer, f"{words[0].upper()}{words[1:]}")
 
-    def _untied(self, group: Group) -> tuple[Cure, ...]:
+    def _untied(self, group: EqualAxes) -> tuple[Cure, ...]:
         """Returns the cure that puts the name of the right size where another one stands."""
         for axis in group.axes:
             for size in (axis.size + 1, 2 * axis.size):
@@ -341,7 +341,7 @@ class InputRules:
                     return cures
         return ()
 
-    def _example(self, groups: list[Group]) -> str:
+    def _example(self, groups: list[EqualAxes]) -> str:
         """Returns two different sizes of height and width that work, where these have steps."""
         rule = groups[0].range
         if len(groups) != 2 or rule.step == 1:
@@ -354,7 +354,7 @@ class InputRules:
         return f": {sizes[0]} × {sizes[1]} works" if fits and self.probe.works(shapes) else ""
 
 
-def _is_tied(group: Group) -> bool:
+def _is_tied(group: EqualAxes) -> bool:
     """Returns whether axes have to be equal that are not the batch of several inputs."""
     return len(group.axes) > 1 and not all(axis.is_batch for axis in group.axes)
 
@@ -376,7 +376,7 @@ SYMBOLS = 0.5  # of the time that is left, for the reading with symbols
 LARGEST = 2**17  # of the numbers that may be a largest size
 
 
-def sizes(text: str, plain: Trace, seconds: float = SECONDS) -> list[Finding]:
+def sizes(text: str, plain: SourceTrace, seconds: float = SECONDS) -> list[Finding]:
     """Returns for which sizes a source works; each boundary was read, and nothing else is said.
 
     Args:
@@ -396,7 +396,7 @@ def sizes(text: str, plain: Trace, seconds: float = SECONDS) -> list[Finding]:
     return found
 
 
-def _found(text: str, plain: Trace, deadline: float) -> Iterator[Iterable[Finding]]:
+def _found(text: str, plain: SourceTrace, deadline: float) -> Iterator[Iterable[Finding]]:
     probe = Probe(text, plain, deadline)
     run = recorded(plain.recorder, probe.model, probe.args, probe.named)
     if run is None or (len(run.layers) < 2 and not isinstance(probe.model, SourceModule)):
@@ -418,10 +418,10 @@ def _numbers(tree: ast.AST) -> list[int]:
     return sorted(n for n in values if type(n) is int and 1 < n <= LARGEST)
 
 
-def _traced(text: str, plain: Trace, deadline: float) -> tuple[TracedSizes | None, bool]:
+def _traced(text: str, plain: SourceTrace, deadline: float) -> tuple[TracedSizes | None, bool]:
     """Returns a reading with symbols, if there is one, and whether the time was enough for it."""
     now = time.process_time()
     end = now + SYMBOLS * (deadline - now)
-    trace = Trace(text, True, end, plain.assumed or plain.shapes).read()
+    trace = SourceTrace(text, True, end, plain.assumed or plain.shapes).read()
     known = trace.error is None and trace.refusal is None and not trace.unsure and trace.ran
     return TracedSizes(trace) if known else None, time.process_time() < end

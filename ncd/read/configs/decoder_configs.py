@@ -13,7 +13,7 @@ from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, PublishedModel
 from ncd.read.configs.decoder_family import GLOBAL, Family, Of, When, layers
 from ncd.read.configs.decoder_table import DENSE, SPARSE
 from ncd.read.configs.latent_and_state_configs import rank
-from ncd.systems.language_models.decoder import Design, Heads, Norm, decoder
+from ncd.systems.language_models.decoder import DecoderDesign, Heads, Norm, decoder
 from ncd.systems.language_models.expert_mixture import Routing, softmax_router
 from ncd.systems.recurrent.selective_state import mamba_block
 
@@ -141,7 +141,7 @@ def _turned(fields: Fields, choices: Mapping[str, Any], k: int) -> int:
     return int(k * share)
 
 
-def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> Design:
+def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> DecoderDesign:
     """Returns the choices of a model."""
     flat = {**choices, "norm": choices.get("qk_norm", "")}
     own = {each.name: flat[each.name] for each in names_of(Heads) if each.name in flat}
@@ -150,7 +150,7 @@ def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
     function = choices.get("activation", usual)
     plain = {
         each.name: choices[each.name]
-        for each in names_of(Design)
+        for each in names_of(DecoderDesign)
         if each.name in choices
         and each.name not in ("norm", "activation", "router", "dense", "mixer")
     }
@@ -168,7 +168,7 @@ def _design(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]
         "first": first,
         "round": round,
     }
-    return Design(**{**plain, **more})
+    return DecoderDesign(**{**plain, **more})
 
 
 def _angles(fields: Fields, choices: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _dense(fields: Fields, choices: Mapping[str, Any]) -> int:
     return fields.whole(name, default=1) if name and fields.get(name) != 0 else 0
 
 
-def _unused(design: Design, sizes: Mapping[str, int]) -> set[str]:
+def _unused(design: DecoderDesign, sizes: Mapping[str, int]) -> set[str]:
     """Returns the letters of sizes that the model does not have."""
     plain = design.router is None or design.dense or not all(x.experts for x in design.round)
     used = {"d"} if plain else {design.inner}

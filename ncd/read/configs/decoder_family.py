@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ncd.read.configs.config_fields import LAYERS, Fields
-from ncd.systems.language_models.decoder import Layer
+from ncd.systems.language_models.decoder import DecoderLayer
 
 # --- The rows of the tables of decoders, and how families spell their fields
 
@@ -218,14 +218,14 @@ PATTERN = ("sliding_window_pattern", "_sliding_window_pattern")
 
 def layers(
     fields: Fields, choices: Mapping[str, Any], n: int
-) -> tuple[Layer | None, tuple[Layer, ...], int]:
+) -> tuple[DecoderLayer | None, tuple[DecoderLayer, ...], int]:
     """Returns the first layer if it is another one, the layers of one round, and their window.
 
     The windows of a family are ``all`` layers', those of a flag's name, or all but the last of a
     round of so many.
 
     >>> layers(Fields({"sliding_window": 9}), {"windows": 3}, 8)[1] == (
-    ...     Layer(near=True), Layer(near=True), Layer())
+    ...     DecoderLayer(near=True), DecoderLayer(near=True), DecoderLayer())
     True
     """
     near = _near(fields, choices.get("windows", ""), n)
@@ -233,7 +233,7 @@ def layers(
     turned = fields.get("no_rope_layers")
     experts, states = fields.get("experts in"), fields.get("states in")
     kinds = [
-        Layer(
+        DecoderLayer(
             near=near[i],
             turned=near[i] if choices.get("turns") == "windows" else bool(_at(turned, i)),
             experts=bool(_at(experts, i)),
@@ -267,7 +267,7 @@ def _near(fields: Fields, windows: str | int, n: int) -> list[bool]:
     return [fields.flag(windows) and i >= first for i in range(n)]
 
 
-def _round(kinds: Sequence[Layer]) -> tuple[Layer, ...]:
+def _round(kinds: Sequence[DecoderLayer]) -> tuple[DecoderLayer, ...]:
     """Returns the shortest round that makes these layers when it is repeated."""
     n = len(kinds)
     sizes = (

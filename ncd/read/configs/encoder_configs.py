@@ -21,7 +21,7 @@ from ncd.systems.language_models.bart import BartStyle, bart
 from ncd.systems.language_models.bert import Encoder, bert
 from ncd.systems.language_models.deberta import Distances, deberta
 from ncd.systems.language_models.gpt2 import gpt2
-from ncd.systems.language_models.t5 import Style, t5
+from ncd.systems.language_models.t5 import T5Style, t5
 from ncd.systems.language_models.whisper import whisper
 
 # --- Configurations of GPT-2, of BERT and encoders like it, and of DeBERTa
@@ -156,7 +156,7 @@ def read_t5(fields: Fields, kind: str) -> PublishedModel:
     """Returns T5 or mT5."""
     act, gated = _activation(fields)
     tied = fields.flag("tie_word_embeddings", True)
-    style = Style(
+    style = T5Style(
         activation=act,
         gated=gated,
         tied=tied,

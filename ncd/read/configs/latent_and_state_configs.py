@@ -7,7 +7,7 @@ from math import ceil
 
 from ncd.errors import SizeError
 from ncd.read.configs.config_fields import LAYERS, SHORT, Fields, PublishedModel, growth, rotary
-from ncd.systems.language_models.deepseek import Design, deepseek
+from ncd.systems.language_models.deepseek import DeepSeekDesign, deepseek
 from ncd.systems.language_models.expert_mixture import Routing
 from ncd.systems.recurrent.selective_state import mamba
 
@@ -27,7 +27,7 @@ DEEPSEEK_MEANINGS = {
 
 def read_deepseek(fields: Fields, kind: str) -> PublishedModel:
     """Returns DeepSeek-V2 or V3."""
-    design = Design(
+    design = DeepSeekDesign(
         dense=_dense(fields),
         compressed=fields.get("q_lora_rank") is not None,
         routing=_routing(fields, kind),
@@ -72,7 +72,7 @@ def _scale(fields: Fields) -> float:
     return growth(inner.number("factor", default=1), inner, "mscale_all_dim") ** 2
 
 
-def _sizes(fields: Fields, design: Design) -> dict[str, int]:
+def _sizes(fields: Fields, design: DeepSeekDesign) -> dict[str, int]:
     """Returns the sizes by their letters.
 
     Raises:

@@ -18,11 +18,11 @@ from ncd.read.python_source.interpreter import (
     Bound,
     ClassValue,
     DecoratedFunction,
-    Function,
     Interpreter,
-    Method,
+    ListedMethod,
     Namespace,
     PlainObject,
+    SourceFunction,
     SourceModule,
     Super,
     Unknown,
@@ -131,39 +131,41 @@ HOLDING = ("append", "extend", "insert", "add_module", "register_module", "updat
 def module_method(machine: Interpreter, value: nn.Module, name: str) -> Any:
     """Returns a listed method of a module."""
     if name in ("double", "to"):
-        return Method(name, lambda *args, **named: _converted(value, name, args, named))
+        return ListedMethod(name, lambda *args, **named: _converted(value, name, args, named))
     if name in SAME:
-        return Method(name, lambda *args, **named: value)
+        return ListedMethod(name, lambda *args, **named: value)
     if name == "state_dict":
-        return Method(name, lambda *args, **named: Unknown("state_dict()", "it holds numbers"))
+        return ListedMethod(
+            name, lambda *args, **named: Unknown("state_dict()", "it holds numbers")
+        )
     if name == "generate_square_subsequent_mask":
         return class_method(machine, type(value), name)
     if name in LISTED:
-        return Method(
+        return ListedMethod(
             name, lambda *args, **named: _list_of_method(machine, value, name, args, named)
         )
     if name == "apply":
-        return Method(name, lambda function: _applied(machine, value, function))
+        return ListedMethod(name, lambda function: _applied(machine, value, function))
     if name == "register_buffer":
-        return Method(name, lambda *args, **named: _buffer(machine, value, *args, **named))
+        return ListedMethod(name, lambda *args, **named: _buffer(machine, value, *args, **named))
     if name in HOLDING:
-        return Method(
+        return ListedMethod(
             name,
             lambda *args, **named: _held(
                 machine, value, name, [as_parts(machine, one) for one in args], named
             ),
         )
-    return Method(
+    return ListedMethod(
         name, lambda *args, **named: machine.attempt(getattr(value, name), *args, **named)
     )
 
 
-def class_method(machine: Interpreter, kind: type, name: str) -> Method | None:
+def class_method(machine: Interpreter, kind: type, name: str) -> ListedMethod | None:
     """Returns a listed method of a class of torch, which needs no module; None for others."""
     if name == "from_pretrained" and kind in TABLES:
-        return Method(name, lambda table, *_, **named: _table(machine, kind, table, named))
+        return ListedMethod(name, lambda table, *_, **named: _table(machine, kind, table, named))
     if name == "generate_square_subsequent_mask" and issubclass(kind, nn.Transformer):
-        return Method(name, lambda sz, *_, **named: _square_mask(machine, sz, named))
+        return ListedMethod(name, lambda sz, *_, **named: _square_mask(machine, sz, named))
     return None
 
 
@@ -265,8 +267,10 @@ def plain_method(machine: Interpreter, value: Any, name: str, missing: Any) -> A
     if name in VALUES:
         return getattr(value, name)
     if isinstance(value, str) and name == "format":
-        return Method(name, lambda *args, **named: format_text(machine, value, *args, **named))
-    return Method(name, lambda *args, **named: _called(machine, value, name, args, named))
+        return ListedMethod(
+            name, lambda *args, **named: format_text(machine, value, *args, **named)
+        )
+    return ListedMethod(name, lambda *args, **named: _called(machine, value, name, args, named))
 
 
 def _of_result(value: Any, name: str, missing: Any) -> Any:
@@ -328,7 +332,7 @@ def set_attribute(machine: Interpreter, value: Any, name: str, new: Any) -> None
             raise machine.refuse(
                 f"{short_repr(name)} of a tensor cannot be set", "an attribute of self"
             )
-    elif not isinstance(value, Function):
+    elif not isinstance(value, SourceFunction):
         raise machine.refuse(f"{short_repr(name)} of {described(value)} cannot be set")
 
 
@@ -421,18 +425,20 @@ def _dunder(machine: Interpreter, value: Any, name: str) -> Any:
         return type(value)
     if name == "__version__" and isinstance(value, Namespace) and name in value.names:
         return value.names[name]
-    if name == "__name__" and isinstance(value, ClassValue | Function):
+    if name == "__name__" and isinstance(value, ClassValue | SourceFunction):
         return value.name
     if name == "__name__" and isinstance(value, type) and issubclass(value, nn.Module):
         return value.__name__
     if name == "__init__" and isinstance(value, type) and issubclass(value, nn.Module):
-        return Method(name, lambda it, *args, **named: _begin(machine, value, it, args, named))
+        return ListedMethod(
+            name, lambda it, *args, **named: _begin(machine, value, it, args, named)
+        )
     if isinstance(value, Super):
         return _above(machine, value, name)
     if name == "__setattr__" and isinstance(value, SourceModule | PlainObject):
-        return Method(name, lambda key, new: set_attribute(machine, value, str(key), new))
+        return ListedMethod(name, lambda key, new: set_attribute(machine, value, str(key), new))
     if name == "__getattr__" and isinstance(value, SourceModule):
-        return Method(name, lambda key: attribute(machine, value, str(key)))
+        return ListedMethod(name, lambda key: attribute(machine, value, str(key)))
     if name in CALLED and isinstance(value, ClassValue):
         return _of_class(machine, value, name)
     if isinstance(value, Unknown):
@@ -477,7 +483,7 @@ def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
         if found.kind == "method" and subject is not None:
             return Bound(found.function, (subject,))
         return found.function
-    if isinstance(found, Function) and subject is not None:
+    if isinstance(found, SourceFunction) and subject is not None:
         return Bound(found, (subject,))
     return found
 
@@ -493,7 +499,7 @@ def _above(machine: Interpreter, value: Super, name: str) -> Any:
         if own is None and name == "__init__":
             return _first_step(machine, real, value.subject)
         if own is None and name in (*MODULE_METHODS, "forward", "__call__") and name in vars(real):
-            return Method(name, partial(machine.attempt, getattr(real, name), value.subject))
+            return ListedMethod(name, partial(machine.attempt, getattr(real, name), value.subject))
     return MISSING
 
 
@@ -508,7 +514,7 @@ def _first_step(machine: Interpreter, real: type, subject: Any) -> Any:
             given = ((), {}) if real is nn.Module and other else (args, named)
             _begin(machine, real, subject, *given)
 
-    return Method("__init__", first)
+    return ListedMethod("__init__", first)
 
 
 def _begin(

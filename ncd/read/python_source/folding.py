@@ -86,7 +86,7 @@ RUN = "forward"  # the attribute that is set here
 
 
 @dataclass(eq=False)
-class Call:
+class FoldedCall:
     """A call of a module: what it gives, how often it calls torch itself, and the calls inside it.
 
     ``foldable`` is whether a box can stand in its place.
@@ -95,7 +95,7 @@ class Call:
     results: Any = None
     foldable: bool = False
     own: int = 0
-    inner: list[Call] = field(default_factory=list)
+    inner: list[FoldedCall] = field(default_factory=list)
 
     def size(self, levels: int) -> int:
         """Returns how many calls and boxes are drawn if so many levels of modules are open."""
@@ -116,11 +116,11 @@ class Folding:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self.model, self.whole, self.levels = model, Call(), 0
+        self.model, self.whole, self.levels = model, FoldedCall(), 0
         self.boxes: Counter[str] = Counter()  # the classes of folded modules
-        self._calls: dict[Any, Call] = {}
+        self._calls: dict[Any, FoldedCall] = {}
         self._alike: dict[int, Any] = {}
-        self._open: list[Call] = []
+        self._open: list[FoldedCall] = []
 
     def record(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Runs the model on arrays without numbers; equal modules on equal arrays run once."""
@@ -149,7 +149,7 @@ class Folding:
         if (found := self._calls.get(key)) is not None and found.foldable:
             self._open[-1].inner.append(found)
             return tree_map_only(Tensor, torch.empty_like, found.results)
-        call = self._calls[key] = Call()
+        call = self._calls[key] = FoldedCall()
         self._open[-1].inner.append(call)
         call.results = self._inside(call, forward, args, named)
         call.foldable = _foldable((args, named), call.results)
@@ -164,7 +164,7 @@ class Folding:
         given = [x for x in tree_leaves((args, named)) if isinstance(x, Tensor)]
         return module_box(type(part).__name__, given, call.results)
 
-    def _inside(self, call: Call, forward: Callable[..., Any], args: Any, named: Any) -> Any:
+    def _inside(self, call: FoldedCall, forward: Callable[..., Any], args: Any, named: Any) -> Any:
         self._open.append(call)
         try:
             return forward(*args, **named)
@@ -183,7 +183,7 @@ class Folding:
 class _Counter(TorchFunctionMode):
     """Counts the calls of torch that the innermost open module makes."""
 
-    def __init__(self, opened: list[Call]) -> None:
+    def __init__(self, opened: list[FoldedCall]) -> None:
         super().__init__()
         self.opened = opened
 

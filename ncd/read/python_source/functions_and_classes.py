@@ -22,14 +22,14 @@ from ncd.read.python_source.interpreter import (
     BuiltinFunction,
     ClassValue,
     DecoratedFunction,
-    Function,
     Interpreter,
-    Method,
+    ListedMethod,
     Namespace,
     NoOpContext,
     PlainObject,
     Scope,
     SourceException,
+    SourceFunction,
     SourceModule,
     Super,
     Unknown,
@@ -45,7 +45,7 @@ from ncd.words import nearest_name
 
 # --- Calls of functions and classes of a source, of modules, and of listed functions
 
-OWN = (Function, Bound, ClassValue, Method)
+OWN = (SourceFunction, Bound, ClassValue, ListedMethod)
 ERRORS = (
     *(ValueError, TypeError, RuntimeError, AssertionError, NotImplementedError, ImportError),
     *(ModuleNotFoundError, KeyError, IndexError, AttributeError, Exception, StopIteration),
@@ -223,14 +223,14 @@ class LoopExit(Exception):
         self.loop = loop
 
 
-def lambda_value(machine: Interpreter, node: ast.Lambda, scope: Scope) -> Function:
+def lambda_value(machine: Interpreter, node: ast.Lambda, scope: Scope) -> SourceFunction:
     """Returns the function of a ``lambda``."""
     return _function(machine, "lambda", node, scope, None)
 
 
 def function_value(
     machine: Interpreter, node: ast.FunctionDef, scope: Scope, owner: ClassValue | None = None
-) -> Function:
+) -> SourceFunction:
     """Returns the function of a ``def``, without its decorators."""
     return _function(machine, node.name, node, scope, owner)
 
@@ -241,7 +241,7 @@ def _function(
     node: ast.FunctionDef | ast.Lambda,
     scope: Scope,
     owner: ClassValue | None,
-) -> Function:
+) -> SourceFunction:
     given = node.args
     places = [*given.posonlyargs, *given.args]
     last = places[len(places) - len(given.defaults) :]
@@ -253,14 +253,14 @@ def _function(
         if word is not None:
             defaults[one.arg] = machine.value(word, scope)
 
-    def interpret(function: Function, args: Any, named: Any) -> Any:
+    def interpret(function: SourceFunction, args: Any, named: Any) -> Any:
         return _called(machine, function, args, named)
 
-    return Function(name, node, scope, interpret, defaults, owner)
+    return SourceFunction(name, node, scope, interpret, defaults, owner)
 
 
 def _called(
-    machine: Interpreter, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
+    machine: Interpreter, function: SourceFunction, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Any:
     """Returns the result of a function."""
     scope = Scope(function.scope, bound(machine, function, args, named), function=function)
@@ -269,7 +269,7 @@ def _called(
     return _ran(machine, function, scope)
 
 
-def _initialised(machine: Interpreter, function: Function, scope: Scope) -> Any:
+def _initialised(machine: Interpreter, function: SourceFunction, scope: Scope) -> Any:
     """Returns the result of a function that only sets numbers; an error in it does not matter."""
     try:
         return _ran(machine, function, scope)
@@ -279,7 +279,7 @@ def _initialised(machine: Interpreter, function: Function, scope: Scope) -> Any:
         return None
 
 
-def _ran(machine: Interpreter, function: Function, scope: Scope) -> Any:
+def _ran(machine: Interpreter, function: SourceFunction, scope: Scope) -> Any:
     """Returns the result of the body of a function."""
     with machine.entering_call():
         if isinstance(function.node, ast.Lambda):
@@ -310,7 +310,7 @@ def _yields(node: ast.FunctionDef) -> bool:
 
 
 def bound(
-    machine: Interpreter, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
+    machine: Interpreter, function: SourceFunction, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Returns the arguments of a call by name; raises Python's errors if they do not match."""
     given = function.node.args
@@ -373,10 +373,10 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     machine.run(node.body, inner)
     for value in made.names.values():
         _own(value, made)
-    functions = (one for one in made.names.values() if isinstance(one, Function))
+    functions = (one for one in made.names.values() if isinstance(one, SourceFunction))
     nodes = {one.name: one.node for one in functions if isinstance(one.node, ast.FunctionDef)}
     setattr(real, METHODS, nodes)
-    if isinstance(forward := made.names.get("forward"), Function) and made.is_module:
+    if isinstance(forward := made.names.get("forward"), SourceFunction) and made.is_module:
         real.forward = forward_of(machine, forward)  # type: ignore[attr-defined]
     return made
 
@@ -384,7 +384,7 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
 def _own(value: Any, made: ClassValue) -> None:
     """Records for each method the class that it belongs to, for ``super()``."""
     inner = value.function if isinstance(value, DecoratedFunction | Bound) else value
-    if isinstance(inner, Function) and inner.owner is None:
+    if isinstance(inner, SourceFunction) and inner.owner is None:
         inner.owner = made
 
 
@@ -412,7 +412,7 @@ def _real(machine: Interpreter, name: str, bases: tuple[Any, ...], methods: set[
     return real
 
 
-def forward_of(machine: Interpreter, function: Function) -> Any:
+def forward_of(machine: Interpreter, function: SourceFunction) -> Any:
     """Returns the ``forward`` that torch calls; it interprets that of the source."""
 
     def forward(self: nn.Module, *args: Any, **named: Any) -> Any:
@@ -475,7 +475,7 @@ def _instance(
     with machine.building_module():
         try:
             if (first := member(machine, subject, "__init__")) is not None:
-                if isinstance(first, Bound) and isinstance(first.function, Function):
+                if isinstance(first, Bound) and isinstance(first.function, SourceFunction):
                     args, named = of_function(machine, made.name, first.function, args, named)
                     given = bound(machine, first.function, (subject, *args), named)
                     subject.__dict__[SETTINGS] = given
@@ -516,7 +516,7 @@ def fill(
     given = ast.arguments([], [ast.arg(name) for name in fields], None, [], [], None, [])
     node = ast.Lambda(given, ast.Constant(None))
     defaults = {name: value for name, value in fields.items() if not isinstance(value, Missing)}
-    function = Function(made.name, node, Scope(), lambda *_: None, defaults)
+    function = SourceFunction(made.name, node, Scope(), lambda *_: None, defaults)
     for name, value in bound(machine, function, args, named).items():
         subject.own[name] = value.make() if isinstance(value, Factory) else value
     if (after := member(machine, subject, "__post_init__")) is not None:

@@ -224,7 +224,7 @@ def of_source(text: str, forward: ast.AST, name: str, model: nn.Module) -> Itera
     >>> [*of_source(text, ast.parse(text).body[0], "x", nn.Linear(8, 3))]
     ['16x1x64']
     """
-    for words in (*_apart(forward, name), *_told(text, forward, name)):
+    for words in (*_apart(forward, name), *_shapes_in_comments(text, forward, name)):
         if len(words) > 1 and (shape := sides_of_words(words, model)):
             yield shape
 
@@ -244,7 +244,7 @@ def _apart(forward: ast.AST, name: str) -> Iterator[list[str]]:
             yield names
 
 
-def _told(text: str, forward: ast.AST, name: str) -> Iterator[list[str]]:
+def _shapes_in_comments(text: str, forward: ast.AST, name: str) -> Iterator[list[str]]:
     """Yields the names of sizes in brackets behind the name of an input, in comments and texts."""
     first, last = getattr(forward, "lineno", 0), getattr(forward, "end_lineno", 0)
     lines = text.split("\n")[first - 1 : last] if first else []

@@ -116,7 +116,7 @@ class Scope(_Whole):
     outer: Scope | None = None
     names: dict[str, Any] = field(default_factory=dict)
     elsewhere: dict[str, Scope] = field(default_factory=dict)  # declared global or nonlocal
-    function: Function | None = None
+    function: SourceFunction | None = None
     is_class: bool = False
 
     def home(self, name: str) -> Scope:
@@ -139,7 +139,7 @@ class Scope(_Whole):
 
 
 @dataclass(eq=False)
-class Function(_Whole):
+class SourceFunction(_Whole):
     """A function defined in the source, which is interpreted when called."""
 
     name: str
@@ -153,7 +153,7 @@ class Function(_Whole):
         return self.interpret(self, args, named)
 
 
-def parameters(function: Function) -> tuple[list[str], list[str]]:
+def parameters(function: SourceFunction) -> tuple[list[str], list[str]]:
     """Returns the names of all arguments without ``self``, and of those that have no default."""
     given = function.node.args
     every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
@@ -182,7 +182,7 @@ class Bound(_Whole):
 
 
 @dataclass(eq=False)
-class Method(_Whole):
+class ListedMethod(_Whole):
     """A method that is on the list for a kind of value."""
 
     name: str

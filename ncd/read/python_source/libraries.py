@@ -27,12 +27,12 @@ from ncd.read.python_source.interpreter import (
     BuiltinFunction,
     ClassValue,
     DecoratedFunction,
-    Function,
     Interpreter,
     Namespace,
     PartialNamespace,
     PlainObject,
     Scope,
+    SourceFunction,
     Unknown,
 )
 from ncd.read.python_source.library_layers import ACTIVATIONS, HEADS, MODELS, PARALLEL, VISION
@@ -104,7 +104,7 @@ def _wraps(machine: Interpreter, function: Any = None, **named: Any) -> Any:
 
 
 def _cached(machine: Interpreter, function: Any = None, **named: Any) -> Any:
-    return function if isinstance(function, Function) else BuiltinFunction("cached", _same)
+    return function if isinstance(function, SourceFunction) else BuiltinFunction("cached", _same)
 
 
 def _dataclass(machine: Interpreter, made: Any = None, **named: Any) -> Any:
@@ -438,7 +438,7 @@ def _settings_of(machine: Interpreter, subject: Any) -> dict[str, Any]:
 
 def _add(machine: Interpreter, owner: Any, method: Any) -> Any:
     """Makes a function a method of a class, unless it only shows or begins something."""
-    if not isinstance(owner, ClassValue) or not isinstance(method, Function):
+    if not isinstance(owner, ClassValue) or not isinstance(method, SourceFunction):
         raise TypeError("add_to_class stands before a function")
     if method.name in OURS:
         return method

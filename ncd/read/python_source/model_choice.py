@@ -21,12 +21,12 @@ from ncd.read.python_source.functions_and_classes import Missing, every_field
 from ncd.read.python_source.interpreter import (
     AssumedSettings,
     ClassValue,
-    Function,
     Interpreter,
     LimitExceeded,
     PlainObject,
     Scope,
     SourceException,
+    SourceFunction,
     SourceModule,
     Unknown,
     UnknownValueError,
@@ -61,7 +61,7 @@ NUMBERS = {"float": 0.1, "bool": False}  # by the type hint
 WHY = "it is a module that the source does not make"
 
 
-def is_part(machine: Interpreter, first: Function, name: str, scope: Scope) -> bool:
+def is_part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> bool:
     """Returns whether an argument of an ``__init__`` is a module, by its type hint or its name."""
     hint = _hint(machine, first, name, scope)
     if hint is not None:
@@ -70,7 +70,7 @@ def is_part(machine: Interpreter, first: Function, name: str, scope: Scope) -> b
     return usual(name) is UNKNOWN and named
 
 
-def _is_called(first: Function, name: str) -> bool:
+def _is_called(first: SourceFunction, name: str) -> bool:
     """Returns whether an object keeps an argument and a method of it calls what is kept."""
     kept = {
         ast.unparse(target)
@@ -79,31 +79,31 @@ def _is_called(first: Function, name: str) -> bool:
         for target in one.targets
     }
     methods = first.owner.names.values() if first.owner else ()
-    nodes = [one.node for one in methods if isinstance(one, Function) and one is not first]
+    nodes = [one.node for one in methods if isinstance(one, SourceFunction) and one is not first]
     calls = (one.func for node in nodes for one in ast.walk(node) if isinstance(one, ast.Call))
     return any(isinstance(f, ast.Attribute) and ast.unparse(f) in kept for f in calls)
 
 
-def of_hint(first: Function, name: str) -> Any:
+def of_hint(first: SourceFunction, name: str) -> Any:
     """Returns a usual number for an argument of which only the type hint tells; else UNKNOWN."""
     hint = _annotation(first, name)
     return NUMBERS.get(hint.id, UNKNOWN) if isinstance(hint, ast.Name) else UNKNOWN
 
 
-def as_hinted(first: Function, name: str, value: Any) -> Any:
+def as_hinted(first: SourceFunction, name: str, value: Any) -> Any:
     """Returns an assumed value, several sizes as a list where the type hint says so."""
     node = _annotation(first, name)
     listed = isinstance(node, ast.Subscript) and ast.unparse(node.value).lower().endswith("list")
     return list(value) if listed and type(value) is tuple else value
 
 
-def _annotation(first: Function, name: str) -> ast.expr | None:
+def _annotation(first: SourceFunction, name: str) -> ast.expr | None:
     given = first.node.args
     every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
     return next((one.annotation for one in every if one.arg == name), None)
 
 
-def part(machine: Interpreter, first: Function, name: str, scope: Scope) -> nn.Module:
+def part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> nn.Module:
     """Returns a box for such an argument, with the name of its class where a hint says it."""
     hint = _hint(machine, first, name, scope)
     title = hint.name if isinstance(hint, ClassValue | Unknown) else name
@@ -118,7 +118,7 @@ def _is_class(hint: Any) -> bool:
     return hint is nn.Module or (isinstance(hint, Unknown) and is_class_name(hint))
 
 
-def _hint(machine: Interpreter, first: Function, name: str, scope: Scope) -> Any:
+def _hint(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> Any:
     """Returns the value of the type hint of an argument; None if it has none that is known."""
     node = _annotation(first, name)
     if not isinstance(node, ast.Name | ast.Attribute):
@@ -311,7 +311,7 @@ def arguments(
     return given
 
 
-def _is_settings(first: Function, name: str) -> bool:
+def _is_settings(first: SourceFunction, name: str) -> bool:
     """Returns whether an ``__init__`` reads only sizes of an argument: ``data.num_classes``."""
     read = [
         one.attr
@@ -329,7 +329,7 @@ def sizes_of_calls(machine: Interpreter, tree: ast.Module, value: ClassValue) ->
 
 
 def usual_size(
-    machine: Interpreter, first: Function, name: str, scope: Scope, sizes: Mapping[str, Any]
+    machine: Interpreter, first: SourceFunction, name: str, scope: Scope, sizes: Mapping[str, Any]
 ) -> Any:
     """Returns the usual value of an argument of an ``__init__``, or UNKNOWN.
 
@@ -373,16 +373,18 @@ def needed(machine: Interpreter, value: ClassValue) -> list[str]:
     return parameters(first)[1] if first else []
 
 
-def first_step(machine: Interpreter, value: ClassValue) -> Function | None:
+def first_step(machine: Interpreter, value: ClassValue) -> SourceFunction | None:
     """Returns the ``__init__`` of a class."""
     for real in value.real.__mro__:
         own = machine.classes.get(real)
-        if own and isinstance(found := own.names.get("__init__"), Function):
+        if own and isinstance(found := own.names.get("__init__"), SourceFunction):
             return found
     return None
 
 
-def _config(machine: Interpreter, first: Function, name: str, scope: Scope) -> ClassValue | None:
+def _config(
+    machine: Interpreter, first: SourceFunction, name: str, scope: Scope
+) -> ClassValue | None:
     """Returns the settings class for an argument, by its type hint or its name."""
     shared = [*machine.shared.values()]
     whole = {
@@ -576,7 +578,7 @@ def _tried(machine: Interpreter, alone: list[ClassValue]) -> nn.Module | None:
 
 def _result(
     machine: Interpreter,
-    function: Function,
+    function: SourceFunction,
     usual_too: bool,
     alone: list[ClassValue],
     failures: list[Exception],

@@ -14,9 +14,9 @@ from ncd.read.python_source.interpreter import (
     Bound,
     ClassValue,
     DecoratedFunction,
-    Function,
     Interpreter,
     Scope,
+    SourceFunction,
     Unknown,
     parameters,
 )
@@ -122,7 +122,7 @@ def left_open(value: ClassValue) -> bool:
     kinds = (vars(kind)["visitor"] for kind in value.real.__mro__ if "visitor" in vars(kind))
     forward = next((x.names["forward"] for x in kinds if "forward" in x.names), None)
     inner = forward.function if isinstance(forward, DecoratedFunction | Bound) else forward
-    node = inner.node if isinstance(inner, Function) else None
+    node = inner.node if isinstance(inner, SourceFunction) else None
     return isinstance(node, ast.FunctionDef) and all(map(_does_nothing, node.body))
 
 
@@ -143,7 +143,7 @@ def place_of(tree: ast.Module, name: str) -> ast.AST:
     return next(every, tree)
 
 
-def builders_of(tree: ast.Module, scope: Scope, name: str) -> list[Function]:
+def builders_of(tree: ast.Module, scope: Scope, name: str) -> list[SourceFunction]:
     """Returns the functions without required arguments that return what they make of a class."""
     reached = _reached(tree)
     return [
@@ -154,13 +154,13 @@ def builders_of(tree: ast.Module, scope: Scope, name: str) -> list[Function]:
     ]
 
 
-def builders(tree: ast.Module, scope: Scope) -> list[Function]:
+def builders(tree: ast.Module, scope: Scope) -> list[SourceFunction]:
     """Returns the functions that may create a module."""
     found = []
     for node in tree.body:
         value = scope.names.get(node.name) if isinstance(node, ast.FunctionDef) else None
         value = value.function if isinstance(value, Bound) else value
-        if isinstance(value, Function):
+        if isinstance(value, SourceFunction):
             found.append(value)
     return found[:40]
 

@@ -32,7 +32,12 @@ from ncd.read.python_source.input_shapes import (
     of_tokens,
     sequences_first,
 )
-from ncd.read.python_source.interpreter import Function, Interpreter, PlainObject, SourceException
+from ncd.read.python_source.interpreter import (
+    Interpreter,
+    PlainObject,
+    SourceException,
+    SourceFunction,
+)
 from ncd.read.python_source.other_files import Elsewhere
 from ncd.read.python_source.structured_inputs import (
     ADJACENCY,
@@ -223,7 +228,7 @@ def _forward(machine: Interpreter, model: nn.Module) -> ast.AST:
     """Returns the source of the ``forward`` of a module; nothing for one of torch."""
     kind = machine.classes.get(type(model))
     forward = kind.names.get("forward") if kind else None
-    return forward.node if isinstance(forward, Function) else ast.Pass()
+    return forward.node if isinstance(forward, SourceFunction) else ast.Pass()
 
 
 def _width(model: nn.Module) -> int:

@@ -15,10 +15,10 @@ from ncd.read.python_source.interpreter import (
     Bound,
     BuiltinFunction,
     ClassValue,
-    Function,
     Interpreter,
-    Method,
+    ListedMethod,
     PlainObject,
+    SourceFunction,
     Unknown,
 )
 from ncd.read.python_source.other_files import Elsewhere
@@ -63,7 +63,8 @@ def _is(value: Any, kind: Any) -> bool:
             return isinstance(value, nn.Parameter)
         if kind.name == "Callable":
             return isinstance(
-                value, Function | Bound | Method | BuiltinFunction | nn.Module | ClassValue
+                value,
+                SourceFunction | Bound | ListedMethod | BuiltinFunction | nn.Module | ClassValue,
             )
         return isinstance(value, KINDS.get(kind.name, ()))
     return isinstance(kind, type) and not isinstance(value, Unknown) and isinstance(value, kind)
@@ -250,7 +251,8 @@ def _type(machine: Interpreter, value: Any) -> Any:
 
 def _callable(machine: Interpreter, value: Any) -> bool:
     return isinstance(
-        value, Function | Bound | Method | BuiltinFunction | nn.Module | ClassValue | type
+        value,
+        SourceFunction | Bound | ListedMethod | BuiltinFunction | nn.Module | ClassValue | type,
     ) or (
         member(machine, value, "__call__") is not None
         if isinstance(value, PlainObject | Tensor)

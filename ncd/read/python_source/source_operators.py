@@ -19,8 +19,8 @@ from ncd.read.python_source.interpreter import (
     ITEMS,
     LONGEST_TEXT,
     ClassValue,
-    Function,
     Interpreter,
+    SourceFunction,
     Unknown,
 )
 
@@ -44,7 +44,7 @@ def value_text(value: Any, exact: bool = False, depth: int = 0) -> str:
         if isinstance(value, tuple):
             return f"({parts}{',' * (len(value) == 1)})"
         return f"{{{parts}}}" if isinstance(value, dict) else f"[{parts}]"
-    name = value.name if isinstance(value, ClassValue | Function) else type(value).__name__
+    name = value.name if isinstance(value, ClassValue | SourceFunction) else type(value).__name__
     return f"<{name}>"
 
 

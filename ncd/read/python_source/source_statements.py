@@ -22,10 +22,10 @@ from ncd.read.python_source.interpreter import (
     Bound,
     ClassValue,
     DecoratedFunction,
-    Function,
     Interpreter,
     Scope,
     SourceException,
+    SourceFunction,
     Unknown,
     UnknownValueError,
 )
@@ -69,7 +69,7 @@ def _decorated(machine: Interpreter, node: Any, made: Any, scope: Scope) -> Any:
             continue
         made = call(machine, with_this, (made,), {}, scope)
         if made is None or not isinstance(
-            made, Function | ClassValue | DecoratedFunction | Bound | Unknown
+            made, SourceFunction | ClassValue | DecoratedFunction | Bound | Unknown
         ):
             raise machine.refuse("this decorator gives neither a function nor a class")
     return made
@@ -86,7 +86,7 @@ def import_from(machine: Interpreter, node: ast.ImportFrom, scope: Scope) -> Non
         path = "." * node.level + (node.module or "")
         listed = path.partition(".")[0] in machine.libraries
         for name, value in imported_name(machine, path, one.name, one.asname).items():
-            ours = isinstance(scope.names.get(name), ClassValue | Function) and not listed
+            ours = isinstance(scope.names.get(name), ClassValue | SourceFunction) and not listed
             if name not in scope.names or not (ours or isinstance(value, Unknown)):
                 scope.names[name] = value  # files that are pasted one after the other
 

@@ -280,14 +280,14 @@ def layer_failure(
             args, words = tree_map_only(Tensor, mode.from_tensor, (inputs, named))
             model(*args, **words)
     except Exception as error:
-        return _told(machine, *running[-1], error) if running else None
+        return _input_error(machine, *running[-1], error) if running else None
     finally:
         for hook in hooks:
             hook.remove()
     return None
 
 
-def _told(
+def _input_error(
     machine: Interpreter, layer: nn.Module, args: tuple[Any, ...], error: Exception
 ) -> TextError | None:
     """Returns what a layer says of the first array that it is given."""

@@ -19,7 +19,7 @@ from torch.nn.modules.conv import _ConvNd
 from ncd.read.python_source.interpreter import (
     BuiltinFunction,
     Interpreter,
-    Method,
+    ListedMethod,
     Namespace,
     NoOpContext,
     Unknown,
@@ -51,17 +51,19 @@ def tensor_method(machine: Interpreter, value: Tensor, name: str) -> Any:
     """Returns a listed method of a tensor."""
     weights = not machine.tracing and is_placeholder(value)
     if name in SAME or (weights and name in COPIED):
-        return Method(name, lambda *args, **named: value)
+        return ListedMethod(name, lambda *args, **named: value)
     if name == "backward":
-        return Method(name, lambda *args, **named: None)
+        return ListedMethod(name, lambda *args, **named: None)
     if name.endswith("_") and weights:
-        return Method(name, lambda *args, **named: value)  # the numbers of weights do not matter
+        return ListedMethod(
+            name, lambda *args, **named: value
+        )  # the numbers of weights do not matter
     if name in ("to", "type"):
-        return Method(name, lambda *args, **named: _converted(machine, value, args, named))
+        return ListedMethod(name, lambda *args, **named: _converted(machine, value, args, named))
     if name in NEEDED and machine.tracing:
         raise machine.refuse(f"{name}() depends on the numbers, which are not known", "its shape")
     inner = getattr(value, name)
-    return Method(name, lambda *args, **named: torch_call(machine, inner, args, named))
+    return ListedMethod(name, lambda *args, **named: torch_call(machine, inner, args, named))
 
 
 def _converted(

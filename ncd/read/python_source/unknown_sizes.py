@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from ncd.read.python_source.interpreter import Function, Interpreter, Unknown, parameters
+from ncd.read.python_source.interpreter import Interpreter, SourceFunction, Unknown, parameters
 from ncd.read.python_source.usual_sizes import usual
 
 MADE = "(…)"  # the end of the name of what an unknown function gives
@@ -62,7 +62,7 @@ def of_function(
     machine: Interpreter, title: str, first: Any, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Returns the arguments of a class of the source, by the names that its ``__init__`` has."""
-    if not isinstance(first, Function) or not any(
+    if not isinstance(first, SourceFunction) or not any(
         isinstance(value, Unknown) for value in (*args, *named.values())
     ):
         return args, dict(named)

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from ncd.read.python_source.interpreter import ClassValue, Function, Scope, parameters
+from ncd.read.python_source.interpreter import ClassValue, Scope, SourceFunction, parameters
 
 # --- Usual values of arguments that a class needs and a source does not give, by their names
 
@@ -181,10 +181,12 @@ LOOPS, TURNS = "range", 2  # a number of turns
 LAYERS: dict[str, Any] = {"p": 0.0, "normalized_shape": 64, "groups": 1}  # arguments of torch.nn
 DEEP = 3  # classes inside of each other
 
-Begins = Callable[[ClassValue], Function | None]
+Begins = Callable[[ClassValue], SourceFunction | None]
 
 
-def size_of(name: str, function: Function, scope: Scope, begins: Begins, deep: int = DEEP) -> Any:
+def size_of(
+    name: str, function: SourceFunction, scope: Scope, begins: Begins, deep: int = DEEP
+) -> Any:
     """Returns the usual value of an argument: by its name, else by what it is given to.
 
     Args:

@@ -20,9 +20,9 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     Handler,
     ImportedConstant,
+    ImportedValue,
     Kind,
     Operand,
-    Value,
     first_that_fits,
     in_order,
     kind_of,
@@ -33,7 +33,7 @@ from ncd.read.torch_calls.import_recorder import (
 SCALAR = Signature.parse("() -> ()")
 
 
-def mapped(g: DimensionBuilder, x: Operand, formula: str, title: str = "") -> Value:
+def mapped(g: DimensionBuilder, x: Operand, formula: str, title: str = "") -> ImportedValue:
     """Adds a formula of one array."""
     x = g.value(x)
     if x.slot.kind != "real":
@@ -41,7 +41,7 @@ def mapped(g: DimensionBuilder, x: Operand, formula: str, title: str = "") -> Va
     return g.each(lambda axes, arrays: Map(SCALAR, parse(formula), title), x)
 
 
-def as_real_numbers(g: DimensionBuilder, x: Operand) -> Value:
+def as_real_numbers(g: DimensionBuilder, x: Operand) -> ImportedValue:
     """Returns whole numbers as real ones."""
     x = g.value(x)
     return x if x.slot.kind == "real" else explicit(g, [g.materialise(x)], x.dims, "$1")
@@ -49,13 +49,13 @@ def as_real_numbers(g: DimensionBuilder, x: Operand) -> Value:
 
 def explicit(
     g: DimensionBuilder,
-    values: Sequence[Value],
+    values: Sequence[ImportedValue],
     dims: tuple[Dim, ...],
     formula: str,
     title: str = "",
     kind: Kind = "real",
     below: AxisFactor | None = None,
-) -> Value:
+) -> ImportedValue:
     """Adds a formula whose pattern has every axis."""
     atoms, bound = all_atoms(dims), below or g.bound(kind)
 
@@ -78,7 +78,7 @@ def _widest(wanted: Array, arrays: Sequence[Array]) -> Array:
     return wanted.with_axes((*rest, *first))
 
 
-def truth(g: DimensionBuilder, one: Operand, two: Operand, formula: str) -> Value:
+def truth(g: DimensionBuilder, one: Operand, two: Operand, formula: str) -> ImportedValue:
     """Adds a formula of two arrays that is 0 or 1, as a mask."""
     x, y, dims = g.aligned(g.value(one), g.value(two))
     return explicit(g, [g.materialise(x), g.materialise(y)], dims, formula, kind="bool")
@@ -86,7 +86,7 @@ def truth(g: DimensionBuilder, one: Operand, two: Operand, formula: str) -> Valu
 
 def broadcast(
     g: DimensionBuilder, one: Operand, two: Operand, formula: str, title: str = ""
-) -> Value:
+) -> ImportedValue:
     """Adds a formula of two arrays, broadcast as torch does."""
     x, y, dims = g.aligned(g.value(one), g.value(two))
     kinds = {x.slot.kind, y.slot.kind}
@@ -110,10 +110,10 @@ def broadcast(
 
     slot = g.slot((atoms,), kind, below)
     g.step(make, [x, y], [slot], also=all_atoms(dims))
-    return Value(dims, slot)
+    return ImportedValue(dims, slot)
 
 
-def bounded(g: DimensionBuilder, places: Value, bound: AxisFactor) -> Value:
+def bounded(g: DimensionBuilder, places: ImportedValue, bound: AxisFactor) -> ImportedValue:
     """Returns whole numbers that are below the size of an axis."""
     below = places.slot.below
     if below is None or resolved_atoms((below,)) == resolved_atoms((bound,)):
@@ -135,7 +135,7 @@ def _lowered(one: AxisFactor, two: AxisFactor) -> bool:
     return True
 
 
-def of_one_kind(g: DimensionBuilder, values: Sequence[Value]) -> list[Value]:
+def of_one_kind(g: DimensionBuilder, values: Sequence[ImportedValue]) -> list[ImportedValue]:
     """Returns values of the same kind of numbers: real ones, or below the same bound."""
     below = [value.slot.below for value in values]
     if None in below:
@@ -180,7 +180,7 @@ USUAL: Mapping[str, tuple[float, ...]] = {
 }
 
 
-def unary(name: str, g: DimensionBuilder, x: Operand, *settings: float) -> Value:
+def unary(name: str, g: DimensionBuilder, x: Operand, *settings: float) -> ImportedValue:
     if name == "elu" and any(n != 1 for n in settings[1:]):
         g.reject_call("another elu")
     if name in NAMED or (name == "elu" and settings[:1] in ((), (1,))):
@@ -194,19 +194,21 @@ def unary(name: str, g: DimensionBuilder, x: Operand, *settings: float) -> Value
     return mapped(g, x, WRITTEN[name].format(*map(formula_number, given)), title)
 
 
-def gelu(g: DimensionBuilder, x: Operand, *, approximate: str = "none") -> Value:
+def gelu(g: DimensionBuilder, x: Operand, *, approximate: str = "none") -> ImportedValue:
     if approximate == "none":
         return unary_named(g, x, "gelu")
     cube = "$1 / 2 * (1 + tanh(0.7978845608028654 * ($1 + 0.044715 * $1 ** 3)))"
     return mapped(g, x, cube, "gelu")
 
 
-def unary_named(g: DimensionBuilder, x: Operand, name: str) -> Value:
+def unary_named(g: DimensionBuilder, x: Operand, name: str) -> ImportedValue:
     x = g.value(x)
     return g.each(lambda axes, arrays: Elementwise(name), x)
 
 
-def softplus(g: DimensionBuilder, x: Operand, beta: float = 1, threshold: float = 20) -> Value:
+def softplus(
+    g: DimensionBuilder, x: Operand, beta: float = 1, threshold: float = 20
+) -> ImportedValue:
     if beta == 1 and threshold >= 20:
         return unary_named(g, x, "softplus")
     wide = f"$1 * {formula_number(beta)}"
@@ -217,7 +219,7 @@ def softplus(g: DimensionBuilder, x: Operand, beta: float = 1, threshold: float 
 NEAREST = "where($1 - floor($1) == 1 / 2, 2 * floor($1 / 2 + 1 / 2), floor($1 + 1 / 2))"
 
 
-def rounded(g: DimensionBuilder, x: Operand, *, decimals: int = 0) -> Value:
+def rounded(g: DimensionBuilder, x: Operand, *, decimals: int = 0) -> ImportedValue:
     """Adds the nearest whole number, the even one of two; or as many digits behind the point."""
     if not decimals:
         return mapped(g, x, NEAREST, "round")
@@ -225,11 +227,13 @@ def rounded(g: DimensionBuilder, x: Operand, *, decimals: int = 0) -> Value:
     return mapped(g, mapped(g, moved, NEAREST, "round"), f"$1 / {formula_number(10.0**decimals)}")
 
 
-def clamp(g: DimensionBuilder, x: Operand, min: Any = None, max: Any = None) -> Value:
-    if isinstance(min, Value | ImportedConstant) or isinstance(max, Value | ImportedConstant):
+def clamp(g: DimensionBuilder, x: Operand, min: Any = None, max: Any = None) -> ImportedValue:
+    if isinstance(min, ImportedValue | ImportedConstant) or isinstance(
+        max, ImportedValue | ImportedConstant
+    ):
         found = g.value(x)
         for name, limit in (("max", min), ("min", max)):
-            if isinstance(limit, Value | ImportedConstant):
+            if isinstance(limit, ImportedValue | ImportedConstant):
                 found = broadcast(g, found, limit, f"{name}($1, $2)", "clamp")
         return found
     if min is not None and max is not None:
@@ -240,18 +244,18 @@ def clamp(g: DimensionBuilder, x: Operand, min: Any = None, max: Any = None) -> 
     return mapped(g, x, formula, "clamp")
 
 
-def dropout(g: DimensionBuilder, x: Operand, p: float, train: bool) -> Value:
+def dropout(g: DimensionBuilder, x: Operand, p: float, train: bool) -> ImportedValue:
     x = g.value(x)
     if not train or p == 0:
         return x
     return g.each(lambda axes, arrays: Dropout(p), x)
 
 
-def prelu(g: DimensionBuilder, x: Operand, slope: Any) -> Value:
+def prelu(g: DimensionBuilder, x: Operand, slope: Any) -> ImportedValue:
     """Adds a function whose slope below 0 is learned, for all numbers or for each channel."""
     row = g.value(slope)
     one = not row.dims or size(row.dims[0]) == 1
-    column = Value(() if one else (*row.dims, *((),) * (len(g.shape) - 2)), row.slot)
+    column = ImportedValue(() if one else (*row.dims, *((),) * (len(g.shape) - 2)), row.slot)
     return broadcast(g, x, column, "max($1, 0) + $2 * min($1, 0)", "prelu")
 
 
@@ -262,13 +266,13 @@ def leaky_at_random(
     high: float = 1 / 3,
     train: bool = False,
     *more: Any,
-) -> Value:
+) -> ImportedValue:
     if train:
         g.reject_call("slopes that are drawn at random")
     return mapped(g, x, f"max($1, 0) + {formula_number((low + high) / 2)} * min($1, 0)", "rrelu")
 
 
-def kept(g: DimensionBuilder, x: Operand, p: float, train: bool) -> Value:
+def kept(g: DimensionBuilder, x: Operand, p: float, train: bool) -> ImportedValue:
     """Returns what a dropout of another kind leaves as it is."""
     if train and p:
         g.reject_call("numbers that are drawn at random")
@@ -296,7 +300,7 @@ def converted(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Opera
     """Returns a tensor in another dtype or on another device; real numbers stay real."""
     if isinstance(x, ImportedConstant) and kind_of(x.tensor.dtype) != g.kind:
         x = g.value(x)
-    if not isinstance(x, Value) or x.slot.kind == g.kind:
+    if not isinstance(x, ImportedValue) or x.slot.kind == g.kind:
         return x
     if g.kind == "real":
         return as_real_numbers(g, x)
@@ -308,7 +312,7 @@ def converted(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Opera
 
 def as_whole(g: DimensionBuilder, found: Any, val: Any) -> Any:
     """Returns a result as whole numbers if torch's result has whole numbers."""
-    if not isinstance(val, torch.Tensor) or not isinstance(found, Value):
+    if not isinstance(val, torch.Tensor) or not isinstance(found, ImportedValue):
         return found
     kind = kind_of(val.dtype)
     if kind == "real" or found.slot.kind != "real":
@@ -338,9 +342,9 @@ def scalar_of(x: Any) -> float | None:
     return None
 
 
-def with_constant_mask(g: DimensionBuilder, scores: Any, mask: Any) -> Value | None:
+def with_constant_mask(g: DimensionBuilder, scores: Any, mask: Any) -> ImportedValue | None:
     """Returns scores with a constant mask added that forbids later positions; None for others."""
-    if not isinstance(mask, ImportedConstant) or mask.name or not isinstance(scores, Value):
+    if not isinstance(mask, ImportedConstant) or mask.name or not isinstance(scores, ImportedValue):
         return None
     if not mask.tensor.is_floating_point():
         return None
@@ -352,7 +356,7 @@ def with_constant_mask(g: DimensionBuilder, scores: Any, mask: Any) -> Value | N
     return None
 
 
-def _fits(mask: torch.Tensor, scores: Value) -> bool:
+def _fits(mask: torch.Tensor, scores: ImportedValue) -> bool:
     """Returns whether a mask is broadcast to the shape of the scores."""
     if mask.dim() > len(scores.dims):
         return False
@@ -360,7 +364,7 @@ def _fits(mask: torch.Tensor, scores: Value) -> bool:
     return all(n in (1, have) for n, have in zip(mask.shape, ends, strict=True))
 
 
-def is_causal(allowed: torch.Tensor, scores: Value) -> bool:
+def is_causal(allowed: torch.Tensor, scores: ImportedValue) -> bool:
     """Returns whether each position may see itself and those before, in every matrix alike."""
     if allowed.dim() < 2 or not _fits(allowed, scores):
         return False
@@ -375,7 +379,7 @@ def is_causal(allowed: torch.Tensor, scores: Value) -> bool:
     return bool((flat == torch.ones_like(flat[0]).tril()).all())
 
 
-def causal(g: DimensionBuilder, scores: Value) -> Value:
+def causal(g: DimensionBuilder, scores: ImportedValue) -> ImportedValue:
     """Adds the causal mask."""
     y, x = resolved_atoms(scores.dims[-2]), resolved_atoms(scores.dims[-1])
 
@@ -387,11 +391,11 @@ def causal(g: DimensionBuilder, scores: Value) -> Value:
     return g.op(make, [g.materialise(scores)], scores.dims)
 
 
-def masked_fill(g: DimensionBuilder, x: Operand, mask: Any, value: Any) -> Value:
+def masked_fill(g: DimensionBuilder, x: Operand, mask: Any, value: Any) -> ImportedValue:
     filled = scalar_of(value) if isinstance(value, ImportedConstant) else value
     if not isinstance(filled, int | float):
         g.reject_call("a value that is an array")
-    if isinstance(x, ImportedConstant) and isinstance(mask, Value):
+    if isinstance(x, ImportedConstant) and isinstance(mask, ImportedValue):
         return _two_valued(g, x, mask, filled)
     scores = g.value(x)
     if isinstance(mask, ImportedConstant):
@@ -402,7 +406,9 @@ def masked_fill(g: DimensionBuilder, x: Operand, mask: Any, value: Any) -> Value
     return broadcast(g, scores, mask, f"where($2 > 0, {formula_number(filled)}, $1)", "mask")
 
 
-def _two_valued(g: DimensionBuilder, x: ImportedConstant, mask: Value, filled: float) -> Value:
+def _two_valued(
+    g: DimensionBuilder, x: ImportedConstant, mask: ImportedValue, filled: float
+) -> ImportedValue:
     """Returns an array with one number where a mask is set, and another elsewhere."""
     alike = x.tensor.numel() and bool((x.tensor == x.tensor.reshape(-1)[0]).all())
     if not alike or tuple(x.tensor.shape) != mask.shape:
@@ -422,7 +428,7 @@ def alike(value: Any, g: DimensionBuilder, x: Operand, *args: Any, **more: Any) 
     return ImportedConstant(torch.full(g.shape, filled, dtype=g.dtype))
 
 
-def where(g: DimensionBuilder, test: Any, yes: Any, no: Any) -> Value:
+def where(g: DimensionBuilder, test: Any, yes: Any, no: Any) -> ImportedValue:
     """Adds a choice of numbers by a mask; of two arrays each is 0 where it is not taken."""
     first = scalar_of(yes) if isinstance(yes, ImportedConstant) else yes
     second = scalar_of(no) if isinstance(no, ImportedConstant) else no
@@ -461,7 +467,7 @@ COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 
 def binary(
     name: str, g: DimensionBuilder, one: Any, two: Any, alpha: float = 1, **more: Any
-) -> Value:
+) -> ImportedValue:
     """Adds a sum, difference, product, quotient or power of arrays and numbers."""
     sign = SIGNS[name]
     if more.get("rounding_mode") is not None:
@@ -488,7 +494,7 @@ def binary(
     return broadcast(g, one, two, f"$1 {sign} $2")
 
 
-def scaled(g: DimensionBuilder, x: Operand, factor: float) -> Value:
+def scaled(g: DimensionBuilder, x: Operand, factor: float) -> ImportedValue:
     """Multiplies by a number: 1 / √k is written as a power of the size of k."""
     value = g.value(x)
     for atoms in (g.summed.get(value.slot, ()), value.dims[-1] if value.dims else ()):
@@ -499,18 +505,18 @@ def scaled(g: DimensionBuilder, x: Operand, factor: float) -> Value:
     return mapped(g, value, f"$1 * {formula_number(factor)}") if factor != 1 else value
 
 
-def _rooted(g: DimensionBuilder, x: Value, atoms: Dim) -> Value:
+def _rooted(g: DimensionBuilder, x: ImportedValue, atoms: Dim) -> ImportedValue:
     atoms[0].is_indivisible = True
     return g.each(lambda axes, arrays: Scale(axes(atoms)), x)
 
 
-def rsub(g: DimensionBuilder, one: Any, two: Any, alpha: float = 1) -> Value:
+def rsub(g: DimensionBuilder, one: Any, two: Any, alpha: float = 1) -> ImportedValue:
     return (
         binary("sub", g, two, one, alpha=alpha) if alpha == 1 else g.reject_call("rsub with alpha")
     )
 
 
-def compared(name: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
+def compared(name: str, g: DimensionBuilder, one: Any, two: Any) -> ImportedValue:
     """Adds a comparison; it gives a mask of whole numbers below 2."""
     if not isinstance(two, int | float):
         scalar = scalar_of(two)
@@ -520,7 +526,7 @@ def compared(name: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
     return as_mask(g, g.materialise(g.value(one)), f"$1 {COMPARED[name]} {formula_number(two)}")
 
 
-def as_mask(g: DimensionBuilder, x: Value, formula: str) -> Value:
+def as_mask(g: DimensionBuilder, x: ImportedValue, formula: str) -> ImportedValue:
     """Adds a formula that is 0 or 1."""
     return explicit(g, [g.materialise(x)], x.dims, formula, kind="bool")
 
@@ -539,12 +545,12 @@ LEFT = {
 }
 
 
-def tested(name: str, g: DimensionBuilder, x: Operand) -> Value:
+def tested(name: str, g: DimensionBuilder, x: Operand) -> ImportedValue:
     """Adds a mask of the numbers of one kind, such as those that are infinite."""
     return as_mask(g, g.materialise(g.value(x)), TESTED[name])
 
 
-def left(formula: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
+def left(formula: str, g: DimensionBuilder, one: Any, two: Any) -> ImportedValue:
     """Adds a quotient of whole numbers, or what it leaves; of real ones rounding decides it."""
     values = [g.value(x) for x in (one, two) if not isinstance(x, int | float)]
     if any(value.slot.kind == "real" for value in values) or isinstance(one, int | float):
@@ -557,7 +563,7 @@ def left(formula: str, g: DimensionBuilder, one: Any, two: Any) -> Value:
 LOGIC = {"and": "min($1, $2)", "or": "max($1, $2)", "xor": "$1 != $2"}
 
 
-def logical(name: str, g: DimensionBuilder, one: Operand, two: Any = None) -> Value:
+def logical(name: str, g: DimensionBuilder, one: Operand, two: Any = None) -> ImportedValue:
     """Adds a mask computed from one or two other masks."""
     values = [g.value(x) for x in ((one,) if name == "not" else (one, two))]
     if any(value.slot.kind != "bool" for value in values):
@@ -567,7 +573,7 @@ def logical(name: str, g: DimensionBuilder, one: Operand, two: Any = None) -> Va
     return truth(g, values[0], values[1], LOGIC[name])
 
 
-def limit(name: str, g: DimensionBuilder, one: Operand, two: Operand) -> Value:
+def limit(name: str, g: DimensionBuilder, one: Operand, two: Operand) -> ImportedValue:
     """Adds the elementwise maximum or minimum."""
     return broadcast(g, one, two, f"{name}($1, $2)")
 

@@ -114,7 +114,7 @@ class ImportedArray:
 
 
 @dataclass(eq=False)
-class Value:
+class ImportedValue:
     """A tensor of torch: its dimensions, and the array that holds its numbers.
 
     A dimension may have atoms that the array lacks; there its numbers are repeated.
@@ -159,7 +159,7 @@ class ImportedConstant:
         return f"{name.removesuffix('weight').rstrip('_.')}_{start // (end - start) + 1}"
 
 
-Operand = Value | ImportedConstant
+Operand = ImportedValue | ImportedConstant
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +248,7 @@ def identifier(text: str) -> str:
 
 
 @dataclass(eq=False)
-class Recorder:
+class ImportRecorder:
     """Records the steps of an import, one node of torch's graph after the other.
 
     ``node``, ``path``, ``shape`` and ``dtype`` are those of the current node; ``shared`` are the
@@ -272,7 +272,7 @@ class Recorder:
         default_factory=dict
     )  # over which a product has summed
     _places: int = 0
-    _params: dict[str, Value] = field(default_factory=dict)
+    _params: dict[str, ImportedValue] = field(default_factory=dict)
 
     # steps ----------------------------------------------------------------------------------------
 
@@ -290,7 +290,7 @@ class Recorder:
     def step(
         self,
         make: Make,
-        takes: Sequence[Value],
+        takes: Sequence[ImportedValue],
         gives: Sequence[ImportedArray],
         weights: Sequence[ImportedConstant] = (),
         also: Iterable[AxisFactor] = (),
@@ -307,29 +307,29 @@ class Recorder:
     def op(
         self,
         make: Make,
-        takes: Sequence[Value],
+        takes: Sequence[ImportedValue],
         dims: Dims,
         weights: Sequence[ImportedConstant] = (),
         kind: Kind = "real",
         below: AxisFactor | None = None,
-    ) -> Value:
+    ) -> ImportedValue:
         """Adds a step with one result, and returns it."""
         slot = self.slot(dims, kind, below)
         self.step(make, takes, [slot], weights, all_atoms(dims))
-        return Value(dims, slot)
+        return ImportedValue(dims, slot)
 
-    def each(self, make: Make, x: Value) -> Value:
+    def each(self, make: Make, x: ImportedValue) -> ImportedValue:
         """Adds a step on each number of an array; where it is repeated, so is the result."""
         slot = ImportedArray(x.slot.atoms)
         self.step(make, [x], [slot], also=all_atoms(x.dims))
-        return Value(x.dims, slot)
+        return ImportedValue(x.dims, slot)
 
-    def first_of(self, x: Value, gone: set[AxisFactor]) -> Value:
+    def first_of(self, x: ImportedValue, gone: set[AxisFactor]) -> ImportedValue:
         """Returns the value at the only place of some axes of size 1."""
         held = [atom for atom in resolved_atoms(x.slot.atoms) if atom in gone]
         dims = tuple(tuple(a for a in resolved_atoms(dim) if a not in gone) for dim in x.dims)
         if not held:
-            return Value(dims, x.slot)
+            return ImportedValue(dims, x.slot)
         slot = x.slot.on(tuple(a for a in resolved_atoms(x.slot.atoms) if a not in gone))
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -338,7 +338,7 @@ class Recorder:
             return Index(Signature(Type((array,)), Type((left,))), names)
 
         self.step(make, [x], [slot])
-        return Value(dims, slot)
+        return ImportedValue(dims, slot)
 
     def axis_hint(self, weight: ImportedConstant, at: int, usual: str) -> str:
         """Returns the name that a source gives to a dimension of a layer's weight."""
@@ -349,11 +349,11 @@ class Recorder:
         """Raises CannotImport, so that the current node becomes a box."""
         raise CannotImport(why)
 
-    def checkpoint(self) -> tuple[int, dict[str, Value]]:
+    def checkpoint(self) -> tuple[int, dict[str, ImportedValue]]:
         """Returns the present state, for :meth:`back_to`."""
         return len(self.steps), dict(self._params)
 
-    def rollback(self, mark: tuple[int, dict[str, Value]]) -> None:
+    def rollback(self, mark: tuple[int, dict[str, ImportedValue]]) -> None:
         """Drops the steps since a mark."""
         del self.steps[mark[0] :]
         self._params = dict(mark[1])
@@ -372,9 +372,9 @@ class Recorder:
 
     # constants ------------------------------------------------------------------------------------
 
-    def value(self, x: Operand) -> Value:
+    def value(self, x: Operand) -> ImportedValue:
         """Returns a tensor as an array of the term; a constant one gets a step."""
-        if isinstance(x, Value):
+        if isinstance(x, ImportedValue):
             return x
         if x.name:
             return self._parameter(x)
@@ -399,7 +399,7 @@ class Recorder:
 
         return self.op(make, (), dims, kind=kind, below=below)
 
-    def _parameter(self, x: ImportedConstant) -> Value:
+    def _parameter(self, x: ImportedConstant) -> ImportedValue:
         """Returns a learned array; one step for all that use it."""
         if x.layer not in self._params:
             order = x.order or tuple(range(x.tensor.dim()))
@@ -418,10 +418,10 @@ class Recorder:
                 return Param(axes(all_atoms(dims)), name)
 
             self.step(make, (), [slot], [own], path=path)
-            self._params[x.layer] = Value(dims, slot)
+            self._params[x.layer] = ImportedValue(dims, slot)
         found = self._params[x.layer]
         order = x.order or tuple(range(len(found.dims)))
-        return Value(tuple(found.dims[i] for i in order), found.slot)
+        return ImportedValue(tuple(found.dims[i] for i in order), found.slot)
 
 
 def _bound(tensor: Tensor) -> int:
@@ -456,10 +456,10 @@ def _line(tensor: Tensor) -> tuple[int, int] | None:
 
 
 @dataclass(eq=False)
-class GroupChanges(Recorder):
+class GroupChanges(ImportRecorder):
     """Records the steps that make spatial groups, and that split them."""
 
-    def whole_groups(self, x: Value, *parts: Iterable[Dim]) -> Value:
+    def whole_groups(self, x: ImportedValue, *parts: Iterable[Dim]) -> ImportedValue:
         """Returns the value with plain atoms for each spatial group that no part has whole."""
         sets = [{*all_atoms(part)} for part in parts]
         held = resolved_atoms(x.slot.atoms)
@@ -470,7 +470,7 @@ class GroupChanges(Recorder):
                 x = self.split_group(x, group)
         return x
 
-    def split_group(self, x: Value, group: Dim) -> Value:
+    def split_group(self, x: ImportedValue, group: Dim) -> ImportedValue:
         """Returns the value with plain atoms in place of a spatial group."""
         new = tuple(AxisFactor(atom.size, atom.hint) for atom in group)
         pairs = dict(zip(group, new, strict=True))
@@ -482,7 +482,7 @@ class GroupChanges(Recorder):
             return Split(Signature(Type((axes(group),)), Type((axes(new),))))
 
         self.step(make, [x], [slot])
-        return Value(dims, slot)
+        return ImportedValue(dims, slot)
 
     def always_together(self, atoms: Dim) -> bool:
         """Returns whether every array so far has all of these atoms or none; inputs, in order."""
@@ -496,7 +496,7 @@ class GroupChanges(Recorder):
         ordered = (own[own.index(atoms[0]) :] for own in given if atoms[0] in own)
         return all(own[: len(atoms)] == atoms for own in ordered)
 
-    def new_group(self, x: Value, group: Dim) -> Value:
+    def new_group(self, x: ImportedValue, group: Dim) -> ImportedValue:
         """Returns the value with a new spatial group in place of some plain atoms."""
         new = tuple(AxisFactor(atom.size, atom.hint) for atom in group)
         make_group(new)
@@ -515,8 +515,8 @@ class GroupChanges(Recorder):
 
         middle, slot = x.slot.on((*rest, *flat)), x.slot.on((*rest, *new))
         self.step(merge, [x], [middle])
-        self.step(part, [Value((), middle)], [slot])
-        return Value(dims, slot)
+        self.step(part, [ImportedValue((), middle)], [slot])
+        return ImportedValue(dims, slot)
 
 
 # --- Changes of dimensions: renamed, aligned, merged and split
@@ -538,7 +538,7 @@ class DimensionBuilder(GroupChanges):
             if atom.hint in ("h", "w") and not atom.group:
                 atom.hint = hint
 
-    def renamed(self, x: Value, old: Dim, new: Dim) -> Value:
+    def renamed(self, x: ImportedValue, old: Dim, new: Dim) -> ImportedValue:
         """Returns the value with other atoms in place of some."""
         ones = size(old) == 1
         pairs = dict(
@@ -549,7 +549,7 @@ class DimensionBuilder(GroupChanges):
         dims = tuple(tuple(pairs.get(leaf, leaf) for leaf in resolved_atoms(dim)) for dim in x.dims)
         own = resolved_atoms(x.slot.atoms)
         if not set(pairs) & set(own):
-            return Value(dims, x.slot)
+            return ImportedValue(dims, x.slot)
         slot = x.slot.on(tuple(pairs.get(a, a) for a in own))
         mine = tuple(atom for atom in pairs if atom in own)
         twin = tuple(pairs[atom] for atom in mine)
@@ -560,9 +560,9 @@ class DimensionBuilder(GroupChanges):
             return Rename(pattern) if len(two) == len(one) else Split(pattern)
 
         self.step(make, [x], [slot])
-        return Value(dims, slot)
+        return ImportedValue(dims, slot)
 
-    def with_fresh_atoms(self, x: Value, dim: Dim) -> Value:
+    def with_fresh_atoms(self, x: ImportedValue, dim: Dim) -> ImportedValue:
         """Returns the value with new atoms in place of those of a dimension."""
         new = {atom: AxisFactor(atom.size, other_hint(atom.hint)) for atom in resolved_atoms(dim)}
         for atom in resolved_atoms(dim):
@@ -573,7 +573,7 @@ class DimensionBuilder(GroupChanges):
                 make_group(tuple(new[one] for one in group))
         return self.renamed(x, dim, tuple(new[atom] for atom in resolved_atoms(dim)))
 
-    def unify_dim(self, x: Value, old: Dim, new: Dim) -> Value:
+    def unify_dim(self, x: ImportedValue, old: Dim, new: Dim) -> ImportedValue:
         """Returns the value with ``new`` in place of its dimension ``old`` of the same size."""
         at = x.dims.index(old)
         try:
@@ -585,7 +585,7 @@ class DimensionBuilder(GroupChanges):
             old = x.dims[at]
             return x if unify(new, old) else self.renamed(x, old, new)
 
-    def _with_groups(self, x: Value, old: Dim, new: Dim) -> Value:
+    def _with_groups(self, x: ImportedValue, old: Dim, new: Dim) -> ImportedValue:
         """Returns the value with a spatial group in a dimension where another one has it whole.
 
         Plain atoms that are always together stay: they become one when the dimensions are unified.
@@ -603,26 +603,28 @@ class DimensionBuilder(GroupChanges):
                     x = self.split_group(x, group) if plain is other else self.new_group(x, part)
         return x
 
-    def shaped(self, x: Value, at: int, like: Dim) -> Value:
+    def shaped(self, x: ImportedValue, at: int, like: Dim) -> ImportedValue:
         """Returns the value with a dimension split into the same sizes as another one."""
         wanted = [atom for atom in resolved_atoms(like) if atom.size > 1]
         if len(wanted) == 1 and not wanted[0].group:
             return self.as_one_axis(x, at)
         x = self.as_divisible(x)
         parts = view_dims((x.dims[at],), [atom.size for atom in wanted])
-        x = Value((*x.dims[:at], *parts, *x.dims[at + 1 :]), x.slot)
+        x = ImportedValue((*x.dims[:at], *parts, *x.dims[at + 1 :]), x.slot)
         for i, part in enumerate(parts):
             if len(resolved_atoms(part)) > 1:
                 x = self.as_one_axis(x, at + i)
         own = x.dims[at : at + len(wanted)]
-        x = Value((*x.dims[:at], all_atoms(own), *x.dims[at + len(wanted) :]), x.slot)
+        x = ImportedValue((*x.dims[:at], all_atoms(own), *x.dims[at + len(wanted) :]), x.slot)
         for i, atom in enumerate(wanted):
             group = group_of(atom)
             if group[:1] == (atom,) and tuple(wanted[i : i + len(group)]) == group:
                 x = self.new_group(x, resolved_atoms(x.dims[at])[i : i + len(group)])
         return x
 
-    def aligned(self, x: Value, y: Value) -> tuple[Value, Value, Dims]:
+    def aligned(
+        self, x: ImportedValue, y: ImportedValue
+    ) -> tuple[ImportedValue, ImportedValue, Dims]:
         """Returns two values that are broadcast together, and the dimensions of the result."""
         x, y = self._repeatable(x, y), self._repeatable(y, x)
         x, y = self._without_sides(x, y), self._without_sides(y, x)
@@ -640,26 +642,26 @@ class DimensionBuilder(GroupChanges):
             out.append(max(one, two, key=lambda dim: (size(dim), len(resolved_atoms(dim)))))
         return x, y, tuple(out)
 
-    def _repeatable(self, x: Value, y: Value) -> Value:
+    def _repeatable(self, x: ImportedValue, y: ImportedValue) -> ImportedValue:
         """Returns the value without the axes of size 1 along which another is longer."""
         longer = {-i for i in range(1, len(y.dims) + 1) if size(y.dims[-i]) > 1}
         ones = [at for at in longer if -at <= len(x.dims) and size(x.dims[at]) == 1]
         return self.without_ones(x, ones)
 
-    def without_ones(self, x: Value, places: Sequence[int]) -> Value:
+    def without_ones(self, x: ImportedValue, places: Sequence[int]) -> ImportedValue:
         """Returns the value without the axes of some dimensions, which have size 1."""
         at = [i % len(x.dims) for i in places]
         if any(group_of(atom) for i in at for atom in resolved_atoms(x.dims[i])):
             x = self.ungrouped(x)
         return self.first_of(x, {atom for i in at for atom in resolved_atoms(x.dims[i])})
 
-    def without_units(self, x: Value, kept: set[AxisFactor]) -> Value:
+    def without_units(self, x: ImportedValue, kept: set[AxisFactor]) -> ImportedValue:
         """Returns the value without axes of size 1 that share a dimension with others."""
         wide = [resolved_atoms(dim) for dim in x.dims if size(dim) > 1]
         gone = {a for dim in wide for a in dim if a.size == 1 and not a.group} - kept
         return self.first_of(x, gone) if gone else x
 
-    def _without_sides(self, x: Value, y: Value) -> Value:
+    def _without_sides(self, x: ImportedValue, y: ImportedValue) -> ImportedValue:
         """Returns the value without spatial groups of which another has one side by itself."""
         both = range(1, min(len(x.dims), len(y.dims)) + 1)
         plain: Dim = ()  # the atoms that meet sides
@@ -677,7 +679,7 @@ class DimensionBuilder(GroupChanges):
         met, rest = ([x.dims[i] for i in places if (i in long) is here] for here in (True, False))
         return self.whole_groups(x, met, rest)
 
-    def materialise(self, x: Value) -> Value:
+    def materialise(self, x: ImportedValue) -> ImportedValue:
         """Returns the value with every atom of its dimensions in its array."""
         own = set(resolved_atoms(x.slot.atoms))
         lacks = tuple(atom for atom in all_atoms(x.dims) if atom not in own)
@@ -691,7 +693,7 @@ class DimensionBuilder(GroupChanges):
 
         return self.op(make, [x], x.dims, kind=x.slot.kind, below=x.slot.below)
 
-    def as_one_axis(self, x: Value, at: int, alone: bool = True) -> Value:
+    def as_one_axis(self, x: ImportedValue, at: int, alone: bool = True) -> ImportedValue:
         """Returns the value with one plain atom for a dimension, merged if it has several.
 
         It is to be named by itself, unless it is not ``alone``.
@@ -722,9 +724,11 @@ class DimensionBuilder(GroupChanges):
             return in_order(arrays[0], own, term)
 
         self.step(make, [x], [slot])
-        return Value(dims, slot)
+        return ImportedValue(dims, slot)
 
-    def _unsqueezed(self, x: Value, places: Sequence[int], alone: bool = True) -> Value:
+    def _unsqueezed(
+        self, x: ImportedValue, places: Sequence[int], alone: bool = True
+    ) -> ImportedValue:
         """Returns the value with an axis of size 1 for some dimensions that have none."""
         new = {at: AxisFactor(1, "one", is_indivisible=True, alone=alone) for at in places}
         dims = tuple((new[i],) if i in new else dim for i, dim in enumerate(x.dims))
@@ -736,7 +740,7 @@ class DimensionBuilder(GroupChanges):
 
         return self.op(add, [x], dims, kind=x.slot.kind, below=x.slot.below)
 
-    def as_shaped(self, x: Value) -> Value:
+    def as_shaped(self, x: ImportedValue) -> ImportedValue:
         """Returns the value with one axis for each dimension; those of a spatial group are one."""
         x = self.materialise(x)
         if ones := [at for at, dim in enumerate(x.dims) if not resolved_atoms(dim)]:
@@ -750,7 +754,7 @@ class DimensionBuilder(GroupChanges):
                 x = self.as_one_axis(x, at)
         return x
 
-    def as_divisible(self, x: Value) -> Value:
+    def as_divisible(self, x: ImportedValue) -> ImportedValue:
         """Returns the value with atoms that can be split in place of those that cannot."""
         x = self.ungrouped(x)
         for atom in resolved_atoms(x.slot.atoms):
@@ -758,7 +762,7 @@ class DimensionBuilder(GroupChanges):
                 x = self.renamed(x, (atom,), (AxisFactor(atom.size, atom.hint),))
         return x
 
-    def ungrouped(self, x: Value) -> Value:
+    def ungrouped(self, x: ImportedValue) -> ImportedValue:
         """Returns the value with plain atoms in place of its spatial groups."""
         x = self.materialise(x)
         for atom in resolved_atoms(x.slot.atoms):
@@ -767,7 +771,7 @@ class DimensionBuilder(GroupChanges):
                 x = self.split_group(x, group)
         return x
 
-    def grouped(self, x: Value, places: Sequence[int]) -> Value:
+    def grouped(self, x: ImportedValue, places: Sequence[int]) -> ImportedValue:
         """Returns the value with a spatial group for some neighbouring dimensions."""
         atoms = tuple(leaf for at in places for leaf in resolved_atoms(x.dims[at]))
         if atoms and group_of(atoms[0]) == atoms and len(atoms) == len(places):

@@ -18,14 +18,14 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     Handler,
     ImportedConstant,
+    ImportedValue,
     Operand,
-    Value,
 )
 from ncd.read.torch_calls.product_calls import reduced
 from ncd.read.torch_calls.shape_calls import part_of, view_as
 
 
-def embedding(g: DimensionBuilder, table: Any, places: Operand, *more: Any) -> Value:
+def embedding(g: DimensionBuilder, table: Any, places: Operand, *more: Any) -> ImportedValue:
     rows = g.value(table)
     if not rows.dims or not rows.dims[0]:
         g.reject_call("a table without rows")
@@ -53,16 +53,16 @@ def embedding(g: DimensionBuilder, table: Any, places: Operand, *more: Any) -> V
     return g.op(make, [at, rows], (*at.dims, *depth), kind=kind, below=below)
 
 
-def selected(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> Value:
+def selected(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> ImportedValue:
     """Adds a lookup by an array of positions along any dimension."""
     table, count = g.value(x), len(g.value(places).dims)
     if not table.dims:
         g.reject_call("positions in one number")
     at %= len(table.dims)
-    turned = Value((table.dims[at], *table.dims[:at], *table.dims[at + 1 :]), table.slot)
+    turned = ImportedValue((table.dims[at], *table.dims[:at], *table.dims[at + 1 :]), table.slot)
     found = embedding(g, turned, places)
     spots, rest = found.dims[:count], found.dims[count:]
-    return Value((*rest[:at], *spots, *rest[at:]), found.slot)
+    return ImportedValue((*rest[:at], *spots, *rest[at:]), found.slot)
 
 
 def indexed(g: DimensionBuilder, x: Operand, places: Sequence[Any]) -> Operand:
@@ -70,7 +70,7 @@ def indexed(g: DimensionBuilder, x: Operand, places: Sequence[Any]) -> Operand:
     given = [i for i, place in enumerate(places) if place is not None]
     if len(given) > 1:
         return _outer(g, x, given, [places[at] for at in given])
-    if len(given) != 1 or not isinstance(places[given[0]], Value | ImportedConstant):
+    if len(given) != 1 or not isinstance(places[given[0]], ImportedValue | ImportedConstant):
         g.reject_call("positions along several dimensions")
     at, chosen = given[0], places[given[0]]
     if isinstance(chosen, ImportedConstant) and not chosen.name:
@@ -156,7 +156,7 @@ def bag(
     weights: Any = None,
     last: bool = False,
     padded: int | None = -1,
-) -> tuple[Value | None, ...]:
+) -> tuple[ImportedValue | None, ...]:
     """Adds sums, means or largest numbers of the rows of bags of one length."""
     starts = offsets.tensor.tolist() if isinstance(offsets, ImportedConstant) else []
     count = size(g.value(places).dims[0])
@@ -170,14 +170,14 @@ def bag(
     return reduced(how, g, found, 1), None, None, None
 
 
-def unfolded(g: DimensionBuilder, x: Operand, at: int, length: int, step: int) -> Value:
+def unfolded(g: DimensionBuilder, x: Operand, at: int, length: int, step: int) -> ImportedValue:
     """Adds the windows of a dimension, whose places become the last dimension."""
     value = g.value(x)
     at %= len(value.dims)
     starts = torch.arange(0, size(value.dims[at]) - length + 1, step)
     found = selected(g, value, at, ImportedConstant(starts[:, None] + torch.arange(length)))
     order = (*found.dims[: at + 1], *found.dims[at + 2 :], found.dims[at + 1])
-    return Value(order, found.slot)
+    return ImportedValue(order, found.slot)
 
 
 LOOKUP_CALLS: dict[str, Handler] = {

@@ -18,8 +18,8 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     Handler,
     ImportedConstant,
+    ImportedValue,
     Operand,
-    Value,
     in_order,
     norm_name,
     parameter_name,
@@ -37,7 +37,7 @@ def layer_norm(
     bias: Any = None,
     eps: float = 1e-5,
     *more: Any,
-) -> Value:
+) -> ImportedValue:
     k = len(shape)
     value = _whole_groups(g, g.materialise(g.value(x)), k)
     atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in resolved_atoms(dim))
@@ -59,13 +59,13 @@ def layer_norm(
     return found
 
 
-def _whole_groups(g: DimensionBuilder, x: Value, count: int) -> Value:
+def _whole_groups(g: DimensionBuilder, x: ImportedValue, count: int) -> ImportedValue:
     """Returns the value without spatial groups that the last dimensions have one side of."""
     at = len(x.dims) - count
     return g.whole_groups(x, x.dims[:at], x.dims[at:])
 
 
-def standardised(g: DimensionBuilder, x: Value, atoms: Dim, eps: float) -> Value:
+def standardised(g: DimensionBuilder, x: ImportedValue, atoms: Dim, eps: float) -> ImportedValue:
     """Returns an array minus its mean along some atoms, over its deviation."""
     shifted = broadcast(g, x, along("mean", g, x, atoms), "$1 - $2")
     variance = along("mean", g, mapped(g, shifted, "$1 ** 2"), atoms)
@@ -80,7 +80,7 @@ def group_norm(
     bias: Any = None,
     eps: float = 1e-5,
     *more: Any,
-) -> Value:
+) -> ImportedValue:
     """Adds a group norm; as separate steps if its weights are shared."""
     value = g.materialise(g.value(x))
     shape = value.shape
@@ -99,19 +99,19 @@ def group_norm(
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
             row = g.value(other)
-            column = Value((*row.dims, *((),) * (len(shape) - 2)), row.slot)
+            column = ImportedValue((*row.dims, *((),) * (len(shape) - 2)), row.slot)
             found = broadcast(g, found, column, f"$1 {sign} $2")
     return found
 
 
 def _of_groups(
     g: DimensionBuilder,
-    x: Value,
+    x: ImportedValue,
     groups: int,
     weight: ImportedConstant,
     bias: ImportedConstant,
     eps: float,
-) -> Value:
+) -> ImportedValue:
     if len(x.dims) == 3:
         as_signal(x)
     x = g.as_one_axis(x, 1)
@@ -129,7 +129,7 @@ def _of_groups(
 
 def rms_norm(
     g: DimensionBuilder, x: Operand, shape: Sequence[int], weight: Any = None, eps: Any = None
-) -> Value:
+) -> ImportedValue:
     value = _whole_groups(g, g.materialise(g.value(x)), len(shape))
     eps = torch.finfo(torch.float32).eps if eps is None else eps
     atoms = all_atoms(value.dims[len(value.dims) - len(shape) :])
@@ -158,7 +158,7 @@ def batch_norm(
     momentum: float,
     eps: float,
     *more: Any,
-) -> Value:
+) -> ImportedValue:
     """Adds a batch norm; a module in evaluation mode uses the statistics that it has kept."""
     if mean is None:
         return _channel_norm(g, x, weight, bias, eps, [0, *range(2, len(g.shape))])
@@ -189,7 +189,7 @@ def batch_norm(
 
 def _channel_norm(
     g: DimensionBuilder, x: Operand, weight: Any, bias: Any, eps: float, places: Sequence[int]
-) -> Value:
+) -> ImportedValue:
     """Adds a norm along some dimensions, with a learned factor and sum for each channel."""
     value = g.materialise(g.value(x))
     if any(group_of(atom) for i in places for atom in resolved_atoms(value.dims[i]) if i < 2):
@@ -197,11 +197,11 @@ def _channel_norm(
     atoms = all_atoms(value.dims[i] for i in places)
     if not atoms:
         g.reject_call("a norm of one number")
-    found = Value(value.dims, standardised(g, value, atoms, eps).slot)
+    found = ImportedValue(value.dims, standardised(g, value, atoms, eps).slot)
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
             row = g.value(other)
-            column = Value((*row.dims, *((),) * (len(value.dims) - 2)), row.slot)
+            column = ImportedValue((*row.dims, *((),) * (len(value.dims) - 2)), row.slot)
             found = broadcast(g, found, column, f"$1 {sign} $2")
     return found
 
@@ -217,7 +217,7 @@ def instance_norm(
     momentum: float,
     eps: float,
     *more: Any,
-) -> Value:
+) -> ImportedValue:
     """Adds a norm of each channel of each example."""
     if not own_statistics or (g.training and mean is not None):
         g.reject_call("a norm with statistics that it keeps")
@@ -226,12 +226,14 @@ def instance_norm(
 
 def _norm_and_counts(
     g: DimensionBuilder, x: Operand, weight: Any, bias: Any, mean: Any, variance: Any, *more: float
-) -> tuple[Value | None, ...]:
+) -> tuple[ImportedValue | None, ...]:
     """Adds the batch norm of a graph without changes in place; two more results are empty."""
     return batch_norm(g, x, weight, bias, mean, variance, False, *more), None, None
 
 
-def weight_norm(g: DimensionBuilder, weight: Operand, length: Operand, at: int = 0) -> Value:
+def weight_norm(
+    g: DimensionBuilder, weight: Operand, length: Operand, at: int = 0
+) -> ImportedValue:
     """Adds a weight that is given by its directions, and a length along one dimension, or all."""
     value = g.value(weight)
     others = [i for i in range(len(value.dims)) if i != at]

@@ -19,8 +19,8 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     Handler,
     ImportedConstant,
+    ImportedValue,
     Operand,
-    Value,
 )
 from ncd.read.torch_calls.lookup_calls import selected
 from ncd.read.torch_calls.product_calls import reduced, top
@@ -33,7 +33,7 @@ def extreme(
     how: str, g: DimensionBuilder, x: Operand, other: Any = None, keep: bool = False
 ) -> Any:
     """Adds the largest numbers of all, of a dimension with their places, or of two arrays."""
-    if isinstance(other, Value | ImportedConstant):
+    if isinstance(other, ImportedValue | ImportedConstant):
         return limit(how, g, x, other)
     value = as_real_numbers(g, g.value(x))
     if other is None:
@@ -42,7 +42,9 @@ def extreme(
     return found, (place(how, g, value, other, keep) if 1 in g.used else None)
 
 
-def place(how: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False) -> Value:
+def place(
+    how: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False
+) -> ImportedValue:
     """Adds the first place of the largest number along a dimension, or of all in a row."""
     value = as_real_numbers(g, g.value(x))
     if at is None:
@@ -64,11 +66,11 @@ def place(how: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool 
 
     largest = g.op(where, [g.materialise(largest)], largest.dims)
     first = reduced("amin", g, largest, at, keep)
-    whole = Value(first.dims, first.slot)
+    whole = ImportedValue(first.dims, first.slot)
     return _as_places(g, whole, along[0])
 
 
-def _as_places(g: DimensionBuilder, x: Value, below: AxisFactor) -> Value:
+def _as_places(g: DimensionBuilder, x: ImportedValue, below: AxisFactor) -> ImportedValue:
     """Returns real numbers as places along an axis."""
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -110,7 +112,7 @@ def median(g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False) 
     for each in ordered(g, value, at):
         one = g.value(select(g, each, at, (size(value.dims[at]) - 1) // 2))
         dims = (*one.dims[:at], *[()] * keep, *one.dims[at:])
-        some.append(Value(dims, one.slot))
+        some.append(ImportedValue(dims, one.slot))
     return tuple(some)
 
 

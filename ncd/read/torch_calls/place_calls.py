@@ -19,14 +19,14 @@ from ncd.read.torch_calls.import_recorder import (
     Handler,
     ImportedArray,
     ImportedConstant,
+    ImportedValue,
     Operand,
-    Value,
 )
 from ncd.read.torch_calls.lookup_calls import selected
 from ncd.read.torch_calls.shape_calls import part_of
 
 
-def roll(g: DimensionBuilder, x: Operand, shifts: Any, dims: Any = ()) -> Value:
+def roll(g: DimensionBuilder, x: Operand, shifts: Any, dims: Any = ()) -> ImportedValue:
     """Shifts the numbers along some dimensions, one after the other."""
     value = g.value(x)
     steps = [shifts] if isinstance(shifts, int) else list(shifts)
@@ -39,7 +39,7 @@ def roll(g: DimensionBuilder, x: Operand, shifts: Any, dims: Any = ()) -> Value:
     return value
 
 
-def _rolled(g: DimensionBuilder, x: Value, at: int, step: int) -> Value:
+def _rolled(g: DimensionBuilder, x: ImportedValue, at: int, step: int) -> ImportedValue:
     value = g.as_one_axis(x, at)
     atoms = resolved_atoms(value.dims[at])
 
@@ -91,7 +91,9 @@ def _value_rank(g: DimensionBuilder, x: Operand) -> int:
     return len(g.value(x).dims)
 
 
-def _padded(g: DimensionBuilder, x: Value, at: int, sides: tuple[int, int], filled: float) -> Value:
+def _padded(
+    g: DimensionBuilder, x: ImportedValue, at: int, sides: tuple[int, int], filled: float
+) -> ImportedValue:
     x = as_real_numbers(g, x)
     value, at = g.as_one_axis(x, at), at % len(x.dims)
     old = resolved_atoms(value.dims[at])
@@ -104,10 +106,10 @@ def _padded(g: DimensionBuilder, x: Value, at: int, sides: tuple[int, int], fill
         return Pad(Signature(Type((axes(old),)), Type((axes(new),))), *sides, filled)
 
     g.step(make, [value], [slot], also=new)
-    return Value((*value.dims[:at], new, *value.dims[at + 1 :]), slot)
+    return ImportedValue((*value.dims[:at], new, *value.dims[at + 1 :]), slot)
 
 
-def cumulative(how: str, g: DimensionBuilder, x: Operand, at: int, **more: Any) -> Value:
+def cumulative(how: str, g: DimensionBuilder, x: Operand, at: int, **more: Any) -> ImportedValue:
     """Adds sums or products so far; whole numbers become real ones first."""
     value = as_real_numbers(g, g.value(x))
     if not value.dims or not value.dims[at]:

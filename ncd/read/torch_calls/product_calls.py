@@ -38,8 +38,8 @@ from ncd.read.torch_calls.import_recorder import (
     Handler,
     ImportedArray,
     ImportedConstant,
+    ImportedValue,
     Operand,
-    Value,
     in_order,
     parameter_name,
 )
@@ -52,7 +52,7 @@ def is_unshared_parameter(g: DimensionBuilder, x: Any) -> bool:
     return isinstance(x, ImportedConstant) and bool(x.name) and x.name not in g.shared
 
 
-def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> Value:
+def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> ImportedValue:
     value = g.value(x)
     biased = bias is None or is_unshared_parameter(g, bias)
     if not is_unshared_parameter(g, weight) or not biased or weight.tensor.dim() != 2:
@@ -81,10 +81,10 @@ def linear(g: DimensionBuilder, x: Operand, weight: Any, bias: Any = None) -> Va
 def _turned(x: Any) -> Operand:
     if isinstance(x, ImportedConstant):
         return x.permuted(range(x.tensor.dim())[::-1])
-    return Value(x.dims[::-1], x.slot)
+    return ImportedValue(x.dims[::-1], x.slot)
 
 
-def addmm(g: DimensionBuilder, bias: Any, x: Operand, weight: Any, **more: Any) -> Value:
+def addmm(g: DimensionBuilder, bias: Any, x: Operand, weight: Any, **more: Any) -> ImportedValue:
     if more:
         g.reject_call("a scaled sum")
     if (
@@ -98,28 +98,30 @@ def addmm(g: DimensionBuilder, bias: Any, x: Operand, weight: Any, **more: Any) 
 
 def baddbmm(
     g: DimensionBuilder, start: Any, x: Operand, y: Any, *, beta: float = 1, alpha: float = 1
-) -> Value:
+) -> ImportedValue:
     found = scaled(g, matmul(g, x, y), alpha)
     return broadcast(g, scaled(g, start, beta), found, "$1 + $2")
 
 
-def matmul(g: DimensionBuilder, x: Operand, y: Any) -> Value:
+def matmul(g: DimensionBuilder, x: Operand, y: Any) -> ImportedValue:
     """Multiplies matrices; leading dimensions are broadcast."""
     if isinstance(y, ImportedConstant) and is_unshared_parameter(g, y) and y.tensor.dim() == 2:
         return linear(g, x, y.permuted((1, 0)))
     one, two = g.value(x), g.value(y)
     vector = (len(one.dims) == 1, len(two.dims) == 1)
     if vector[0]:
-        one = Value(((), *one.dims), one.slot)
+        one = ImportedValue(((), *one.dims), one.slot)
     if vector[1]:
-        two = Value((*two.dims, ()), two.slot)
+        two = ImportedValue((*two.dims, ()), two.slot)
     found = product(g, one, two, -2, -1)
     if vector[0]:
-        found = Value((*found.dims[:-2], found.dims[-1]), found.slot)
-    return Value(found.dims[:-1], found.slot) if vector[1] else found
+        found = ImportedValue((*found.dims[:-2], found.dims[-1]), found.slot)
+    return ImportedValue(found.dims[:-1], found.slot) if vector[1] else found
 
 
-def product(g: DimensionBuilder, x: Value, y: Value, along: int, free: int) -> Value:
+def product(
+    g: DimensionBuilder, x: ImportedValue, y: ImportedValue, along: int, free: int
+) -> ImportedValue:
     """Returns the product of matrices, summed over the last dimension of x and ``along`` of y."""
     x, y = _whole_groups(g, x, y)
     y, lead = _led(g, x, y)
@@ -149,10 +151,12 @@ def product(g: DimensionBuilder, x: Value, y: Value, along: int, free: int) -> V
     slot = g.slot((atoms,))
     g.step(make, [x, y], [slot], also=all_atoms(dims))
     g.summed[slot] = summed
-    return Value(dims, slot)
+    return ImportedValue(dims, slot)
 
 
-def _whole_groups(g: DimensionBuilder, x: Value, y: Value) -> tuple[Value, Value]:
+def _whole_groups(
+    g: DimensionBuilder, x: ImportedValue, y: ImportedValue
+) -> tuple[ImportedValue, ImportedValue]:
     """Returns factors whose spatial groups are in rows, in what is summed, or in what both lead."""
     found = []
     for one, other in ((x, y), (y, x)):
@@ -162,7 +166,7 @@ def _whole_groups(g: DimensionBuilder, x: Value, y: Value) -> tuple[Value, Value
     return found[0], found[1]
 
 
-def _name_heads(g: DimensionBuilder, x: Value, free: Dim) -> None:
+def _name_heads(g: DimensionBuilder, x: ImportedValue, free: Dim) -> None:
     """Suggests names for the axes of a product that is done for each of several heads."""
     scores = all(
         atom.hint in ("k", "w") for atom in resolved_atoms(x.dims[-1])
@@ -180,15 +184,15 @@ def _as_rows(features: Dim, rows: Dim) -> None:
         two[0].hint = one[0].hint
 
 
-def _without(x: Value, ones: set[AxisFactor]) -> Value:
+def _without(x: ImportedValue, ones: set[AxisFactor]) -> ImportedValue:
     """Returns the value with an axis of size 1 that both sides have, such as one example's batch,
     in none of its dimensions.
     """
     dims = tuple(tuple(atom for atom in resolved_atoms(dim) if atom not in ones) for dim in x.dims)
-    return Value(dims, x.slot) if ones else x
+    return ImportedValue(dims, x.slot) if ones else x
 
 
-def _led(g: DimensionBuilder, x: Value, y: Value) -> tuple[Value, Dims]:
+def _led(g: DimensionBuilder, x: ImportedValue, y: ImportedValue) -> tuple[ImportedValue, Dims]:
     """Returns y with the leading dimensions of x, and those of the product."""
     lead: list[Dim] = []
     for i in range(3, max(len(x.dims), len(y.dims)) + 1):
@@ -237,7 +241,9 @@ def _einsum_without(arrays: Sequence[Array], out: Array, names: Sequence[str]) -
     return term
 
 
-def einsum(g: DimensionBuilder, pattern: str, given: Sequence[Operand], **more: Any) -> Value:
+def einsum(
+    g: DimensionBuilder, pattern: str, given: Sequence[Operand], **more: Any
+) -> ImportedValue:
     """Adds an einsum of torch, whose letters are dimensions."""
     left, arrow, right = pattern.replace(" ", "").partition("->")
     words = left.split(",")
@@ -269,7 +275,9 @@ def einsum(g: DimensionBuilder, pattern: str, given: Sequence[Operand], **more: 
     return found
 
 
-def _parts(x: Value, word: str, words: Sequence[str], right: str) -> Iterator[tuple[Dim, ...]]:
+def _parts(
+    x: ImportedValue, word: str, words: Sequence[str], right: str
+) -> Iterator[tuple[Dim, ...]]:
     """Yields neighbouring dimensions that an einsum treats alike: each operand has all or none."""
     roles = {a: ([a in each for each in words], right.find(a) >= 0) for a in word}
     for i, a in enumerate(word):
@@ -283,7 +291,7 @@ def _parts(x: Value, word: str, words: Sequence[str], right: str) -> Iterator[tu
 
 def bilinear(
     g: DimensionBuilder, x: Operand, y: Operand, weight: Operand, bias: Any = None
-) -> Value:
+) -> ImportedValue:
     """Adds a product of two arrays with a weight of three dimensions."""
     lead = "abcdefgh"[: len(g.shape) - 1]
     found = einsum(g, f"{lead}i,oij,{lead}j->{lead}o", (x, weight, y))
@@ -305,7 +313,7 @@ PRODUCT_CALLS: dict[str, Handler] = {
 HOW = {"amax": "max", "amin": "min", "mean": "mean", "prod": "product", "sum": "sum"}
 
 
-def along(how: str, g: DimensionBuilder, x: Value, atoms: Dim) -> Value:
+def along(how: str, g: DimensionBuilder, x: ImportedValue, atoms: Dim) -> ImportedValue:
     """Reduces some atoms; their dimensions have size 1 then."""
     x = g.materialise(x)
     gone = {*atoms}
@@ -323,7 +331,7 @@ def along(how: str, g: DimensionBuilder, x: Value, atoms: Dim) -> Value:
 
 def reduced(
     name: str, g: DimensionBuilder, x: Operand, at: Any = None, keep: bool = False, **more: Any
-) -> Value:
+) -> ImportedValue:
     value = g.value(x)
     rank = len(value.dims)
     value = as_real_numbers(g, value)
@@ -337,7 +345,7 @@ def reduced(
         atoms = tuple(atom for i in sorted(gone) for atom in resolved_atoms(value.dims[i]))
     found = along(HOW.get(name, name), g, value, atoms) if atoms else value
     kept = tuple(dim for i, dim in enumerate(found.dims) if keep or i not in gone)
-    return Value(kept, found.slot)
+    return ImportedValue(kept, found.slot)
 
 
 def variance(
@@ -350,7 +358,7 @@ def variance(
     dim: Any = None,
     correction: Any = None,
     keepdim: bool = False,
-) -> tuple[Value, Value]:
+) -> tuple[ImportedValue, ImportedValue]:
     """Adds the variance along some dimensions, and the mean."""
     if isinstance(at, bool):
         at, unbiased = None, at
@@ -368,17 +376,23 @@ def variance(
     return found, (mean if keep else reduced("mean", g, value, list(places)))
 
 
-def deviation(g: DimensionBuilder, x: Operand, *args: Any, **named: Any) -> tuple[Value, Value]:
+def deviation(
+    g: DimensionBuilder, x: Operand, *args: Any, **named: Any
+) -> tuple[ImportedValue, ImportedValue]:
     """Adds the standard deviation along some dimensions, and the mean."""
     found, mean = variance(g, x, *args, **named)
     return mapped(g, found, "sqrt($1)"), mean
 
 
-def distances(g: DimensionBuilder, x: Operand, y: Operand, p: float = 2.0, *more: Any) -> Value:
+def distances(
+    g: DimensionBuilder, x: Operand, y: Operand, p: float = 2.0, *more: Any
+) -> ImportedValue:
     """Adds the distance of each row of one array to each of another."""
     one, two = g.value(x), g.value(y)
-    rows = Value((*one.dims[:-1], (), one.dims[-1]), one.slot)
-    apart = broadcast(g, rows, Value((*two.dims[:-2], (), *two.dims[-2:]), two.slot), "$1 - $2")
+    rows = ImportedValue((*one.dims[:-1], (), one.dims[-1]), one.slot)
+    apart = broadcast(
+        g, rows, ImportedValue((*two.dims[:-2], (), *two.dims[-2:]), two.slot), "$1 - $2"
+    )
     if p == 2:
         total = reduced("sum", g, mapped(g, apart, "$1 ** 2"), -1)
         return mapped(g, total, "sqrt($1)")
@@ -387,7 +401,7 @@ def distances(g: DimensionBuilder, x: Operand, y: Operand, p: float = 2.0, *more
     return g.reject_call("distances of another norm")
 
 
-def softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
+def softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) -> ImportedValue:
     value = g.materialise(g.value(x))
     at %= len(value.dims) or 1
     dim = resolved_atoms(value.dims[at]) if value.dims else ()
@@ -403,7 +417,9 @@ def softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) 
     return g.op(make, [value], value.dims)
 
 
-def log_softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
+def log_softmax(
+    g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any
+) -> ImportedValue:
     return mapped(g, softmax(g, x, at), "log($1)")
 
 
@@ -428,7 +444,7 @@ def top(
 
     g.step(make, [value], slots)
     dims = (*value.dims[:at], new, *value.dims[at + 1 :])
-    return tuple(Value(dims, slot) for slot in slots)
+    return tuple(ImportedValue(dims, slot) for slot in slots)
 
 
 def attention(
@@ -442,7 +458,7 @@ def attention(
     *,
     scale: Any = None,
     enable_gqa: bool = False,
-) -> Value:
+) -> ImportedValue:
     """Adds scaled dot-product attention in its steps."""
     q, k, v = map(g.value, (query, key, value))
     if enable_gqa:
@@ -461,7 +477,7 @@ def attention(
     return product(g, weights, v, -2, -1)
 
 
-def _with_mask(g: DimensionBuilder, scores: Value, mask: Any) -> Value:
+def _with_mask(g: DimensionBuilder, scores: ImportedValue, mask: Any) -> ImportedValue:
     boolean = (
         mask.tensor.dtype.is_floating_point is False
         if isinstance(mask, ImportedConstant)
@@ -474,14 +490,16 @@ def _with_mask(g: DimensionBuilder, scores: Value, mask: Any) -> Value:
     return broadcast(g, scores, mask, "where($2 > 0, $1, (-inf))", "mask")
 
 
-def _repeated(g: DimensionBuilder, q: Value, k: Value, v: Value) -> tuple[Value, Value, Value]:
+def _repeated(
+    g: DimensionBuilder, q: ImportedValue, k: ImportedValue, v: ImportedValue
+) -> tuple[ImportedValue, ImportedValue, ImportedValue]:
     """Returns keys and values whose heads serve several heads of the queries."""
     times = q.shape[-3] // k.shape[-3]
     extra = new_dim(times, "q")
     g.record_cooccurrence(extra)
 
-    def wide(x: Value) -> Value:
-        return Value((*x.dims[:-3], (*x.dims[-3], *extra), *x.dims[-2:]), x.slot)
+    def wide(x: ImportedValue) -> ImportedValue:
+        return ImportedValue((*x.dims[:-3], (*x.dims[-3], *extra), *x.dims[-2:]), x.slot)
 
     return q, wide(k), wide(v)
 

@@ -20,8 +20,8 @@ from ncd.read.torch_calls.import_recorder import (
     Handler,
     ImportedArray,
     ImportedConstant,
+    ImportedValue,
     Operand,
-    Value,
     parameter_name,
     reordered,
 )
@@ -110,17 +110,17 @@ def recurrent(
     train: bool,
     both_ways: bool,
     batch_first: bool = False,
-) -> tuple[Value, ...]:
+) -> tuple[ImportedValue, ...]:
     """Adds a recurrent layer for each of ``layers``; returns its outputs and last states."""
     if not all(is_unshared_parameter(g, each) for each in weights):
         g.reject_call("a layer that shares weights")
     value = g.materialise(g.value(x))
     at = 1 if batch_first and len(value.dims) == 3 else 0
-    begin = [first] if isinstance(first, Value | ImportedConstant) else list(first)
+    begin = [first] if isinstance(first, ImportedValue | ImportedConstant) else list(first)
     count, ways = 4 if bias else 2, 1 + both_ways
     if len(weights) != count * layers * ways:
         g.reject_call("a layer whose states are projected")
-    last: list[list[Value]] = [[] for _ in range(states)]
+    last: list[list[ImportedValue]] = [[] for _ in range(states)]
     for i in range(layers):
         found = []
         for j in range(i * ways, (i + 1) * ways):
@@ -138,11 +138,11 @@ def recurrent(
 def _layer(
     cell: Cell,
     g: DimensionBuilder,
-    x: Value,
+    x: ImportedValue,
     at: int,
-    starts: Sequence[Value],
+    starts: Sequence[ImportedValue],
     weights: Sequence[Any],
-) -> tuple[Value, list[Value]]:
+) -> tuple[ImportedValue, list[ImportedValue]]:
     """Adds one layer along dimension ``at``; returns its outputs and the last states."""
     x = g.as_one_axis(x, at)
     steps, before = resolved_atoms(x.dims[at]), x.dims[-1]
@@ -165,7 +165,7 @@ def _layer(
     ends = [ImportedArray((*atoms, *hidden)) for _ in states]
     g.step(make, [*states, x], [*ends, out], order)
     dims = (*x.dims[:-1], hidden)
-    return Value(dims, out), [Value((*rest, hidden), end) for end in ends]
+    return ImportedValue(dims, out), [ImportedValue((*rest, hidden), end) for end in ends]
 
 
 def _in_one_order(arrays: Sequence[Array], wanted: Array, term: Term) -> Term:
@@ -177,13 +177,13 @@ def _in_one_order(arrays: Sequence[Array], wanted: Array, term: Term) -> Term:
     return Beside(*moved, Id(Type((x,)))) >> term
 
 
-def _matched(g: DimensionBuilder, x: Value, dims: Sequence[Dim]) -> Value:
+def _matched(g: DimensionBuilder, x: ImportedValue, dims: Sequence[Dim]) -> ImportedValue:
     """Returns a state with these dimensions."""
     for i, dim in enumerate(dims):
         if x.dims[i]:
             x = g.unify_dim(x, x.dims[i], dim)
         else:
-            x = Value((*x.dims[:i], dim, *x.dims[i + 1 :]), x.slot)
+            x = ImportedValue((*x.dims[:i], dim, *x.dims[i + 1 :]), x.slot)
     return g.materialise(x)
 
 

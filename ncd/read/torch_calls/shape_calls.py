@@ -29,8 +29,8 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     Handler,
     ImportedConstant,
+    ImportedValue,
     Operand,
-    Value,
     reordered,
 )
 
@@ -52,7 +52,7 @@ def view(g: DimensionBuilder, x: Operand, *shape: Any) -> Operand:
     return found
 
 
-def _name_heads(g: DimensionBuilder, x: Value) -> None:
+def _name_heads(g: DimensionBuilder, x: ImportedValue) -> None:
     """Names the dimension of a view that is as long as its module has heads, and what follows."""
     module = g.path[-1][0].partition("@")[0] if g.path else ""
     for at, dim in enumerate(x.dims):
@@ -77,18 +77,18 @@ def _weight(g: DimensionBuilder, x: Operand) -> ImportedConstant | None:
     return ImportedConstant(x.tensor.reshape(g.shape), x.name, rows=x.rows)
 
 
-def view_as(g: DimensionBuilder, x: Value, shape: Sequence[int]) -> Value:
+def view_as(g: DimensionBuilder, x: ImportedValue, shape: Sequence[int]) -> ImportedValue:
     """Returns the value in another shape."""
     for change in (lambda x: x, g.as_divisible, lambda x: _merged(g, x, shape)):
         x = change(x)
         try:
-            return Value(view_dims(x.dims, shape), x.slot)
+            return ImportedValue(view_dims(x.dims, shape), x.slot)
         except CannotSplit as error:
             failed = error
     raise failed
 
 
-def _merged(g: DimensionBuilder, x: Value, shape: Sequence[int]) -> Value:
+def _merged(g: DimensionBuilder, x: ImportedValue, shape: Sequence[int]) -> ImportedValue:
     """Returns the value with one axis for all dimensions that another shape cuts across."""
     least = min(len(x.dims), len(shape))
     same = [one == two for one, two in zip(x.shape, shape, strict=False)]
@@ -98,7 +98,7 @@ def _merged(g: DimensionBuilder, x: Value, shape: Sequence[int]) -> Value:
     end = len(x.dims) - last
     if first >= end:
         return x
-    x = Value((*x.dims[:first], all_atoms(x.dims[first:end]), *x.dims[end:]), x.slot)
+    x = ImportedValue((*x.dims[:first], all_atoms(x.dims[first:end]), *x.dims[end:]), x.slot)
     x = g.as_one_axis(x, first, alone=False)
     return g.renamed(x, x.dims[first], (AxisFactor(size(x.dims[first]), "n"),))
 
@@ -106,7 +106,7 @@ def _merged(g: DimensionBuilder, x: Value, shape: Sequence[int]) -> Value:
 def permute(g: DimensionBuilder, x: Operand, order: Sequence[int]) -> Operand:
     if isinstance(x, ImportedConstant):
         return x.permuted([i % x.tensor.dim() for i in order])
-    return Value(tuple(x.dims[i] for i in order), x.slot)
+    return ImportedValue(tuple(x.dims[i] for i in order), x.slot)
 
 
 def transpose(g: DimensionBuilder, x: Operand, one: int, two: int) -> Operand:
@@ -129,7 +129,7 @@ def unsqueeze(g: DimensionBuilder, x: Operand, at: int) -> Operand:
         return weight
     value = g.value(x)
     at %= len(value.dims) + 1
-    return Value((*value.dims[:at], (), *value.dims[at:]), value.slot)
+    return ImportedValue((*value.dims[:at], (), *value.dims[at:]), value.slot)
 
 
 def expand(g: DimensionBuilder, x: Operand, *shape: Any, **more: Any) -> Operand:
@@ -142,7 +142,7 @@ def expand(g: DimensionBuilder, x: Operand, *shape: Any, **more: Any) -> Operand
     dims = ((),) * (len(g.shape) - len(value.dims)) + value.dims
     new = tuple(dim if size(dim) == n else new_dim(n) for dim, n in zip(dims, g.shape, strict=True))
     g.record_cooccurrence(all_atoms(new))
-    return Value(new, value.slot)
+    return ImportedValue(new, value.slot)
 
 
 def repeat(g: DimensionBuilder, x: Operand, times: Sequence[int]) -> Operand:
@@ -165,7 +165,7 @@ def repeat_interleave(
     extra = new_dim(times)
     dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
     g.record_cooccurrence(all_atoms(dims))
-    return Value(dims, value.slot)
+    return ImportedValue(dims, value.slot)
 
 
 def copied(g: DimensionBuilder, into: Operand, x: Operand, *more: Any) -> Operand:
@@ -193,13 +193,15 @@ SHAPE_CALLS: dict[str, Handler] = {
 # --- Reads slices, pieces and concatenations of an array
 
 
-def _selected(g: DimensionBuilder, x: Value, places: dict[AxisFactor, int]) -> Value:
+def _selected(
+    g: DimensionBuilder, x: ImportedValue, places: dict[AxisFactor, int]
+) -> ImportedValue:
     """Returns the numbers at one position along some atoms."""
     own = resolved_atoms(x.slot.atoms)
     places = {atom: place for atom, place in places.items() if atom in own}
     dims = tuple(tuple(a for a in resolved_atoms(dim) if a not in places) for dim in x.dims)
     if not places:
-        return Value(dims, x.slot)
+        return ImportedValue(dims, x.slot)
     slot = x.slot.on(tuple(a for a in own if a not in places))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -208,7 +210,7 @@ def _selected(g: DimensionBuilder, x: Value, places: dict[AxisFactor, int]) -> V
         return Index(Signature(Type((array,)), Type((_without(array, names),))), names)
 
     g.step(make, [x], [slot])
-    return Value(dims, slot)
+    return ImportedValue(dims, slot)
 
 
 def _without(array: Array, names: Any) -> Array:
@@ -224,7 +226,7 @@ def select(g: DimensionBuilder, x: Operand, at: int, place: int) -> Operand:
         value = g.as_one_axis(value, at)
     place %= size(value.dims[at])
     chosen = _selected(g, value, dict.fromkeys(resolved_atoms(value.dims[at]), place))
-    return Value((*chosen.dims[:at], *chosen.dims[at + 1 :]), chosen.slot)
+    return ImportedValue((*chosen.dims[:at], *chosen.dims[at + 1 :]), chosen.slot)
 
 
 def squeeze(g: DimensionBuilder, x: Operand, at: Any = None) -> Operand:
@@ -238,7 +240,7 @@ def squeeze(g: DimensionBuilder, x: Operand, at: Any = None) -> Operand:
     if atoms:  # axes of size 1 are dropped by their only position
         value = _selected(g, value, dict.fromkeys(atoms, 0))
     kept = tuple(dim for i, dim in enumerate(value.dims) if i not in gone)
-    return Value(kept, value.slot)
+    return ImportedValue(kept, value.slot)
 
 
 def unbind(g: DimensionBuilder, x: Operand, at: int = 0) -> tuple[Operand, ...]:
@@ -246,7 +248,9 @@ def unbind(g: DimensionBuilder, x: Operand, at: int = 0) -> tuple[Operand, ...]:
     return tuple(select(g, value, at, i) for i in range(size(value.dims[at])))
 
 
-def pieces(g: DimensionBuilder, x: Operand, at: int, sizes: Sequence[int]) -> tuple[Value, ...]:
+def pieces(
+    g: DimensionBuilder, x: Operand, at: int, sizes: Sequence[int]
+) -> tuple[ImportedValue, ...]:
     """Cuts a dimension into pieces, one array each."""
     value = g.value(x)
     at %= len(value.dims)
@@ -268,7 +272,7 @@ def pieces(g: DimensionBuilder, x: Operand, at: int, sizes: Sequence[int]) -> tu
 
     g.step(make, [value], slots, also=[atom for part in parts for atom in part])
     return tuple(
-        Value((*value.dims[:at], part, *value.dims[at + 1 :]), slot)
+        ImportedValue((*value.dims[:at], part, *value.dims[at + 1 :]), slot)
         for part, slot in zip(parts, slots, strict=True)
     )
 
@@ -358,7 +362,7 @@ def part_of(
     if last - first == 1:
         one = g.value(select(g, x, at, first))
         at %= len(x.dims)
-        return Value((*one.dims[:at], (), *one.dims[at:]), one.slot)
+        return ImportedValue((*one.dims[:at], (), *one.dims[at:]), one.slot)
     if step != 1:
         return _every(g, x, at, first, last, step)
     sizes = [n for n in (first, last - first, total - last) if n]
@@ -366,7 +370,9 @@ def part_of(
     return found[int(first > 0)]
 
 
-def _every(g: DimensionBuilder, x: Value, at: int, first: int, last: int, step: int) -> Value:
+def _every(
+    g: DimensionBuilder, x: ImportedValue, at: int, first: int, last: int, step: int
+) -> ImportedValue:
     """Returns every n-th position of a dimension that is a multiple of n long."""
     total = size(x.dims[at])
     if total % step or first >= step or last < total - step + 1 + first:
@@ -374,7 +380,7 @@ def _every(g: DimensionBuilder, x: Value, at: int, first: int, last: int, step: 
     at %= len(x.dims)
     shape = (*x.shape[:at], total // step, step, *x.shape[at + 1 :])
     found = select(g, view_as(g, x, shape), at + 1, first)
-    assert isinstance(found, Value)
+    assert isinstance(found, ImportedValue)
     return found
 
 
@@ -400,7 +406,7 @@ def concatenate(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> O
     most = max(values, key=lambda value: len(all_atoms(value.dims)))  # has a batch of one as well
     wide = tuple(dim or most.dims[i] for i, dim in enumerate(values[0].dims))
     wide = tuple(values[0].dims[i] if i == at else dim for i, dim in enumerate(wide))
-    first = g.as_one_axis(Value(wide, values[0].slot), at)
+    first = g.as_one_axis(ImportedValue(wide, values[0].slot), at)
     ready = [first]
     for value in values[1:]:
         ready.append(_matched(g, g.as_one_axis(value, at), first, at))
@@ -417,10 +423,10 @@ def concatenate(g: DimensionBuilder, given: Sequence[Operand], at: int = 0) -> O
         return _concatenated(axes, arrays, ends, whole)
 
     g.step(make, ready, [slot], also=[atom for end in ends for atom in end])
-    return Value((*first.dims[:at], whole, *first.dims[at + 1 :]), slot)
+    return ImportedValue((*first.dims[:at], whole, *first.dims[at + 1 :]), slot)
 
 
-def _matched(g: DimensionBuilder, x: Value, first: Value, at: int) -> Value:
+def _matched(g: DimensionBuilder, x: ImportedValue, first: ImportedValue, at: int) -> ImportedValue:
     """Returns the value with the other dimensions of the first one."""
     for i, dim in enumerate(first.dims):
         if i == at:
@@ -430,7 +436,7 @@ def _matched(g: DimensionBuilder, x: Value, first: Value, at: int) -> Value:
         if x.dims[i]:
             x = g.unify_dim(x, x.dims[i], dim)
         elif dim:  # a batch of one
-            x = Value((*x.dims[:i], dim, *x.dims[i + 1 :]), x.slot)
+            x = ImportedValue((*x.dims[:i], dim, *x.dims[i + 1 :]), x.slot)
     return g.materialise(x)
 
 
@@ -496,38 +502,38 @@ CONCAT_CALLS: dict[str, Handler] = {"cat": concatenate, "slice_scatter": scatter
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class ComplexPair:
     """A complex tensor: its real and its imaginary part."""
 
-    real: Value
-    imaginary: Value
+    real: ImportedValue
+    imaginary: ImportedValue
 
 
-def as_complex(g: DimensionBuilder, x: Operand) -> Pair:
+def as_complex(g: DimensionBuilder, x: Operand) -> ComplexPair:
     value = g.value(x)
     parts = [select(g, value, len(value.dims) - 1, i) for i in (0, 1)]
-    return Pair(*map(g.value, parts))
+    return ComplexPair(*map(g.value, parts))
 
 
 def as_real(g: DimensionBuilder, x: Any) -> Operand:
-    if not isinstance(x, Pair):
+    if not isinstance(x, ComplexPair):
         g.reject_call("a complex number of another kind")
     return stack(g, [x.real, x.imaginary], len(x.real.dims))
 
 
-def product(g: DimensionBuilder, one: Any, two: Any) -> Pair:
+def product(g: DimensionBuilder, one: Any, two: Any) -> ComplexPair:
     """Multiplies complex tensors: (a + ib)(c + id) = (ac − bd) + i(ad + bc)."""
     (a, b), (c, d) = _complex_parts(g, one), _complex_parts(g, two)
 
-    def times(x: Operand, y: Operand) -> Value:
+    def times(x: Operand, y: Operand) -> ImportedValue:
         return broadcast(g, x, y, "$1 * $2")
 
     real = broadcast(g, times(a, c), times(b, d), "$1 - $2")
-    return Pair(real, broadcast(g, times(a, d), times(b, c), "$1 + $2"))
+    return ComplexPair(real, broadcast(g, times(a, d), times(b, c), "$1 + $2"))
 
 
 def _complex_parts(g: DimensionBuilder, x: Any) -> tuple[Operand, Operand]:
-    if isinstance(x, Pair):
+    if isinstance(x, ComplexPair):
         return x.real, x.imaginary
     if isinstance(x, ImportedConstant) and x.tensor.is_complex():
         return ImportedConstant(x.tensor.real.contiguous()), ImportedConstant(

@@ -30,8 +30,8 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     Handler,
     ImportedConstant,
+    ImportedValue,
     Operand,
-    Value,
     in_order,
     parameter_name,
 )
@@ -51,7 +51,9 @@ def sides(values: Any, n: int) -> tuple[int, ...]:
     return found * n if len(found) == 1 else found
 
 
-def windows(g: DimensionBuilder, x: Value, at: int, k: int, step: int, pad: int, gap: int) -> Value:
+def windows(
+    g: DimensionBuilder, x: ImportedValue, at: int, k: int, step: int, pad: int, gap: int
+) -> ImportedValue:
     """Returns the windows of a dimension in its place, and their places as the last dimension."""
     x = g.as_one_axis(x, at)
     old = resolved_atoms(x.dims[at])
@@ -69,8 +71,15 @@ def windows(g: DimensionBuilder, x: Value, at: int, k: int, step: int, pad: int,
 
 
 def summed(
-    g: DimensionBuilder, x: Value, at: int, place: int, count: int, step: int, pad: int, gap: int
-) -> Value:
+    g: DimensionBuilder,
+    x: ImportedValue,
+    at: int,
+    place: int,
+    count: int,
+    step: int,
+    pad: int,
+    gap: int,
+) -> ImportedValue:
     """Returns the sum of the windows of a dimension, whose places are another one."""
     x = g.as_one_axis(g.as_one_axis(x, at), place)
     old, window = resolved_atoms(x.dims[at]), resolved_atoms(x.dims[place])
@@ -87,7 +96,7 @@ def summed(
 
 def computed_convolution(
     g: DimensionBuilder, x: Operand, weight: Operand, bias: Any, settings: Settings, groups: int
-) -> Value:
+) -> ImportedValue:
     """Adds a convolution whose kernel is any array: windows, and a product with the kernel."""
     kernel = g.value(weight)
     outs, ins, *lengths = kernel.shape
@@ -103,7 +112,7 @@ def computed_convolution(
 
 def computed_transpose(
     g: DimensionBuilder, x: Operand, weight: Operand, bias: Any, settings: Settings, groups: int
-) -> Value:
+) -> ImportedValue:
     """Adds a transposed convolution of any kind: a product with the kernel, and sums of windows."""
     kernel = g.value(weight)
     ins, outs, *lengths = kernel.shape
@@ -121,7 +130,7 @@ def computed_transpose(
 
 def _grouped(
     g: DimensionBuilder, x: Operand, n: int, channels: tuple[int, int]
-) -> tuple[Value, int]:
+) -> tuple[ImportedValue, int]:
     """Returns an array with its channels in groups, and how many dimensions stand before them."""
     value = g.materialise(as_real_numbers(g, x))
     lead = len(value.dims) - n - 1
@@ -134,17 +143,19 @@ def _letters(lead: int, n: int) -> tuple[str, str, str]:
     return every[:lead], every[lead : lead + n], every[lead + n : lead + 2 * n]
 
 
-def _biased(g: DimensionBuilder, x: Value, bias: Any, shape: Sizes, n: int) -> Value:
+def _biased(
+    g: DimensionBuilder, x: ImportedValue, bias: Any, shape: Sizes, n: int
+) -> ImportedValue:
     found = view_as(g, x, shape)
     if bias is None:
         return found
     row = g.value(bias)
-    return broadcast(g, found, Value((*row.dims, *((),) * n), row.slot), "$1 + $2")
+    return broadcast(g, found, ImportedValue((*row.dims, *((),) * n), row.slot), "$1 + $2")
 
 
 def fold(
     g: DimensionBuilder, x: Operand, sizes: Any, kernel: Any, gaps: Any, pads: Any, steps: Any
-) -> Value:
+) -> ImportedValue:
     """Adds windows up to a picture: torch's ``Fold``."""
     value = g.materialise(as_real_numbers(g, x))
     shape, n = g.shape, 2
@@ -190,7 +201,7 @@ def convolution(
     padding: Any = 0,
     dilation: Any = 1,
     groups: int = 1,
-) -> Value:
+) -> ImportedValue:
     shape = weight.tensor.shape if isinstance(weight, ImportedConstant) else weight.shape
     n = len(shape) - 2
     kernel = _sides(shape[2:])
@@ -221,7 +232,7 @@ def transposed(
     output_padding: Any = 0,
     groups: int = 1,
     dilation: Any = 1,
-) -> Value:
+) -> ImportedValue:
     plain = is_unshared_parameter(g, weight) and (bias is None or is_unshared_parameter(g, bias))
     if not plain or groups != 1 or _sides(dilation) != 1 or _sides(output_padding) != 0:
         n = len(g.value(weight).dims) - 2
@@ -238,7 +249,7 @@ def transposed(
     return windowed(g, x, weight.tensor.dim() - 2, weight.tensor.shape[1], made, weights)
 
 
-def as_signal(x: Value) -> None:
+def as_signal(x: ImportedValue) -> None:
     """Suggests names for channels along one dimension of positions, if they have usual ones."""
     channels, places = (resolved_atoms(dim)[-1:] for dim in x.dims[-2:])
     if channels and places and channels[0].hint == "t" and places[0].hint in VAGUE:
@@ -257,7 +268,7 @@ def windowed(
     channels: int | None,
     made: Callable[[Signature], Term],
     weights: Sequence[ImportedConstant] = (),
-) -> Value:
+) -> ImportedValue:
     """Adds an op on the last ``n`` dimensions, and on the channels before them if they change."""
     value = g.materialise(g.value(x))
     if n == 1:
@@ -303,7 +314,7 @@ def _pooled(
     kernel: Any,
     stride: Any = None,
     padding: Any = 0,
-) -> Value:
+) -> ImportedValue:
     length = _sides(kernel)
     step = _sides(stride) if stride else length
     pad = _sides(padding)
@@ -322,7 +333,9 @@ WINDOW_CALLS: dict[str, Handler] = {
 ENTRIES = 2**20  # of a matrix that is made by a formula
 
 
-def mixed(g: DimensionBuilder, x: Value, at: int, count: int, formula: str, title: str) -> Value:
+def mixed(
+    g: DimensionBuilder, x: ImportedValue, at: int, count: int, formula: str, title: str
+) -> ImportedValue:
     """Multiplies a dimension by a matrix of known numbers.
 
     Args:
@@ -380,7 +393,7 @@ def mean_pool(
     ceil: bool = False,
     count_include_pad: bool = True,
     divisor: Any = None,
-) -> Value:
+) -> ImportedValue:
     """Adds means of windows; those that are cut off at an end divide by fewer numbers."""
     padded = any(sides(padding, n)) and not (count_include_pad or divisor)
     lengths, pads = sides(kernel, n), sides(padding, n)
@@ -400,7 +413,7 @@ def mean_pool(
     return _each(g, value, formulas, g.shape[-n:], "means")
 
 
-def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> Value:
+def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> ImportedValue:
     """Adds means of as many windows as are wanted, which may overlap."""
     value = g.value(x)
     shape = value.shape[-n:]
@@ -421,7 +434,7 @@ def adaptive_mean(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> Value:
 # largest numbers of windows -----------------------------------------------------------------------
 
 
-def adaptive_max(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> tuple[Value, None]:
+def adaptive_max(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> tuple[ImportedValue, None]:
     """Adds the largest numbers of as many windows as are wanted; their places are not read."""
     if 1 in g.used:
         g.reject_call("the places of the largest numbers")
@@ -441,8 +454,8 @@ def adaptive_max(n: int, g: DimensionBuilder, x: Operand, sizes: Any) -> tuple[V
 
 
 def most_of(
-    g: DimensionBuilder, x: Value, at: int, starts: Sequence[int], ends: Sequence[int]
-) -> Value:
+    g: DimensionBuilder, x: ImportedValue, at: int, starts: Sequence[int], ends: Sequence[int]
+) -> ImportedValue:
     """Returns the largest number of each window of a dimension, by its places."""
     longest = max(end - start for start, end in zip(starts, ends, strict=True))
     places = [
@@ -461,7 +474,7 @@ def pooled_most(
     padding: Any = 0,
     dilation: Any = 1,
     ceil: bool = False,
-) -> Value:
+) -> ImportedValue:
     """Adds the largest numbers of windows, also with gaps, or with one that is cut off."""
     gaps = sides(dilation, n)
     if not ceil and set(gaps) == {1}:
@@ -485,7 +498,7 @@ def pooled_most(
 
 def linear_resize(
     n: int, g: DimensionBuilder, x: Operand, sizes: Any, corners: bool, *given: Any
-) -> Value:
+) -> ImportedValue:
     """Adds numbers between neighbours, along each of the last dimensions."""
     value = g.value(x)
     shape = value.shape[-n:]
@@ -505,7 +518,7 @@ def linear_resize(
 
 def nearest_resize(
     n: int, exact: bool, g: DimensionBuilder, x: Operand, sizes: Any, *given: Any
-) -> Value:
+) -> ImportedValue:
     """Repeats each number, or looks up the nearest one, along each of the last dimensions."""
     value = g.value(x)
     rank = len(value.dims)
@@ -516,7 +529,7 @@ def nearest_resize(
         if k % have == 0 and scale in (None, k / have):
             extra = new_dim(k // have)
             dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
-            value = Value(dims, value.slot)
+            value = ImportedValue(dims, value.slot)
             g.record_cooccurrence(leaf for dim in dims for leaf in resolved_atoms(dim))
             value = g.as_one_axis(value, at)  # one side by itself, which a skip meets
         else:

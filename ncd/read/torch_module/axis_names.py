@@ -22,7 +22,7 @@ from ncd.read.torch_calls.dimension_atoms import (
     group_of,
     resolved_atoms,
 )
-from ncd.read.torch_calls.import_recorder import DimensionBuilder, ImportStep, Value
+from ncd.read.torch_calls.import_recorder import DimensionBuilder, ImportedValue, ImportStep
 
 # --- Names for the axes of an imported module
 
@@ -202,7 +202,9 @@ def _axis(word: str) -> str:
 LAYERS = 2  # with fewer a module is a layer, whose results are no classes
 
 
-def name_results(outputs: Sequence[Value], g: DimensionBuilder, inputs: Iterable[Value]) -> None:
+def name_results(
+    outputs: Sequence[ImportedValue], g: DimensionBuilder, inputs: Iterable[ImportedValue]
+) -> None:
     """Suggests names for what the last layer of a module gives: words, or classes.
 
     It gives words if it has as many results as a table of the module has rows, and classes if it is

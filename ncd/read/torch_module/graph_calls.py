@@ -36,14 +36,14 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     ImportedArray,
     ImportedConstant,
+    ImportedValue,
     ImportFailed,
     Path,
     Refused,
-    Value,
     kind_of,
     reordered,
 )
-from ncd.read.torch_calls.shape_calls import Pair, product
+from ncd.read.torch_calls.shape_calls import ComplexPair, product
 from ncd.read.torch_module.idioms import Idiom, absorbed, read_idiom
 from ncd.read.torch_module.torch_export import ignored, in_place, mutates_views, source
 
@@ -57,7 +57,7 @@ def add_torch_call(
     g: DimensionBuilder, target: str, args: Sequence[Any], named: dict[str, Any], val: Any
 ) -> Any:
     """Adds a box that calls a function by its name; returns its results."""
-    taken: list[Value] = []
+    taken: list[ImportedValue] = []
     kept = {name: x for name, x in named.items() if x is not None and name not in PLACES}
     words = [_spelled(g, x, taken) for x in args]
     words += [f"{name}={_spelled(g, x, taken)}" for name, x in kept.items()]
@@ -109,11 +109,11 @@ def _bound(axes: Axes, slot: ImportedArray) -> Any:
     return axes((slot.below,))[0] if slot.below is not None else None
 
 
-def _spelled(g: DimensionBuilder, x: Any, taken: list[Value]) -> str:
+def _spelled(g: DimensionBuilder, x: Any, taken: list[ImportedValue]) -> str:
     """Returns an argument as text, with ``<0>`` for the first array."""
     if isinstance(x, list | tuple):
         return f"[{', '.join(_spelled(g, each, taken) for each in x)}]"
-    if isinstance(x, Value | ImportedConstant):
+    if isinstance(x, ImportedValue | ImportedConstant):
         if len(taken) == len(LETTERS):
             g.reject_call(f"more than {len(LETTERS)} arrays")
         value = _in_groups(g, g.materialise(g.value(x)))
@@ -130,7 +130,7 @@ def _infinite(x: float) -> str:
     return "1e999" if x > 0 else "-1e999"
 
 
-def _in_groups(g: DimensionBuilder, x: Value) -> Value:
+def _in_groups(g: DimensionBuilder, x: ImportedValue) -> ImportedValue:
     """Returns a value whose spatial groups stand as neighbouring dimensions, or have none."""
     atoms = all_atoms(x.dims)
     for i, atom in enumerate(atoms):
@@ -142,7 +142,7 @@ def _in_groups(g: DimensionBuilder, x: Value) -> Value:
     return x
 
 
-def _shaped(x: Value) -> str:
+def _shaped(x: ImportedValue) -> str:
     """Returns the methods that give an array the dimensions of torch."""
     text = ".bool()" if x.slot.kind == "bool" else ""
     for i, dim in enumerate(x.dims):
@@ -154,14 +154,16 @@ def _shaped(x: Value) -> str:
     return text
 
 
-def _results(g: DimensionBuilder, target: str, val: Any, taken: Sequence[Value]) -> list[Value]:
+def _results(
+    g: DimensionBuilder, target: str, val: Any, taken: Sequence[ImportedValue]
+) -> list[ImportedValue]:
     """Returns the results that are read; the others of a few functions have a shape that varies."""
     several = val if isinstance(val, tuple | list) else [val]
     one = target.removeprefix("aten.").split(".")[0] in ONE_READ
     return [_result(g, each, taken) for each in (several[:1] if one else several)]
 
 
-def _result(g: DimensionBuilder, val: Any, taken: Sequence[Value]) -> Value:
+def _result(g: DimensionBuilder, val: Any, taken: Sequence[ImportedValue]) -> ImportedValue:
     """Returns a result with the shape that torch gives; equal dimensions keep their atoms."""
     if not isinstance(val, torch.Tensor) or any(not isinstance(n, int) for n in val.shape):
         g.reject_call("a result that is no tensor of a known shape")
@@ -179,7 +181,7 @@ def _result(g: DimensionBuilder, val: Any, taken: Sequence[Value]) -> Value:
     if val.dtype.is_complex:
         g.reject_call("complex numbers")
     kind = kind_of(val.dtype)
-    return Value(tuple(dims), ImportedArray(all_atoms(dims), kind, g.bound(kind)))
+    return ImportedValue(tuple(dims), ImportedArray(all_atoms(dims), kind, g.bound(kind)))
 
 
 # --- The modules around a call in torch's graph, by their names and classes
@@ -434,7 +436,7 @@ class CallReader:
             fault = f"{target} cannot be imported: {error}"
             raise ImportFailed(fault, where=self._where(node), cure="another way") from None
 
-    def _idiom(self, node: fx.Node) -> Value:
+    def _idiom(self, node: fx.Node) -> ImportedValue:
         """Returns the result of a function that is written out; raises Refused if it has no op."""
         self._at(node)
         try:
@@ -445,7 +447,7 @@ class CallReader:
     def _by_op(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a function by its reader; raises Undivided if it has none."""
         handler = CALLS.get(name) or CALLS.get(name.removesuffix("_"))
-        if any(isinstance(x, Pair) for x in args) and name == "mul":
+        if any(isinstance(x, ComplexPair) for x in args) and name == "mul":
             handler = product
         if handler is None:
             raise Undivided(f"{name} has no op of its own")
@@ -470,7 +472,9 @@ class CallReader:
         """
         parts = decomposed(node) if len(self.outer) < DEEP else None
         arrays = [
-            x for x in tree_leaves((args, named)) if isinstance(x, Value | ImportedConstant | Pair)
+            x
+            for x in tree_leaves((args, named))
+            if isinstance(x, ImportedValue | ImportedConstant | ComplexPair)
         ]
         if parts is None or len(arrays) != len(parts.graph.find_nodes(op="placeholder")):
             return None
@@ -539,4 +543,4 @@ def _depends(x: Any) -> bool:
     if isinstance(x, ImportedConstant):
         real = isinstance(x.tensor, Tensor) and x.tensor.is_floating_point()
         return bool(x.name) and real
-    return isinstance(x, Value | Pair)
+    return isinstance(x, ImportedValue | ComplexPair)

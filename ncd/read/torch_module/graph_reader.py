@@ -18,11 +18,11 @@ from ncd.read.torch_calls.import_recorder import (
     DimensionBuilder,
     ImportedArray,
     ImportedConstant,
+    ImportedValue,
     ImportFailed,
+    ImportRecorder,
     ImportStep,
     Kind,
-    Recorder,
-    Value,
     are_places,
     kind_of,
 )
@@ -47,7 +47,7 @@ USUAL = {  # names of an input's dimensions, by their number
 }
 
 
-def input_value(name: str, val: Tensor, example: Any, axes: Sequence[str]) -> Value:
+def input_value(name: str, val: Tensor, example: Any, axes: Sequence[str]) -> ImportedValue:
     """Returns an input with a new atom for each dimension.
 
     Args:
@@ -71,11 +71,11 @@ def input_value(name: str, val: Tensor, example: Any, axes: Sequence[str]) -> Va
     hints = usual.split() or [""] * val.dim()
     hints = [b if a == "_" else a for a, b in zip(axes or hints, hints, strict=True)]
     dims: Dims = tuple((AxisFactor(n, hint),) for n, hint in zip(val.shape, hints, strict=True))
-    return Value(dims, ImportedArray(all_atoms(dims), kind, below))
+    return ImportedValue(dims, ImportedArray(all_atoms(dims), kind, below))
 
 
 def split_input(
-    name: str, value: Value, called: Mapping[AxisFactor, str]
+    name: str, value: ImportedValue, called: Mapping[AxisFactor, str]
 ) -> tuple[ImportStep, dict[AxisFactor, str]]:
     """Returns a step from an input with torch's dimensions to its parts, and their names.
 
@@ -106,7 +106,7 @@ def _kind(val: Tensor, example: Any) -> tuple[Kind, AxisFactor | None]:
     The whole numbers of a term are places along an axis, so that others are real ones.
     """
     kind = kind_of(val.dtype)
-    below = Recorder.bound(kind)
+    below = ImportRecorder.bound(kind)
     known = isinstance(example, Tensor) and example.numel() and not example.is_meta
     if kind == "whole" and below is not None and known:
         if not are_places(example):
@@ -134,7 +134,7 @@ class RecordedModule:
 
     builder: DimensionBuilder
     inputs: dict[str, ImportedArray] = field(default_factory=dict)
-    outputs: list[Value] = field(default_factory=list)
+    outputs: list[ImportedValue] = field(default_factory=list)
     called: dict[AxisFactor, str] = field(default_factory=dict)  # names that the caller gave
 
 
@@ -156,10 +156,10 @@ def record_module(
         ImportFailed: For a node that cannot even be a box.
         Refused: For an idiom that is no op here.
     """
-    return _Reader(made, forced, names, idioms).done()
+    return _NodeReader(made, forced, names, idioms).done()
 
 
-class _Reader(CallReader):
+class _NodeReader(CallReader):
     """One pass over the nodes."""
 
     def __init__(
@@ -184,7 +184,7 @@ class _Reader(CallReader):
         self.firsts: dict[Any, str] = {}  # the first of the names of one tensor
         for name, x in state.items():
             self.firsts.setdefault((x.data_ptr(), x.shape), name)
-        self.inputs: dict[str, Value] = {}
+        self.inputs: dict[str, ImportedValue] = {}
         builder = DimensionBuilder(frozenset(self._shared()), training=made.module.training)
         words = {axis_name(word): word for text in names.values() for word in text.split()}
         builder.layer_axes = {
@@ -249,7 +249,7 @@ class _Reader(CallReader):
             return val
         return self._input(node.name, val, example)
 
-    def _input(self, name: str, val: Tensor, example: Any) -> Value:
+    def _input(self, name: str, val: Tensor, example: Any) -> ImportedValue:
         given = self.names.get(name, "").split()
         unpacked = self.unpacked.get(name, "").split()
         hints = unpacked if len(unpacked) == val.dim() else []
@@ -270,10 +270,10 @@ class _Reader(CallReader):
         for each, spec in zip(given, self.program.graph_signature.output_specs, strict=True):
             if isinstance(each, fx.Node) and not spec.target:  # else of an input that is changed
                 found = self.env[each]
-                if isinstance(found, Value | ImportedConstant):
+                if isinstance(found, ImportedValue | ImportedConstant):
                     self.found.outputs.append(self._output(each.name, found))
 
-    def _output(self, name: str, found: Value | ImportedConstant) -> Value:
+    def _output(self, name: str, found: ImportedValue | ImportedConstant) -> ImportedValue:
         g = self.found.builder
         try:
             return g.as_shaped(g.value(found))

@@ -21,7 +21,7 @@ from torch.export import ExportedProgram
 from torch.nn import functional as F
 
 from ncd.read.torch_calls.elementwise_calls import gelu, unary_named
-from ncd.read.torch_calls.import_recorder import DimensionBuilder, ImportedConstant, Value
+from ncd.read.torch_calls.import_recorder import DimensionBuilder, ImportedConstant, ImportedValue
 from ncd.read.torch_calls.norm_calls import layer_norm, rms_norm
 from ncd.read.torch_calls.product_calls import softmax
 from ncd.read.torch_module.torch_export import in_place, source
@@ -643,10 +643,10 @@ def torch_result(idiom: Idiom, x: Tensor, learned: Mapping[str, Tensor]) -> Tens
 
 # --- Reads a function of torch that a graph writes out as that function's op
 
-Norm = Callable[..., Value]
+Norm = Callable[..., ImportedValue]
 
 
-def read_idiom(g: DimensionBuilder, idiom: Idiom, env: Mapping[fx.Node, Any]) -> Value:
+def read_idiom(g: DimensionBuilder, idiom: Idiom, env: Mapping[fx.Node, Any]) -> ImportedValue:
     """Adds the op of a function that a graph writes out; raises CannotImport if it has none.
 
     Args:
@@ -668,17 +668,17 @@ def read_idiom(g: DimensionBuilder, idiom: Idiom, env: Mapping[fx.Node, Any]) ->
 
 
 def _norm(
-    g: DimensionBuilder, norm: Norm, idiom: Idiom, x: Value, env: Mapping[fx.Node, Any]
-) -> Value:
+    g: DimensionBuilder, norm: Norm, idiom: Idiom, x: ImportedValue, env: Mapping[fx.Node, Any]
+) -> ImportedValue:
     """Adds a norm along any dimensions; torch's own are along the last."""
     others = [i for i in range(len(x.dims)) if i not in idiom.dims]
     order = [*others, *idiom.dims]
     shape = [x.shape[i] for i in idiom.dims]
     rows = (env[idiom.learned[name]] for name in ("w", "b") if name in idiom.learned)
-    turned = Value(tuple(x.dims[i] for i in order), x.slot)
+    turned = ImportedValue(tuple(x.dims[i] for i in order), x.slot)
     found = norm(g, turned, shape, *(_row(row, shape) for row in rows), eps=idiom.eps)
     back = [order.index(i) for i in range(len(order))]
-    return Value(tuple(found.dims[i] for i in back), found.slot)
+    return ImportedValue(tuple(found.dims[i] for i in back), found.slot)
 
 
 def _row(row: ImportedConstant, shape: list[int]) -> ImportedConstant:

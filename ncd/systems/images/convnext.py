@@ -58,11 +58,11 @@ def convnext(
     hidden = {f"d_{i}": plain(4 * c * 2 ** (i - 1), f"4c_{i}") for i in STAGES}
     places = {f"x_{i}": space(*(x // 2 ** (i + 1),) * 2) for i in STAGES}
     sizes = Axes(o=3, x=space(x, x), y=y, **channels, **hidden, **places)
-    return sizes(_convnext(n, N, c, Style(2 * r + 1, shared, activation), eps))
+    return sizes(_convnext(n, N, c, ConvNextStyle(2 * r + 1, shared, activation), eps))
 
 
 @dataclass(frozen=True)
-class Style:
+class ConvNextStyle:
     """The pixels along a window, and the choices of a block."""
 
     kernel: int
@@ -71,7 +71,7 @@ class Style:
 
 
 @lru_cache(32)
-def _convnext(n: int, N: int, c: int, style: Style, eps: float) -> Term:
+def _convnext(n: int, N: int, c: int, style: ConvNextStyle, eps: float) -> Term:
     return Then(
         Conv("o x -> c_1 x_1", "patch_embeddings", 4, 4, 0),
         LayerNorm("c_1", "norm", EPS),
@@ -83,7 +83,7 @@ def _convnext(n: int, N: int, c: int, style: Style, eps: float) -> Term:
 
 
 @lru_cache(64)
-def _stage(i: int, count: int, channels: int, style: Style) -> Term:
+def _stage(i: int, count: int, channels: int, style: ConvNextStyle) -> Term:
     """Returns the blocks of a stage, which from the second on begins by halving the image."""
     block = _block(f"c_{i}", f"d_{i}", f"x_{i}", channels, style)
     if i == 1:
@@ -96,7 +96,7 @@ def _stage(i: int, count: int, channels: int, style: Style) -> Term:
     return Block(body, f"Stage ${i}$", "folded", f"stage_{i}")
 
 
-def _block(c: str, d: str, x: str, channels: int, style: Style) -> Term:
+def _block(c: str, d: str, x: str, channels: int, style: ConvNextStyle) -> Term:
     array = f"{c} {x}"
     depthwise = Conv(f"{array} -> {array}", "dwconv", style.kernel, groups=channels)
     bottleneck = (

@@ -128,7 +128,7 @@ class UnreadableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Picture:
+class InputPicture:
     """A picture: its title, its kind (sample, drawing or upload), and what it is made from.
 
     ``data`` is the name of a sample, the strokes of a drawing, or the PNG bytes of an upload.
@@ -201,17 +201,17 @@ def _digits() -> tuple[str, ...]:
     return tuple((FOLDER / "digits.txt").read_text().split())
 
 
-def sample(name: str) -> Picture:
+def sample(name: str) -> InputPicture:
     """Returns one of ``SCENES`` or ``DIGITS``, or the generated shapes."""
-    return Picture(IMAGE_TITLES.get(name, name), "sample", name)
+    return InputPicture(IMAGE_TITLES.get(name, name), "sample", name)
 
 
-def drawing(text: str) -> Picture:
+def drawing(text: str) -> InputPicture:
     """Returns a visitor's drawing from its text (:mod:`ncd.systems.inputs.picture_inputs`)."""
-    return Picture("a drawing", "drawing", valid(text))
+    return InputPicture("a drawing", "drawing", valid(text))
 
 
-def uploaded(data: bytes) -> Picture:
+def uploaded(data: bytes) -> InputPicture:
     """Returns the picture in a file, upright and scaled down to ``KEPT`` pixels.
 
     Raises UnreadableError if it is no picture, or too large.
@@ -232,7 +232,7 @@ def uploaded(data: bytes) -> Picture:
         raise UnreadableError(f"The file is no picture that can be read here: {known}.") from None
     file = BytesIO()
     upright.save(file, "png")
-    return Picture("an uploaded picture", "upload", file.getvalue())
+    return InputPicture("an uploaded picture", "upload", file.getvalue())
 
 
 def _reduced(image: Image.Image) -> Image.Image:
@@ -336,7 +336,7 @@ def samples(term: Term) -> tuple[str, ...]:
     return (MADE_UP, *SCENES) if channels(term) == 1 else (*SCENES, MADE_UP)
 
 
-def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor, ...]:
+def tensors(term: Term, pictures: Sequence[InputPicture], seed: int) -> tuple[Tensor, ...]:
     """Returns a tensor for each input; the later images of a batch are the samples that follow.
 
     Of scenes all six come before one comes again. After ``DISTINCT`` images a batch repeats, since
@@ -353,7 +353,7 @@ def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor,
     return (*seen, *example_inputs(term, seed)[len(held) :]) if rest else seen
 
 
-def _batch(array: Array, own: Picture, every: tuple[str, ...], seed: int, fit: bool) -> Tensor:
+def _batch(array: Array, own: InputPicture, every: tuple[str, ...], seed: int, fit: bool) -> Tensor:
     height, width = array.shape[-2:]
     count = array[0].numel if len(array) == 3 else 1
     depth = array[-2].numel if array[-1].spatial and len(array) > 1 else 1

@@ -13,7 +13,7 @@ from ncd.language.terms import Term
 from ncd.run.seeding import example_inputs
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs import picture_inputs, text_inputs
-from ncd.systems.inputs.picture_inputs import Picture
+from ncd.systems.inputs.picture_inputs import InputPicture
 from ncd.systems.inputs.text_inputs import embed, parse
 from ncd.systems.training.sequence_data import SEQUENCES
 from ncd.systems.training.trained_weights import word_vectors
@@ -36,7 +36,7 @@ class InputSpec:
 
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     positions: bool = False
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[InputPicture, ...] = ()
     numbers: tuple[int, ...] = ()
     trained: bool = False
 

@@ -239,7 +239,7 @@ AROUND = ("pre_feedforward_layernorm", "post_feedforward_layernorm")
 
 
 @dataclass(frozen=True)
-class Layer:
+class DecoderLayer:
     """The choices in which the layers of one model differ.
 
     Args:
@@ -258,7 +258,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Design:
+class DecoderDesign:
     """The choices in which decoders differ.
 
     Args:
@@ -305,9 +305,9 @@ class Design:
     gate: str = SWIGLU
     expert_bias: bool = False
     shared: str = ""
-    round: tuple[Layer, ...] = (Layer(),)
+    round: tuple[DecoderLayer, ...] = (DecoderLayer(),)
     dense: int = 0
-    first: Layer | None = None
+    first: DecoderLayer | None = None
     positions: int | None = None
     first_norm: bool = False
     scores: bool = True
@@ -320,7 +320,7 @@ class Design:
     mixer: Term | None = None
 
 
-def decoder(design: Design, n: int, t: int, **sizes: int) -> Term:
+def decoder(design: DecoderDesign, n: int, t: int, **sizes: int) -> Term:
     """Returns a language model with n layers, from words to scores, ``t#v -> t v``.
 
     Args:
@@ -336,7 +336,7 @@ def decoder(design: Design, n: int, t: int, **sizes: int) -> Term:
     Source: Touvron et al. 2023, "LLaMA", section 2.2, for the usual choices.
 
     >>> sizes = dict(m=64, g=2, q=2, k=16, d=128, v=256)
-    >>> str(decoder(Design(), 2, 12, **sizes).cod)
+    >>> str(decoder(DecoderDesign(), 2, 12, **sizes).cod)
     't v'
     """
     keys = {"z": seq(t + 1)} if design.heads.sinks else {}  # with the sink
@@ -344,7 +344,7 @@ def decoder(design: Design, n: int, t: int, **sizes: int) -> Term:
 
 
 @lru_cache(64)
-def _decoder(design: Design, n: int) -> Term:
+def _decoder(design: DecoderDesign, n: int) -> Term:
     dense = min(n, design.dense)
     steps: list[Term] = []
     if design.first:
@@ -360,7 +360,7 @@ def _decoder(design: Design, n: int) -> Term:
     return model >> cap(design.word_cap) if design.word_cap else model
 
 
-def _with_words(design: Design, layers: Term) -> Term:
+def _with_words(design: DecoderDesign, layers: Term) -> Term:
     """Returns the layers between the embeddings and the scores of words."""
     after: list[Term] = []
     if design.grown != 1:
@@ -377,7 +377,7 @@ def _with_words(design: Design, layers: Term) -> Term:
     return untied_model(layers, "embed_tokens", "lm_head", *after, bias=design.head_bias)
 
 
-def _rounds(design: Design, n: int) -> list[Term]:
+def _rounds(design: DecoderDesign, n: int) -> list[Term]:
     """Returns n layers as rounds that are repeated, and what is left of the last one."""
     size = len(design.round)
     if size == 1:
@@ -388,7 +388,9 @@ def _rounds(design: Design, n: int) -> list[Term]:
     return [*rounds, *_runs(design, design.round[:left], "last", every=True)]
 
 
-def _runs(design: Design, layers: tuple[Layer, ...], name: str, every: bool = False) -> list[Term]:
+def _runs(
+    design: DecoderDesign, layers: tuple[DecoderLayer, ...], name: str, every: bool = False
+) -> list[Term]:
     """Returns layers with equal neighbours as one repetition; the last alone stands by itself."""
     runs = [(kind, len([*same])) for kind, same in groupby(layers)]
     made: list[Term] = []
@@ -399,7 +401,7 @@ def _runs(design: Design, layers: tuple[Layer, ...], name: str, every: bool = Fa
     return made
 
 
-def _layer(design: Design, kind: Layer) -> Term:
+def _layer(design: DecoderDesign, kind: DecoderLayer) -> Term:
     """Returns attention and feed-forward, one behind the other or side by side."""
     attention = design.mixer if kind.state else None
     attention = attention or grouped_attention(design.heads, design.norm, kind.near, kind.turned)
@@ -416,7 +418,9 @@ def _layer(design: Design, kind: Layer) -> Term:
     return first >> _residual(design, forward, *names[1])
 
 
-def _residual(design: Design, part: Term, before: str, after: str, normed: bool = True) -> Term:
+def _residual(
+    design: DecoderDesign, part: Term, before: str, after: str, normed: bool = True
+) -> Term:
     """Returns x + part(norm x), with the norm before the part, after it, both, or neither."""
     steps: list[Term] = [part]
     if design.norms != "after" and normed:
@@ -427,11 +431,11 @@ def _residual(design: Design, part: Term, before: str, after: str, normed: bool 
     return Wire("t m -> t m, t m") >> Then(*steps) @ Id("t m") >> Add()
 
 
-def _scaled(design: Design) -> list[Term]:
+def _scaled(design: DecoderDesign) -> list[Term]:
     return [times(design.part_scale)] if design.part_scale != 1 else []
 
 
-def _side_by_side(design: Design, attention: Term, forward: Term) -> Term:
+def _side_by_side(design: DecoderDesign, attention: Term, forward: Term) -> Term:
     """Returns x + attention(norm x) + forward(norm x), with one norm or two."""
     first, second = (design.norm.term("m", name) for name in NORMS)
     if design.parallel == 1:
@@ -441,7 +445,7 @@ def _side_by_side(design: Design, attention: Term, forward: Term) -> Term:
     return Wire("t m -> t m, t m, t m") >> both @ Id("t m") >> Add() @ Id("t m") >> Add()
 
 
-def _forward(design: Design, kind: Layer) -> Term:
+def _forward(design: DecoderDesign, kind: DecoderLayer) -> Term:
     """Returns the feed-forward of a layer."""
     if design.router is not None and kind.experts:
         choices = (design.gate, design.expert_bias)
@@ -453,7 +457,7 @@ def _forward(design: Design, kind: Layer) -> Term:
     return feed_forward(design.activation, "fc1", "fc2", "mlp", design.mlp_bias)
 
 
-def _shared(design: Design) -> tuple[Term, ...]:
+def _shared(design: DecoderDesign) -> tuple[Term, ...]:
     """Returns the expert of all positions, if there is one."""
     if not design.shared:
         return ()

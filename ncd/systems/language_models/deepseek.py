@@ -36,7 +36,7 @@ PLAIN, SIGMOID = Rotary.plain(10000), Routing()
 
 
 @dataclass(frozen=True)
-class Design:
+class DeepSeekDesign:
     """The choices in which DeepSeek's models differ.
 
     Args:
@@ -75,7 +75,7 @@ def deepseek(
     s: int = 2,
     v: int = 256,
     *,
-    design: Design | None = None,
+    design: DeepSeekDesign | None = None,
 ) -> Term:
     """Returns a language model with latent attention and a mixture of experts.
 
@@ -108,7 +108,7 @@ def deepseek(
     't v'
     """
     sizes = {"h": h, "k": k, "b": b, "w": w, "o": o, "d": d, "f": f, "e": e, "c": c, "v": v}
-    used = design or Design()
+    used = design or DeepSeekDesign()
     if used.compressed:
         sizes["a"] = a
     if used.routing.grouped:
@@ -118,7 +118,7 @@ def deepseek(
 
 
 @lru_cache(32)
-def _deepseek(n: int, design: Design) -> Term:
+def _deepseek(n: int, design: DeepSeekDesign) -> Term:
     dense = min(n, design.dense)
     shared = gated_mlp(hidden="g", name="shared_experts")
     moe = Block(
@@ -134,13 +134,13 @@ def _deepseek(n: int, design: Design) -> Term:
     return untied_model(layers, "embed_tokens")
 
 
-def _layer(feed_forward: Term, design: Design) -> Term:
+def _layer(feed_forward: Term, design: DeepSeekDesign) -> Term:
     return after_norm(
         latent_attention(design), RMSNorm("m", "input_layernorm", design.eps)
     ) >> after_norm(feed_forward, RMSNorm("m", "post_attention_layernorm", design.eps))
 
 
-def latent_attention(design: Design) -> Term:
+def latent_attention(design: DeepSeekDesign) -> Term:
     """Returns attention whose keys and values come from a few compressed features.
 
     Source: DeepSeek-AI 2024, "DeepSeek-V2", section 2.1.
@@ -187,7 +187,7 @@ def _scores(scale: float) -> Term:
     )
 
 
-LITE = Design(compressed=False, routing=Routing(sigmoid=False, normalised=False))
+LITE = DeepSeekDesign(compressed=False, routing=Routing(sigmoid=False, normalised=False))
 
 
 def deepseek_lite(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
-from ncd.systems.language_models.decoder import Design, Heads, Layer, decoder
+from ncd.systems.language_models.decoder import DecoderDesign, DecoderLayer, Heads, decoder
 from ncd.systems.language_models.model_parts import (
     FEATURES,
     GROUPS,
@@ -21,11 +21,11 @@ from ncd.systems.language_models.model_parts import (
     tanh_gelu,
 )
 
-GEMMA_2 = Design(
+GEMMA_2 = DecoderDesign(
     Heads(window=4, cap=50),
     norms="around",
     activation=tanh_gelu(),
-    round=(Layer(near=True), Layer()),
+    round=(DecoderLayer(near=True), DecoderLayer()),
     tied=True,
     grown=0,
     word_cap=30,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry, Preset
-from ncd.systems.language_models.decoder import Design, Heads, Norm, decoder
+from ncd.systems.language_models.decoder import DecoderDesign, Heads, Norm, decoder
 from ncd.systems.language_models.model_parts import (
     FEATURES,
     GROUPS,
@@ -19,7 +19,7 @@ from ncd.systems.language_models.model_parts import (
     Rotary,
 )
 
-DESIGN = Design(Heads(Rotary.plain(500_000)), Norm(eps=1e-5))
+DESIGN = DecoderDesign(Heads(Rotary.plain(500_000)), Norm(eps=1e-5))
 
 
 def llama(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ncd.language.terms import Term
 from ncd.systems.catalogue_entry import Entry, Preset
-from ncd.systems.language_models.decoder import Design, Heads, Norm, decoder
+from ncd.systems.language_models.decoder import DecoderDesign, Heads, Norm, decoder
 from ncd.systems.language_models.expert_mixture import softmax_router
 from ncd.systems.language_models.model_parts import (
     CHOSEN,
@@ -22,7 +22,7 @@ from ncd.systems.language_models.model_parts import (
     Rotary,
 )
 
-DESIGN = Design(Heads(Rotary.plain(1e6)), Norm(eps=1e-5), router=softmax_router())
+DESIGN = DecoderDesign(Heads(Rotary.plain(1e6)), Norm(eps=1e-5), router=softmax_router())
 
 
 def mixtral(

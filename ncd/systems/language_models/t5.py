@@ -42,7 +42,7 @@ from ncd.systems.language_models.model_parts import (
 
 
 @dataclass(frozen=True)
-class Style:
+class T5Style:
     """The choices in which the versions of T5 differ.
 
     Args:
@@ -66,7 +66,7 @@ class Style:
     eps: float = 1e-6
 
 
-PLAIN = Style(Elementwise("relu"))
+PLAIN = T5Style(Elementwise("relu"))
 
 
 def t5(
@@ -80,7 +80,7 @@ def t5(
     d: int = 128,
     v: int = 256,
     *,
-    style: Style = PLAIN,
+    style: T5Style = PLAIN,
 ) -> Term:
     """Returns a model from a text to another.
 
@@ -112,7 +112,7 @@ def t5(
 
 
 @lru_cache(32)
-def _t5(encoders: int, decoders: int, style: Style) -> Term:
+def _t5(encoders: int, decoders: int, style: T5Style) -> Term:
     model = two_texts(_encoder(encoders, style), _decoder(decoders, style))
     if style.scaled:
         model = model >> Map("m -> m", "$1 / sqrt(n_m)", "scale") @ Id("v m")
@@ -121,7 +121,7 @@ def _t5(encoders: int, decoders: int, style: Style) -> Term:
     return model >> Wire("t m, v m -> t m") >> Linear("m -> v", "lm_head")
 
 
-def _encoder(n: int, style: Style) -> Term:
+def _encoder(n: int, style: T5Style) -> Term:
     """Returns the encoder, from ``s m`` to ``s m``."""
     bias = _bias("s", "u", style)
     layer = Then(
@@ -140,7 +140,7 @@ def _encoder(n: int, style: Style) -> Term:
     return Block(body, "Encoder", "neutral", "encoder")
 
 
-def _decoder(n: int, style: Style) -> Term:
+def _decoder(n: int, style: T5Style) -> Term:
     """Returns the decoder, from ``t m, s m`` to ``t m``."""
     bias = Id("t m, s m") @ _bias("t", "w", style, causal=True)
     layer = Then(
@@ -163,7 +163,7 @@ def _decoder(n: int, style: Style) -> Term:
     return Block(body, "Decoder", "neutral", "decoder")
 
 
-def _bias(x: str, y: str, style: Style, causal: bool = False) -> Term:
+def _bias(x: str, y: str, style: T5Style, causal: bool = False) -> Term:
     """Returns the bias of each head for a query at x and a key at y, by their distance."""
     count = style.buckets if causal else style.buckets // 2
     near = count // 2
@@ -212,7 +212,7 @@ def _cross_attention() -> Term:
     return Block(body, "Cross-Attention", "module", "EncDecAttention")
 
 
-def _feed_forward(x: str, style: Style) -> Term:
+def _feed_forward(x: str, style: T5Style) -> Term:
     """Returns the feed-forward, with a gate or without."""
     if style.gated:
         return gated_mlp(style.activation, name="DenseReluDense", at=x)
@@ -220,7 +220,7 @@ def _feed_forward(x: str, style: Style) -> Term:
     return Block(body, "Feed-Forward", "linear", "DenseReluDense")
 
 
-def _residual(part: Term, x: str, norm: str, style: Style) -> Term:
+def _residual(part: Term, x: str, norm: str, style: T5Style) -> Term:
     """Returns x + part(norm x)."""
     return Then(
         Wire(f"{x} m -> {x} m, {x} m"), RMSNorm("m", norm, style.eps), part @ Id(f"{x} m"), Add()

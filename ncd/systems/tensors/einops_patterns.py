@@ -289,11 +289,11 @@ def read(text: str, inputs: Collection[str]) -> EinopsLine:
         raise CallError(
             f"it has {len(text):,} letters, and {LONGEST} are read", (LONGEST, len(text))
         )
-    return _Reader(text, tuple(inputs)).read()
+    return _PatternReader(text, tuple(inputs)).read()
 
 
 @dataclass
-class _Reader:
+class _PatternReader:
     text: str
     inputs: tuple[str, ...]
 

@@ -26,7 +26,7 @@ from ncd.systems.training.tasks import Data, Task, data, overlap, task
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """The progress of a run: the loss of this step's batch, and sometimes the score on unseen data.
 
     ``numbers`` are its weights, for runs that are watched closely.
@@ -57,13 +57,13 @@ class TrainingLoop(ABC):
     first: ClassVar[int] = 1  # the number of the first progress; 0 is before the first step
     scores: ClassVar[int] = 20  # how often the score is computed
 
-    def __iter__(self) -> Iterator[Progress]:
+    def __iter__(self) -> Iterator[TrainingProgress]:
         steps, begun = self.steps or self.usual_steps, monotonic()
         every = max(1, steps // self.scores)
         for step, loss in zip(range(self.first, steps + 1), self.losses(), strict=False):
             scored = step % every == 0 or step == steps
             score, numbers = (self.score(), self.numbers()) if scored else (None, ())
-            yield Progress(step, steps, float(loss), monotonic() - begun, score, numbers)
+            yield TrainingProgress(step, steps, float(loss), monotonic() - begun, score, numbers)
 
     @abstractmethod
     def losses(self) -> Iterator[Tensor]:

@@ -20,7 +20,7 @@ from ncd.circuit.circuit import Cell, Circuit, Loop, Value
 from ncd.circuit.elaborate import elaborate
 from ncd.circuit.sized_system import ParametricTerm, parametric_term, traced_circuit
 from ncd.errors import LimitError, MismatchError, NCDError, short_repr
-from ncd.formulas.traced_sizes import Fact, Trace, is_symbolic
+from ncd.formulas.traced_sizes import Fact, SizeTrace, is_symbolic
 from ncd.language.arguments import check_seed, check_term
 from ncd.language.axes import Array, Axis, Dim
 from ncd.language.blocks import Block
@@ -57,7 +57,7 @@ def free_axes(circuit: Circuit) -> DynamicAxes:
     """Returns which sizes of a term's inputs a model may leave open."""
     fixed: dict[str, str] = {}
     while True:
-        found = _Search(fixed, circuit)
+        found = _DynamicAxisSearch(fixed, circuit)
         begun = len(fixed)
         found.enter(circuit.inputs)
         found.walk(circuit)
@@ -80,7 +80,7 @@ def symbol(dim: Dim) -> str:
     return f"{dim.name}_{dim.side}" if dim.side else dim.name
 
 
-class _Search:
+class _DynamicAxisSearch:
     """Carries symbols from the inputs through all ops; adds to ``fixed`` what cannot be free."""
 
     def __init__(self, fixed: dict[str, str], circuit: Circuit) -> None:
@@ -226,7 +226,7 @@ class ModelGraph:
     """
 
     circuit: Circuit
-    trace: Trace
+    trace: SizeTrace
     numbers: Mapping[str, Numbers] | None
     axes: DynamicAxes | None = None
     known: frozenset[Fact] = frozenset()  # what the circuit itself depends on
@@ -427,10 +427,10 @@ def _joined(shape: Shape, dims: Sequence[int]) -> Shape:
     return (*shape[:first], math.prod(shape[first:last]), *shape[last:])
 
 
-def fixed_sizes(trace: Trace) -> tuple[str, ...]:
+def fixed_sizes(trace: SizeTrace) -> tuple[str, ...]:
     """Returns the sizes that may have no other value.
 
-    >>> trace = Trace()
+    >>> trace = SizeTrace()
     >>> h, k = trace.size("h", 4), trace.size("k", 16)
     >>> k % 4 == 0, int(h)
     (True, 4)
@@ -445,7 +445,7 @@ def fixed_sizes(trace: Trace) -> tuple[str, ...]:
 def symbol_of(size: Any) -> str | None:
     """Returns the name of a size that is open itself, and is not computed from others.
 
-    >>> h = Trace().size("h", 4)
+    >>> h = SizeTrace().size("h", 4)
     >>> symbol_of(h), symbol_of(2 * h), symbol_of(4)
     ('h', None, None)
     """
@@ -483,7 +483,7 @@ def open_graph(system: ParametricTerm) -> ModelGraph:
     """
     found = traced_circuit(system.build, system.settings, system.traceable)
     if found is None:
-        return ModelGraph(elaborate(system.build(system.settings)), Trace(), None)
+        return ModelGraph(elaborate(system.build(system.settings)), SizeTrace(), None)
     trace, circuit = found
     trace.exact = True
     return ModelGraph(circuit, trace, None, known=frozenset(trace.holds))
@@ -541,7 +541,7 @@ def onnx(
         numbers: Mapping[str, Numbers] = compile(term, seed).state_dict()
     else:
         numbers = _fitting(weights, CircuitModule(circuit, None).state_dict())
-    return ModelGraph(circuit, Trace(), numbers, free_axes(circuit)).build_model()
+    return ModelGraph(circuit, SizeTrace(), numbers, free_axes(circuit)).build_model()
 
 
 def _fitting(given: Any, wanted: Mapping[str, Numbers]) -> Mapping[str, Numbers]:

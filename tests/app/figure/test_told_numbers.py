@@ -18,7 +18,7 @@ import ncd
 from ncd.app.figure import arithmetic_html, picked_cell
 from ncd.app.figure.arithmetic_html import (
     MOST_CHANNELS,
-    Line,
+    TableRow,
     _behind,
     _channel,
     _chosen,
@@ -38,12 +38,12 @@ from ncd.app.parts.heatmap import Pooled
 from ncd.explain.attention_row import row
 from ncd.explain.cell_arithmetic import (
     FormulaArithmetic,
+    IndexSpan,
     NormArithmetic,
     NumberOrigin,
     Numbers,
     Products,
     ReductionArithmetic,
-    Span,
 )
 from ncd.explain.cell_arithmetic import number_origin as how_made
 from ncd.language.axes import Dim
@@ -52,7 +52,7 @@ from tests.app.panels.views import inside, scene, tags, text
 
 LINEAR = ncd.elaborate(ncd.Id("y:2 m:3") >> ncd.Linear("m -> k:2", "Q")).cells[0]
 K, Y = Dim("k", 0, 3), Dim("y", 0, 4)
-SPANS = (Span(K, 3),)
+SPANS = (IndexSpan(K, 3),)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_row_that_adds_up_tells_the_rest_and_the_total() -> None:
 
 def test_a_table_has_a_column_for_each_shown_term_the_rest_and_the_total() -> None:
     line = replace(summed("a", numbers(1, 2, 4), [0, 2]), links={2: "pick"}, strong=True)
-    other = Line("b", numbers(5, 6, 7))
+    other = TableRow("b", numbers(5, 6, 7))
     html = sum_html(LINEAR.site, SPANS, [line, other], [0, 2], here=2, end="all")
     heads, first, second = inside(html, "tr")
     assert text(heads).endswith("0 2 … 1 more all") or "… 1 more" in heads
@@ -111,13 +111,13 @@ def test_a_table_has_a_column_for_each_shown_term_the_rest_and_the_total() -> No
     assert "together 2" in text(first) and first.count('class="total">7<') == 1
     assert 'class="rest"></td>' in second and 'class="total"></td>' in second
     assert html.count('class="strong"') == 1
-    plain = sum_html(LINEAR.site, SPANS, [Line("b", numbers(5, 6))], [0, 1], columns=("x", "y"))
+    plain = sum_html(LINEAR.site, SPANS, [TableRow("b", numbers(5, 6))], [0, 1], columns=("x", "y"))
     assert "more" not in plain and "total" not in plain and ">x</th>" in plain
     assert 'class="here"' not in plain
 
 
 def test_places_are_those_of_the_spans() -> None:
-    assert places((Span(Y, 2), Span(K, 3)), [0, 4]) == ["0, 0", "1, 1"]
+    assert places((IndexSpan(Y, 2), IndexSpan(K, 3)), [0, 4]) == ["0, 0", "1, 1"]
     assert places((), [0]) == ["here"]
     sides = [dimension({}, Dim("x", n, 3)) for n in range(4)]
     assert sides == ["x", "x height", "x width", "x 3"]
@@ -173,7 +173,7 @@ def test_a_maximum_or_a_mean_is_of_its_numbers(
     how: str, value: float, end: str, here: int | None, rest: bool
 ) -> None:
     own = numbers(-5, 9, *[2] * 8)
-    chosen = ReductionArithmetic((Span(Dim("k", 0, 10), 10),), own, how)
+    chosen = ReductionArithmetic((IndexSpan(Dim("k", 0, 10), 10),), own, how)
     html = _chosen(LAYER, chosen)
     assert f">{end}</th>" in html and f'class="total">{number_text(value)}<' in html
     assert html.count('class="here"') == (0 if here is None else 2)
@@ -259,7 +259,7 @@ def test_a_row_of_attention_has_a_line_for_each_step_and_what_is_mixed() -> None
 
 
 def test_the_window_stands_where_it_looks() -> None:
-    window = (Span(Dim("x", 1, 10), 3, 2, 1), Span(Dim("x", 2, 20), 2, 4, 3))
+    window = (IndexSpan(Dim("x", 1, 10), 3, 2, 1), IndexSpan(Dim("x", 2, 20), 2, 4, 3))
     html = _channel(np.ones((10, 20), np.float32), window, torch.ones(3, 2))
     style = "top:20.00%;height:30.00%;left:20.00%;width:20.00%"
     assert style in html and "aspect-ratio:20/10" in html
@@ -285,7 +285,7 @@ def test_a_picture_has_colours_for_signs_where_a_number_is_below_zero(
         return ""
 
     monkeypatch.setattr(heatmap, "data_url", picture)
-    window = (Span(Dim("x", 0, 3), 2), Span(Dim("x", 1, 3), 2))
+    window = (IndexSpan(Dim("x", 0, 3), 2), IndexSpan(Dim("x", 1, 3), 2))
     numbers = np.full((3, 3), 2, np.float32)
     numbers[0, 0] = least
     _channel(numbers, window, torch.ones(2, 2))

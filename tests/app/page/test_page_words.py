@@ -383,17 +383,17 @@ def test_the_first_diagram_says_what_heads_change_and_where_they_look(
     ("ticket", "shown"),
     [
         (None, "offer"),
-        ({"result": b"r", "over": True}, "result"),
-        ({"over": False}, "waiting"),
-        ({"over": True, "failure": "no memory"}, "offer no memory"),
-        ({"over": True, "failure": "no memory", "other": True}, "offer"),
+        ({"result": b"r", "ended": True}, "result"),
+        ({"ended": False}, "waiting"),
+        ({"ended": True, "failure": "no memory"}, "offer no memory"),
+        ({"ended": True, "failure": "no memory", "other": True}, "offer"),
     ],
 )
 def test_a_large_run_is_offered_waited_for_or_shown(
     ticket: dict[str, Any] | None, shown: str, session: dict[str, Any]
 ) -> None:
     found: list[str] = []
-    own = MagicMock(result=b"", over=False, failure="") if ticket is not None else None
+    own = MagicMock(result=b"", ended=False, failure="") if ticket is not None else None
     if own is not None and ticket is not None:
         own.configure_mock(**{k: v for k, v in ticket.items() if k != "other"})
         settings = {} if ticket.get("other") else large_run._settings(ATTENTION)

@@ -15,7 +15,7 @@ from ncd.app.panels.images import latent_plane
 from ncd.app.panels.images.feature_maps import tiled
 from ncd.app.panels.images.latent_plane import CELLS, REACH, SIDE, STEPS
 from ncd.app.panels.tensors import memory_order, patch_raster
-from ncd.app.panels.tensors.memory_order import Reading, strided
+from ncd.app.panels.tensors.memory_order import MemoryReading, strided
 from ncd.app.parts.heatmap import CellGrid
 from ncd.systems.tensors.memory_layout import RASTER, patches
 
@@ -108,7 +108,7 @@ def test_squares_of_a_picture_are_cut_in_raster_order() -> None:
     read = patch_raster.read(patches(RASTER, 3, 64, 4), 4)
     assert (read.squares, read.ordered) == (16, 16)
     assert patch_raster._counted(read).startswith("✓ 16 of 16 patches are squares")
-    fewer = patch_raster.Read(read.patches, 16, 4)
+    fewer = patch_raster.PatchReading(read.patches, 16, 4)
     assert patch_raster._counted(fewer).startswith(
         "✗ 16 of 16 patches are squares of the picture, 4 "
     )
@@ -136,7 +136,7 @@ def test_a_slider_stands_at_the_nearest_of_its_places(value: float, place: int) 
 
 
 def test_coordinates_are_said_with_a_real_minus() -> None:
-    assert (latent_plane._said(-1.24), latent_plane._said(0.5)) == ("−1.2", "0.5")
+    assert (latent_plane._coordinate(-1.24), latent_plane._coordinate(0.5)) == ("−1.2", "0.5")
 
 
 # --- pairs that turn ------------------------------------------------------------------------------
@@ -167,11 +167,11 @@ def test_the_first_pairs_are_shown(pairs: int, shown: int) -> None:
 # --- numbers in memory ----------------------------------------------------------------------------
 
 
-def reading(sizes: tuple[int, ...], order: str) -> Reading:
+def reading(sizes: tuple[int, ...], order: str) -> MemoryReading:
     numbers = torch.arange(math.prod(sizes)).view(sizes)
     turned = numbers.permute(*("bchw".index(name) for name in order))
     strides, copied = strided(sizes, order)
-    return Reading(sizes, tuple(order), tuple(turned.flatten().tolist()), strides, copied)
+    return MemoryReading(sizes, tuple(order), tuple(turned.flatten().tolist()), strides, copied)
 
 
 @pytest.mark.parametrize("order", ["bchw", "hbwc", "chwb", "wchb"])

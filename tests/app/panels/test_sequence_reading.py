@@ -123,9 +123,9 @@ def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
     asked = sequence_reading.Asked(every[0], 1, shown=True, guess=None)
     html = sequence_reading._heads(less, asked, able)
     assert html.count('aria-checked="false"') == 1 and html.count('aria-checked="true"') == 1
-    told = sequence_reading._told(less, able)
+    told = sequence_reading._score_status(less, able)
     assert f"{able.current_score:.1%}</b> with 1 head off" in told and "not trained" not in told
-    told = sequence_reading._told(less, able, learned=False)
+    told = sequence_reading._score_status(less, able, learned=False)
     assert "right here, by weights that are not trained. Of all answers" in told
 
 
@@ -181,7 +181,7 @@ def test_what_no_answer_is_known_for_is_neither_right_nor_wrong(
     table = sequence_reading.html(read, look.scores, look.answers, 0, look.in_doubt)
     assert table.count("not known") == len(words) == table.count("no answer is known here")
     assert table.count("✓") + table.count("✗") == sum(answer >= 0 for answer in look.answers)
-    told = sequence_reading._told(look, able)
+    told = sequence_reading._score_status(look, able)
     assert rest in told
     named = ", ".join(f"“{word}”" for word in words)
     assert (f"No answer is known for {named}: the sentences" in told) == bool(words)

@@ -222,15 +222,18 @@ def test_the_masks_with_the_most_wrong_pixels_come_first() -> None:
 
 
 def test_words_are_broken_into_lines_and_characters_are_not() -> None:
-    words = mistakes.Line(("keys", "sings"), (("·", False), ("sing", True)))
+    words = mistakes.SequenceAnswers(("keys", "sings"), (("·", False), ("sing", True)))
     assert words.html == (
         '<code class="spaced"><span>keys\n·</span><span>sings\n<mark>sing</mark></span></code>'
     )
-    assert mistakes.Line(("[", "]"), (("]", False), ("·", False))).html == "<code>[]\n]·</code>"
+    assert (
+        mistakes.SequenceAnswers(("[", "]"), (("]", False), ("·", False))).html
+        == "<code>[]\n]·</code>"
+    )
 
 
 def test_a_system_without_mistakes_promises_none() -> None:
-    blank = mistakes.Line((" ",), ((" ", False),))
+    blank = mistakes.SequenceAnswers((" ",), ((" ", False),))
     told = mistakes._answered(mistakes.Mistakes(512, 0, 1.0, "", (), blank))
     assert "all of them in 512 sequences. None went wrong, or it would stand here: what was" in told
     told = mistakes._answered(mistakes.Mistakes(512, 3, 0.99, "", (), blank))

@@ -13,7 +13,15 @@ from torch import nn
 
 import ncd
 from ncd.app.parts import text_editor
-from ncd.app.parts.text_editor import EditorMessage, Fault, Remark, Remedy, _of, completions, faults
+from ncd.app.parts.text_editor import (
+    Diagnostic,
+    EditorMessage,
+    Remark,
+    Remedy,
+    _of,
+    completions,
+    faults,
+)
 from ncd.app.teach import lesson_view
 from ncd.errors import NCDError, SizeError
 from ncd.notation.term_reader import NAMES, TextError
@@ -81,7 +89,7 @@ def test_the_editor_is_sent_all_that_is_said_and_gives_what_is_typed(
     remedy = Remedy("Put it right", "text", "hint", (("-", 1, "a"),))
     said = EditorMessage(
         "words",
-        faults=(Fault((1, 2), (1, 4), "message", "instead", True),),
+        faults=(Diagnostic((1, 2), (1, 4), "message", "instead", True),),
         remedies=(remedy,),
         remarks=(Remark("kind", "words", (remedy,), 3),),
         ops={2: "n1 n2"},

@@ -56,7 +56,7 @@ def test_a_layer_gives_a_diagram_or_a_clear_error(
     try:
         found = own(line(kind))
         found.entry.build()
-        said = own_answer.said(found)
+        said = own_answer.editor_message(found)
         last = said.words.removeprefix(found.costs).strip()
         assert last.startswith(("Read as a line of PyTorch.", own_answer.STOPS))
     except NCDError as error:

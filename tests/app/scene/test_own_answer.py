@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from ncd.app.parts.text_editor import EditorMessage, Fault, Remark, Remedy
+from ncd.app.parts.text_editor import Diagnostic, EditorMessage, Remark, Remedy
 from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import own_answer
 from ncd.app.scene.own_entry import own
@@ -34,7 +34,7 @@ SIZE = Finding("size", 0, "", "Any batch works.")
 
 
 def test_a_text_that_runs_says_what_comes_out_and_the_shapes_beside_its_lines() -> None:
-    said = own_answer.said(own(RIGHT))
+    said = own_answer.editor_message(own(RIGHT))
     assert (said.sentence, said.wrong) == ("out: 3 × 2 (batch, features)", False)
     assert said.words == ("10 parameters · 48 FLOP (24 multiply–adds)\nRead as PyTorch source.")
     assert said.beside == ((6, "2 of 3×4", "b d"), (7, "3×4", "b d"), (8, "3×2", "b f"))
@@ -49,21 +49,21 @@ def test_a_text_that_runs_says_what_comes_out_and_the_shapes_beside_its_lines() 
     ],
 )
 def test_other_texts_have_a_sentence_too(text: str, sentence: str) -> None:
-    assert own_answer.said(own(text)).sentence == sentence
+    assert own_answer.editor_message(own(text)).sentence == sentence
 
 
 def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -> None:
     found = own(WRONG)
-    plain = own_answer.said(found)
+    plain = own_answer.editor_message(found)
     assert plain.wrong and plain.raw.startswith("RuntimeError: ") and plain.waiting == ""
     assert plain.sentence == (
         "line 8: `self.fc(x)` stops. The layer takes 5 numbers and gives 2, but each of its 3 rows "
         "holds 4."
     )
-    assert own_answer.said(found, (), complete=False).waiting == own_answer.LOOKING
-    assert own_answer.said(found, (FAILURE,), complete=False).waiting == ""
+    assert own_answer.editor_message(found, (), complete=False).waiting == own_answer.LOOKING
+    assert own_answer.editor_message(found, (FAILURE,), complete=False).waiting == ""
     assert plain.beside[-1] == (8, "3×4 ✗", "")  # what the call that fails is given
-    said = own_answer.said(found, (FAILURE, SILENT, SIZE))
+    said = own_answer.editor_message(found, (FAILURE, SILENT, SIZE))
     assert said.sentence == "line 8: fc takes 5 features, and gets 4." and said.wrong
     assert said.remedies == (
         Remedy(
@@ -76,12 +76,12 @@ def test_a_failure_shows_the_message_until_its_reason_has_come_with_a_button() -
         Remark("silent", "Line 7: This mixes the batch.", (), 7, "n1", "v1 v2 v3"),
         Remark("size", "Any batch works."),
     )
-    assert said.faults == (*plain.faults, Fault((7, 9), (7, 18), SILENT.says, mild=True))
+    assert said.faults == (*plain.faults, Diagnostic((7, 9), (7, 18), SILENT.says, mild=True))
 
 
 def test_a_failure_that_the_reading_missed_is_an_error_too() -> None:
-    said = own_answer.said(own(RIGHT), (FAILURE,))
-    assert said.wrong and said.faults == (Fault((8, 9), (8, 26), FAILURE.says),)
+    said = own_answer.editor_message(own(RIGHT), (FAILURE,))
+    assert said.wrong and said.faults == (Diagnostic((8, 9), (8, 26), FAILURE.says),)
 
 
 def test_a_text_that_cannot_be_read_keeps_its_message_where_the_reason_adds_nothing() -> None:

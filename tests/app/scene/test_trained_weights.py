@@ -167,10 +167,10 @@ def test_a_served_modules_weights_fit_where_their_shapes_do() -> None:
     [
         ({}, [], "Getting ready …"),
         ({}, [1], ""),
-        ({"place": 1}, [], "Waiting for a worker: 1st in the queue."),
+        ({"queue_position": 1}, [], "Waiting for a worker: 1st in the queue."),
         ({"again": 1}, [], "Its worker was lost, so it begins again. "),
         (
-            {"again": 1, "place": 2},
+            {"again": 1, "queue_position": 2},
             [],
             "Its worker was lost, so it begins again. Waiting for a worker: 2nd in the queue.",
         ),

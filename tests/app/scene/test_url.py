@@ -22,7 +22,7 @@ from ncd.app.panels.images.classification import PICKED
 from ncd.app.scene import own_entry, url
 from ncd.app.scene.panel import Panel
 from ncd.app.state import controls, knobs
-from ncd.app.state.controls import Choice, Control, Place, Range, Switches, Text
+from ncd.app.state.controls import Choice, Control, Place, Range, Switches, TextControl
 from ncd.installation import bundled
 from ncd.site.entry_page import file
 
@@ -77,7 +77,7 @@ def other(control: Control) -> str:
         Range: lambda own: map(str, own.numbers),
         Place: lambda own: "12",
         Switches: lambda own: ("n1,n2",),
-        Text: lambda own: TEXTS,
+        TextControl: lambda own: TEXTS,
     }[type(control)](control)
     return next(text for text in every if text != control.default and control.read(text) == text)
 

@@ -9,12 +9,21 @@ from unittest.mock import patch
 import pytest
 import streamlit as st
 
-from ncd.app.state.controls import Choice, Control, Place, Range, Switches, Text, pick, slider
+from ncd.app.state.controls import (
+    Choice,
+    Control,
+    Place,
+    Range,
+    Switches,
+    TextControl,
+    pick,
+    slider,
+)
 
 CHOICE = Choice("shown", ("state", "change"), "state")
 RANGE = Range("beta", range(-20, 21), 5)
 SWITCHES = Switches("off", 7)
-PATTERN = Text("patch", r"[0-9]+", 4, "none")
+PATTERN = TextControl("patch", r"[0-9]+", 4, "none")
 
 
 @pytest.fixture

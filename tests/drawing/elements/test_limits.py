@@ -23,7 +23,7 @@ from ncd.drawing.layout_cache import _UncachedDrawing
 from ncd.drawing.marks.mark_kind import clear_row
 from ncd.drawing.marks.shape_marks import Bar, _slots
 from ncd.drawing.marks.text_marks import arrowed
-from ncd.drawing.placement.fences import _end, _Line
+from ncd.drawing.placement.fences import _end, _Separator
 from ncd.language.op import Glyph, Mark
 
 
@@ -97,7 +97,7 @@ def test_a_text_stands_in_the_middle_if_there_is_just_room() -> None:
 def test_a_separator_is_level_as_far_as_it_can_be(
     levels: list[tuple[float, float]], rows: list[float]
 ) -> None:
-    assert _Line(0, list(levels)).rows() == rows
+    assert _Separator(0, list(levels)).rows() == rows
 
 
 @pytest.mark.parametrize(("gap", "reach"), [(200.0, style.DASH_REACH), (40.0, 20.0)])

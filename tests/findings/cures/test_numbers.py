@@ -8,13 +8,13 @@ from ncd.findings.cures.number_edits import near_sizes, number_edits
 from ncd.findings.cures.working_sizes import working_sizes
 from ncd.findings.failures.failure import Failure, failure_of
 from ncd.findings.reading.finding import edited
-from ncd.findings.reading.source_trace import Trace
+from ncd.findings.reading.source_trace import SourceTrace
 
 FAR = float("inf")
 
 
 def failing(text: str, symbolic: bool = True) -> Failure:
-    failure = failure_of(Trace(text, symbolic).read())
+    failure = failure_of(SourceTrace(text, symbolic).read())
     assert failure is not None
     return failure
 

@@ -20,7 +20,7 @@ from ncd.findings.cures.layer_edits import (
 from ncd.findings.cures.shape_edits import axis_edits, call_edits, shape_edits
 from ncd.findings.failures.failure import failure_of
 from ncd.findings.reading.finding import edited
-from ncd.findings.reading.source_trace import Trace
+from ncd.findings.reading.source_trace import SourceTrace
 
 
 def net(takes: str, init: str, forward: str, call: str) -> str:
@@ -185,7 +185,7 @@ CASES = (
 
 @pytest.mark.parametrize(("search", "text", "edits"), CASES)
 def test_a_search_proposes_these_edits(search, text, edits) -> None:
-    failure = failure_of(Trace(text).read())
+    failure = failure_of(SourceTrace(text).read())
     assert failure is not None
     rows = text.split("\n")
     proposed = [
@@ -199,8 +199,8 @@ def test_a_search_proposes_these_edits(search, text, edits) -> None:
 def test_a_call_that_ends_with_a_comma_gets_a_further_argument() -> None:
     text = "nn.MultiheadAttention(\n    8,\n    2,\n)(torch.randn(2, 5, 8), {0}, {0})"
     text = text.format("torch.randn(2, 7, 8)")
-    failure = failure_of(Trace(text).read())
+    failure = failure_of(SourceTrace(text).read())
     assert failure is not None
     cured = text.replace("2,\n)", "2,\nbatch_first=True)")
     assert cured in [edited(text, one.edits) for one in switch_edits(failure)]
-    assert Trace(cured).read().refusal is None
+    assert SourceTrace(cured).read().refusal is None

@@ -8,7 +8,7 @@ import pytest
 
 from ncd.findings.failures.explanation import explanation
 from ncd.findings.failures.failure import failure_of
-from ncd.findings.reading.source_trace import Trace
+from ncd.findings.reading.source_trace import SourceTrace
 
 ONE = (
     ("x = torch.randn(2, 3, 4)\nx.view((2, 5))",
@@ -162,7 +162,7 @@ Net()(torch.randn({}))"""
 
 
 def reason(text: str, symbolic: bool = True) -> str:
-    failure = failure_of(Trace(text, symbolic).read())
+    failure = failure_of(SourceTrace(text, symbolic).read())
     assert failure is not None
     return explanation(failure)
 

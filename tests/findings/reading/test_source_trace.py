@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from ncd.findings.reading.source_trace import Trace
+from ncd.findings.reading.source_trace import SourceTrace
 
 TINY = """import torch
 from torch import nn
@@ -20,22 +20,22 @@ class Tiny(nn.Module):
 Tiny()(torch.randn(32, 1, 28, 28))"""
 
 
-def read(text: str, symbolic: bool) -> Trace:
-    return Trace(text, symbolic).read()
+def read(text: str, symbolic: bool) -> SourceTrace:
+    return SourceTrace(text, symbolic).read()
 
 
 @pytest.fixture(scope="module")
-def tiny() -> Trace:
+def tiny() -> SourceTrace:
     return read(TINY, True)
 
 
-def test_a_failing_call_has_its_line_and_layer(tiny: Trace) -> None:
+def test_a_failing_call_has_its_line_and_layer(tiny: SourceTrace) -> None:
     assert tiny.call is not None and tiny.call.name == "linear"
     assert (tiny.call.path, getattr(tiny.node, "lineno", 0)) == ("head", 9)
     assert [layer.path for layer in tiny.recorder.layers] == ["", "head"]
 
 
-def test_each_size_knows_the_numbers_that_it_is_made_of(tiny: Trace) -> None:
+def test_each_size_knows_the_numbers_that_it_is_made_of(tiny: SourceTrace) -> None:
     assert tiny.call is not None
     table = tiny.table
     got, takes = tiny.call.shapes[0][1], tiny.call.shapes[1][1]
@@ -47,12 +47,12 @@ def test_each_size_knows_the_numbers_that_it_is_made_of(tiny: Trace) -> None:
     assert (table.at(got, {hidden: 20}), table.at(takes, {hidden: 20})) == (3920, 1960)
 
 
-def test_the_last_test_before_the_failure_is_the_reason(tiny: Trace) -> None:
+def test_the_last_test_before_the_failure_is_the_reason(tiny: SourceTrace) -> None:
     last = tiny.table.tests[-1]
     assert not last.holds and type(last.expr).__name__ == "Equality"
 
 
-def test_a_plain_reading_stops_at_the_same_place(tiny: Trace) -> None:
+def test_a_plain_reading_stops_at_the_same_place(tiny: SourceTrace) -> None:
     plain = read(TINY, False)
     assert plain.call is not None and plain.call.path == "head"
     assert getattr(plain.node, "lineno", 0) == getattr(tiny.node, "lineno", 0)
@@ -93,7 +93,7 @@ def test_the_shapes_of_the_result_are_those_of_torch(
 
 
 def test_time_ends_a_reading() -> None:
-    assert Trace(TINY, True, deadline=0).read().unsure
+    assert SourceTrace(TINY, True, deadline=0).read().unsure
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from sympy import Symbol
 from torch import nn
 
 from ncd.findings.reading.finding import edited
-from ncd.findings.reading.traced_numbers import Place
+from ncd.findings.reading.traced_numbers import SourceNumber
 from ncd.findings.search import plain_reading
 from ncd.findings.sizes.parameter_sizes import (
     TRIES,
@@ -25,10 +25,10 @@ from ncd.findings.sizes.parameter_sizes import (
     swap_cure,
 )
 from ncd.findings.sizes.size_probe import (
-    Outcome,
     Probe,
-    Range,
+    ProbeOutcome,
     Shapes,
+    SizeInterval,
     range_words,
     with_shapes,
     working_range,
@@ -64,24 +64,24 @@ def test_a_rule_is_found_from_each_of_its_sizes(low: int, step: int, high: int) 
 
     for now in filter(works, (low, low + step, low + 2 * step, low + 5 * step)):
         for hints in ((), (low, high)):
-            assert working_range(works, now, hints) == Range(low, step, high), (now, hints)
+            assert working_range(works, now, hints) == SizeInterval(low, step, high), (now, hints)
 
 
 @pytest.mark.parametrize(
     ("works", "now", "found"),
     [
-        (lambda n: n in (1, 4, 9, 16, 25, 36), 9, Range(1, square=True)),
-        (lambda n: n in (4, 9, 16, 25), 4, Range(4, square=True)),
-        (lambda n: n in (1, 4, 9), 1, Range(1, square=True)),
-        (lambda n: n in (9, 16), 9, Range(9, 1, 9)),
-        (lambda n: n in (9, 25), 9, Range(9, 16, 25)),
-        (lambda n: n in (1, 3), 3, Range(3, 1, 3, one=True)),
-        (lambda n: n == 1, 1, Range(1, 1, 1)),
-        (lambda n: n == 2, 2, Range(2, 1, 2)),
-        (lambda n: n in (2, 3), 3, Range(2, 1, 3)),
-        (lambda n: n < 300, 4, Range(1)),  # no larger one is tried than 64 times as many
-        (lambda n: n < 300, 40, Range(1, 1, 299)),
-        (lambda n: n == 1 or n > 2, 5, Range(3)),
+        (lambda n: n in (1, 4, 9, 16, 25, 36), 9, SizeInterval(1, square=True)),
+        (lambda n: n in (4, 9, 16, 25), 4, SizeInterval(4, square=True)),
+        (lambda n: n in (1, 4, 9), 1, SizeInterval(1, square=True)),
+        (lambda n: n in (9, 16), 9, SizeInterval(9, 1, 9)),
+        (lambda n: n in (9, 25), 9, SizeInterval(9, 16, 25)),
+        (lambda n: n in (1, 3), 3, SizeInterval(3, 1, 3, one=True)),
+        (lambda n: n == 1, 1, SizeInterval(1, 1, 1)),
+        (lambda n: n == 2, 2, SizeInterval(2, 1, 2)),
+        (lambda n: n in (2, 3), 3, SizeInterval(2, 1, 3)),
+        (lambda n: n < 300, 4, SizeInterval(1)),  # no larger one is tried than 64 times as many
+        (lambda n: n < 300, 40, SizeInterval(1, 1, 299)),
+        (lambda n: n == 1 or n > 2, 5, SizeInterval(3)),
         (lambda n: n in (2, 3, 5, 7, 11, 13), 5, None),
         (lambda n: n != 6, 5, None),  # a hole beside the present size
         (lambda n: n != 4, 5, None),
@@ -90,36 +90,36 @@ def test_a_rule_is_found_from_each_of_its_sizes(low: int, step: int, high: int) 
         (lambda n: n != 3 or None, 4, None),
     ],
 )
-def test_rules_of_other_kinds(works: Any, now: int, found: Range | None) -> None:
+def test_rules_of_other_kinds(works: Any, now: int, found: SizeInterval | None) -> None:
     assert working_range(works, now) == found
 
 
 def test_a_single_size_that_fails_is_seen_where_the_text_names_it() -> None:
     for hole in (3, 7, 40, 96):
         assert working_range(lambda n, hole=hole: n != hole, 10, (hole, 12)) is None
-        assert working_range(lambda n: n > 0, 10, (hole, 12)) == Range(1)
+        assert working_range(lambda n: n > 0, 10, (hole, 12)) == SizeInterval(1)
     assert working_range(lambda n: n % 4 == 0 and n != 32, 16, (32,)) is None
-    assert working_range(lambda n: n % 4 == 0, 16, (30, 32)) == Range(4, 4)
+    assert working_range(lambda n: n % 4 == 0, 16, (30, 32)) == SizeInterval(4, 4)
 
 
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (Range(1), ""),
-        (Range(2), "must be at least 2"),
-        (Range(1, 1, 1), "must be 1"),
-        (Range(2000, 1, 2000, one=True), "must be 2,000 (or 1, which torch broadcasts)"),
-        (Range(1, 1, 1000), "must be at most 1,000"),
-        (Range(2, 1, 3), "must be 2 to 3"),
-        (Range(2, 2), "must be divisible by 2, from 2 up"),
-        (Range(32, 16, 64), "must be divisible by 16, from 32 to 64"),
-        (Range(3, 2), "must be 1 more than a multiple of 2, from 3 up"),
-        (Range(11, 4, 19), "must be 3 more than a multiple of 4, from 11 to 19"),
-        (Range(1, square=True), "must be a square, such as 4 or 9"),
-        (Range(16, square=True), "must be a square, such as 25 or 36"),
+        (SizeInterval(1), ""),
+        (SizeInterval(2), "must be at least 2"),
+        (SizeInterval(1, 1, 1), "must be 1"),
+        (SizeInterval(2000, 1, 2000, one=True), "must be 2,000 (or 1, which torch broadcasts)"),
+        (SizeInterval(1, 1, 1000), "must be at most 1,000"),
+        (SizeInterval(2, 1, 3), "must be 2 to 3"),
+        (SizeInterval(2, 2), "must be divisible by 2, from 2 up"),
+        (SizeInterval(32, 16, 64), "must be divisible by 16, from 32 to 64"),
+        (SizeInterval(3, 2), "must be 1 more than a multiple of 2, from 3 up"),
+        (SizeInterval(11, 4, 19), "must be 3 more than a multiple of 4, from 11 to 19"),
+        (SizeInterval(1, square=True), "must be a square, such as 4 or 9"),
+        (SizeInterval(16, square=True), "must be a square, such as 25 or 36"),
     ],
 )  # fmt: skip
-def test_a_rule_in_words(found: Range, words: str) -> None:
+def test_a_rule_in_words(found: SizeInterval, words: str) -> None:
     assert range_words(found) == words
     assert found.is_free == (words == "")
     assert found.is_fixed == (found.low == found.high)
@@ -134,9 +134,9 @@ class Law:
     def __init__(self, inputs: Shapes, holds: Callable[[Shapes], bool | None]) -> None:
         self.inputs, self.holds, self.text = inputs, holds, ""
 
-    def outcome(self, sizes: Shapes | None = None, edits: object = ()) -> Outcome:
+    def outcome(self, sizes: Shapes | None = None, edits: object = ()) -> ProbeOutcome:
         works = self.holds(sizes or self.inputs)
-        return Outcome(works, 0 if works else 7, "" if works else "fc")
+        return ProbeOutcome(works, 0 if works else 7, "" if works else "fc")
 
     def works(self, sizes: Shapes | None = None, edits: object = ()) -> bool | None:
         return self.outcome(sizes).works
@@ -317,7 +317,7 @@ def test_the_usual_names_are_those_of_the_first_call(calls: Any, names: tuple[st
 def test_names_that_may_be_meant_nearest_first(
     text: str, line: int, call: int, swapped: list[str]
 ) -> None:
-    edits = name_swaps(text, ast.parse(text), Outcome(False, line, call=call), ("h", "w"))
+    edits = name_swaps(text, ast.parse(text), ProbeOutcome(False, line, call=call), ("h", "w"))
     assert [edited(text, (edit,)) for edit in edits] == swapped
 
 
@@ -342,13 +342,15 @@ class Tried:
     def works(self, shapes: object, edits: tuple[Any, ...]) -> bool:
         return self.outcome(shapes, edits).works is True
 
-    def outcome(self, shapes: object, edits: tuple[Any, ...]) -> Outcome:
+    def outcome(self, shapes: object, edits: tuple[Any, ...]) -> ProbeOutcome:
         self.tries.append((edits[-1].new, shapes is None))
-        return Outcome(self.fine(*self.tries[-1]), results=((1,),))
+        return ProbeOutcome(self.fine(*self.tries[-1]), results=((1,),))
 
 
 def test_a_name_cures_where_it_works_with_old_and_new_numbers() -> None:
-    edits = [*name_swaps("a = h * h", ast.parse("a = h * h"), Outcome(False, 1), ("h", *"uvwxyz"))]
+    edits = [
+        *name_swaps("a = h * h", ast.parse("a = h * h"), ProbeOutcome(False, 1), ("h", *"uvwxyz"))
+    ]
     probe: Any = Tried(lambda new, old: new == "w" or (new == "u" and not old))
     (cure,) = swap_cure(probe, [edits[0], edits[2]], (((2,),), ()))
     assert (cure.edits, cure.changes, cure.shapes) == ((edits[2],), "model", ((1,),))
@@ -366,7 +368,7 @@ class Numbers:
     def __init__(self, holds: Callable[..., bool], **values: int) -> None:
         self.holds, self.values = holds, values
         rows = enumerate(values.items(), 1)
-        self.parameters = [Parameter(Symbol(k), k, Place(i, 0, 0, n)) for i, (k, n) in rows]
+        self.parameters = [Parameter(Symbol(k), k, SourceNumber(i, 0, 0, n)) for i, (k, n) in rows]
 
     def tied(self, symbol: Symbol) -> tuple[Symbol, ...]:
         return (symbol,)
@@ -423,7 +425,7 @@ def test_a_probe_says_where_a_source_fails() -> None:
         return self.fc(x)
 N()(torch.randn(2, 8))"""
     probe = Probe(text, plain_reading(text, float("inf")), float("inf"))
-    assert probe.outcome() == Outcome(True, results=((2, 3),))
-    assert probe.outcome(((5, 8),)) == Outcome(True, results=((5, 3),))
-    assert probe.outcome(((5, 7),)) == Outcome(False, 4, "fc", 6)
+    assert probe.outcome() == ProbeOutcome(True, results=((2, 3),))
+    assert probe.outcome(((5, 8),)) == ProbeOutcome(True, results=((5, 3),))
+    assert probe.outcome(((5, 7),)) == ProbeOutcome(False, 4, "fc", 6)
     assert probe.works(((2**62, 2**62),)) is None

@@ -9,7 +9,7 @@ import pytest
 import ncd
 from ncd.findings.reading.finding import LATE_SIZES, Finding, edited
 from ncd.findings.search import plain_reading, size_findings
-from ncd.findings.sizes.size_probe import Range, working_range
+from ncd.findings.sizes.size_probe import SizeInterval, working_range
 from ncd.findings.sizes.size_search import sizes
 from tests.findings.silent.test_right_sources import with_inputs
 from tests.findings.sizes.sized_sources import FLATTENED, LUCK, SIZES, U_NET
@@ -69,21 +69,21 @@ def test_the_boundaries_are_those_of_torch(
 @pytest.mark.parametrize(
     ("rule", "now", "hints", "found"),
     [
-        (lambda n: True, 1, (), Range(1)),
-        (lambda n: n % 14 == 0, 224, (), Range(14, 14)),
-        (lambda n: n % 16 == 0 and n <= 256, 224, (), Range(16, 16, 256)),
-        (lambda n: n % 16 == 1, 17, (), Range(1, 16)),
-        (lambda n: n <= 1000, 64, (1000,), Range(1, 1, 1000)),
-        (lambda n: n in (1, 64), 64, (), Range(64, 1, 64, one=True)),
-        (lambda n: n >= 32 or n == 1, 40, (), Range(32)),
-        (lambda n: int(n**0.5) ** 2 == n, 16, (), Range(1, square=True)),
-        (lambda n: n in (4, 5, 9), 5, (), Range(4, 1, 5)),
+        (lambda n: True, 1, (), SizeInterval(1)),
+        (lambda n: n % 14 == 0, 224, (), SizeInterval(14, 14)),
+        (lambda n: n % 16 == 0 and n <= 256, 224, (), SizeInterval(16, 16, 256)),
+        (lambda n: n % 16 == 1, 17, (), SizeInterval(1, 16)),
+        (lambda n: n <= 1000, 64, (1000,), SizeInterval(1, 1, 1000)),
+        (lambda n: n in (1, 64), 64, (), SizeInterval(64, 1, 64, one=True)),
+        (lambda n: n >= 32 or n == 1, 40, (), SizeInterval(32)),
+        (lambda n: int(n**0.5) ** 2 == n, 16, (), SizeInterval(1, square=True)),
+        (lambda n: n in (4, 5, 9), 5, (), SizeInterval(4, 1, 5)),
         (lambda n: 48 % n == 0, 8, (), None),  # divisors follow no rule
         (lambda n: None if n > 8 else True, 8, (), None),  # not known
     ],
 )
 def test_a_range_is_found_by_trying(
-    rule: object, now: int, hints: tuple[int, ...], found: Range | None
+    rule: object, now: int, hints: tuple[int, ...], found: SizeInterval | None
 ) -> None:
     assert working_range(rule, now, hints) == found  # type: ignore[arg-type]
 

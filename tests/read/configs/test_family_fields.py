@@ -14,7 +14,7 @@ from ncd.read.configs.config_fields import MOST, Fields, growth, magnitude, rota
 from ncd.read.configs.config_reader import read_config
 from ncd.read.configs.decoder_configs import _dense, _notes, _turned, _value
 from ncd.read.configs.decoder_family import LOCAL, Of, When, layers
-from ncd.systems.language_models.decoder import Layer
+from ncd.systems.language_models.decoder import DecoderLayer
 from ncd.systems.language_models.model_parts import Rotary
 
 # --- a family's own spelling ----------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_a_number_that_has_to_be_above_zero() -> None:
 
 # --- layers ---------------------------------------------------------------------------------------
 
-NEAR, FAR = Layer(near=True), Layer()
+NEAR, FAR = DecoderLayer(near=True), DecoderLayer()
 
 
 @pytest.mark.parametrize(
@@ -143,13 +143,13 @@ NEAR, FAR = Layer(near=True), Layer()
         ({"sliding_window": 9, "use": True, "max_window_layers": 0}, {"windows": "use"}, 3, None,
          (NEAR,), 9),
         ({"sliding_window": 9}, {"windows": 2, "turns": "windows"}, 2, None,
-         (Layer(near=True), Layer(turned=False)), 9),
-        ({"no_rope_layers": [1, 0]}, {}, 4, None, (FAR, Layer(turned=False), FAR), 0),
-        ({"experts in": [False, True]}, {}, 2, None, (Layer(experts=False), FAR), 0),
+         (DecoderLayer(near=True), DecoderLayer(turned=False)), 9),
+        ({"no_rope_layers": [1, 0]}, {}, 4, None, (FAR, DecoderLayer(turned=False), FAR), 0),
+        ({"experts in": [False, True]}, {}, 2, None, (DecoderLayer(experts=False), FAR), 0),
         ({"states in": [True, False]}, {}, 3, None,
-         (Layer(state=True), FAR), 0),
-        ({}, {"bare": True}, 3, Layer(normed=False), (FAR,), 0),
-        ({}, {"bare": True}, 1, Layer(normed=False), (FAR,), 0),
+         (DecoderLayer(state=True), FAR), 0),
+        ({}, {"bare": True}, 3, DecoderLayer(normed=False), (FAR,), 0),
+        ({}, {"bare": True}, 1, DecoderLayer(normed=False), (FAR,), 0),
     ],
 )  # fmt: skip
 def test_layers_of_a_round(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ncd.read.python_source import source_reader
-from ncd.read.python_source.interpreter import ClassValue, Function, Scope
+from ncd.read.python_source.interpreter import ClassValue, Scope, SourceFunction
 from ncd.read.python_source.model_choice import changed_sizes, first_step
 from ncd.read.python_source.usual_sizes import UNKNOWN, size_of, usual, written
 
@@ -89,7 +89,7 @@ def test_an_argument_is_as_large_as_what_it_is_given_to(name: str, value: Any) -
     net = scope.names["Net"]
     assert isinstance(net, ClassValue)
     begin = first_step(machine, net)
-    assert isinstance(begin, Function)
+    assert isinstance(begin, SourceFunction)
     assert size_of(name, begin, scope, lambda kind: first_step(machine, kind)) == value
 
 

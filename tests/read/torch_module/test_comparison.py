@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import ncd
 from ncd import from_torch
 from ncd.read.torch_calls.call_table import CALLS
-from ncd.read.torch_calls.import_recorder import Value
+from ncd.read.torch_calls.import_recorder import ImportedValue
 from ncd.read.torch_module import comparison, graph_calls
 from ncd.read.torch_module.comparison import apart
 from ncd.run.limits import Limits
@@ -88,13 +88,13 @@ def test_what_an_import_tells(name: str) -> None:
 
 def shapeless(g: Any, x: Any) -> Any:
     """Reads a function as one that drops the last axis."""
-    x = g.solid(g.value(x))
+    x = g.materialise(g.value(x))
     return CALLS["select"](g, x, -1, 0)
 
 
-def real(g: Any, x: Any) -> Value:
+def real(g: Any, x: Any) -> ImportedValue:
     """Reads a function as one that gives real numbers."""
-    x = g.solid(g.value(x))
+    x = g.materialise(g.value(x))
     g.dtype = torch.float32
     return CALLS["mul"](g, x, 1.5)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import ncd
 from ncd import Id, ImportFailed, Term, from_torch
 from ncd.read.torch_calls.call_table import CALLS
-from ncd.read.torch_calls.import_recorder import DimensionBuilder, Value
+from ncd.read.torch_calls.import_recorder import DimensionBuilder, ImportedValue
 from ncd.read.torch_module import from_torch as from_torch_module
 from ncd.read.torch_module.axis_names import PartOfGroup
 from ncd.read.torch_module.from_torch import example_tensor, imported_file
@@ -239,7 +239,7 @@ def test_all_calls_that_do_not_fit_become_boxes_in_one_pass(
 
     monkeypatch.setattr(from_torch_module, "record_module", counted)
 
-    def unfit(g: DimensionBuilder, x: Value) -> Value:
+    def unfit(g: DimensionBuilder, x: ImportedValue) -> ImportedValue:
         def make(axes: object, arrays: object) -> Term:
             raise PartOfGroup("one side of a spatial group")
 

@@ -14,7 +14,7 @@ from onnx import helper
 from torch import nn
 
 import ncd
-from ncd.formulas.traced_sizes import Trace
+from ncd.formulas.traced_sizes import SizeTrace
 from ncd.language import torch_code as ex
 from ncd.language.axes import Dim
 from ncd.language.torch_code import call
@@ -322,7 +322,7 @@ def test_plain_numbers_are_computed_and_need_no_node() -> None:
 
 
 def test_shapes_that_are_broadcast_or_alike() -> None:
-    trace = Trace()
+    trace = SizeTrace()
     h, k = trace.size("h", 1), trace.size("k", 4)
     for given, wide in (
         (((2, 3), (3,)), (2, 3)), (((1, 3), (2, 1)), (2, 3)), (((1,), (1, 1)), (1, 1)),
@@ -343,7 +343,7 @@ def test_shapes_that_are_broadcast_or_alike() -> None:
 
 @pytest.mark.parametrize(("h", "k"), [(1, 2), (3, 5), (6, 4)])
 def test_sizes_are_computed_when_the_model_runs(h: int, k: int) -> None:
-    trace = Trace()
+    trace = SizeTrace()
     a, b = trace.size("h", 2), trace.size("k", 8)
     rules: list[Callable[[Any, Any], Any]] = [
         lambda h, k: h, lambda h, k: 2 * k, lambda h, k: h * k + 3, lambda h, k: h - k,

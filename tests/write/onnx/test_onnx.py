@@ -14,7 +14,7 @@ import torch
 import ncd
 from ncd import Cumulative, Id, Linear, Opaque, Param, Scale, Softmax, Type
 from ncd.__main__ import main
-from ncd.formulas.traced_sizes import Trace
+from ncd.formulas.traced_sizes import SizeTrace
 from ncd.ops import CATALOGUE
 from ncd.site.entry_page import of_entry
 from ncd.site.live_texts import TESTS
@@ -59,7 +59,7 @@ def feeds(graph: ModelGraph, term: ncd.Term, sizes: Mapping[str, int]) -> dict[s
     }
 
 
-def holds(trace: Trace, sizes: Mapping[str, int]) -> bool:
+def holds(trace: SizeTrace, sizes: Mapping[str, int]) -> bool:
     trace.sizes = {name: sizes[name] for name in trace.sizes}
     return all(TESTS[sign](trace.current_value(total)) is true for total, sign, true in trace.holds)
 

@@ -17,7 +17,7 @@ from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import Place, Text
+from ncd.app.state.controls import Place, TextControl
 from ncd.circuit.circuit import Cell, Circuit, Fence, attention_axes
 from ncd.language.axes import Array, Axis
 from ncd.site import markup
@@ -25,7 +25,7 @@ from ncd.systems.inputs.text_inputs import doubt
 from ncd.systems.training import trained_weights
 from ncd.words import plain_text
 
-HEAD, SOFTMAX = Place("head"), Text("softmax")  # the softmax by the id of its op
+HEAD, SOFTMAX = Place("head"), TextControl("softmax")  # the softmax by the id of its op
 MAP = "map"  # an action that sets softmax and head
 MOST = 48  # small pictures at once
 WHOLE = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"

@@ -23,7 +23,7 @@ MOST = 32  # the greatest number of experts in the list, and of layers as small 
 
 
 @dataclass(frozen=True)
-class Choice:
+class RouterChoice:
     """A router's choice: experts ``t c#e`` and their weights ``t c``."""
 
     experts: Value
@@ -37,11 +37,11 @@ class Choice:
         return below
 
 
-def choices(circuit: Circuit) -> tuple[Choice, ...]:
+def choices(circuit: Circuit) -> tuple[RouterChoice, ...]:
     """Returns the choices of all routers, in layer order."""
     mixes = [cell for cell in circuit.cells if cell.op.display_name == MIX]
     pairs = zip(_choosing(circuit), mixes, strict=True)
-    return tuple(Choice(cell.outputs[1], mix.inputs[1]) for cell, mix in pairs)
+    return tuple(RouterChoice(cell.outputs[1], mix.inputs[1]) for cell, mix in pairs)
 
 
 def _choosing(circuit: Circuit) -> Iterator[Cell]:
@@ -67,7 +67,7 @@ def routed(places: np.ndarray, weights: CellGrid, experts: int) -> CellGrid:
     return table
 
 
-def idle(circuit: Circuit, choice: Choice) -> tuple[int, int]:
+def idle(circuit: Circuit, choice: RouterChoice) -> tuple[int, int]:
     """Returns the number of parameters of all experts, and of those that one position uses."""
     tables = (cell for cell in circuit.cells if not cell.inputs and cell.initial_values)
     arrays = [
@@ -102,7 +102,7 @@ def show_expert_routing(scene: Scene) -> None:
 EXPERT_ROUTING = Panel("Experts", show_expert_routing, needs_run=False, controls=(LAYER,))
 
 
-def _table(scene: Scene, choice: Choice) -> CellGrid:
+def _table(scene: Scene, choice: RouterChoice) -> CellGrid:
     values = scene.trace.values
     places = values[choice.experts.id].cpu().numpy()
     weights = values[choice.weights.id].detach().float().cpu().numpy()
@@ -123,7 +123,7 @@ def _layers(tables: list[CellGrid], at: int) -> str:
     )
 
 
-def _focus(scene: Scene, choice: Choice, table: CellGrid, at: int) -> Heatmap:
+def _focus(scene: Scene, choice: RouterChoice, table: CellGrid, at: int) -> Heatmap:
     t = choice.experts.array[0]
     return Heatmap(
         f"experts {at} {table.shape}",
@@ -155,7 +155,7 @@ def _loads(scene: Scene, table: CellGrid) -> str:
     )
 
 
-def _stored(scene: Scene, choice: Choice) -> str:
+def _stored(scene: Scene, choice: RouterChoice) -> str:
     """Returns how many parameters are stored, and how many one position uses."""
     whole = scene.cost.parameters
     stored, used = idle(scene.circuit, choice)

@@ -39,7 +39,7 @@ DECODING_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Step:
+class DecodingStep:
     """One decoding step: its cost with and without the cache, and the difference of the outputs."""
 
     kept: int  # bytes
@@ -52,7 +52,7 @@ class Step:
 class Written:
     """All steps, and the seconds that the last one takes with and without the cache."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[DecodingStep, ...]
     seconds: float
     again: float
 
@@ -100,7 +100,7 @@ def written(scene: Scene, settings: dict[str, int]) -> Written:
             run = ncd.trace(step, *given)
             off = max_difference(run.outputs[0], expected[i : i + 1])
             flops, again = ncd.cost(step.term).flops, ncd.cost(built(i + 1, 0)).flops
-            steps.append(Step(sum(x.nbytes for x in cached), flops, again, off))
+            steps.append(DecodingStep(sum(x.nbytes for x in cached), flops, again, off))
             cached = tuple(run.values[id] for id in kept(step.circuit))
         calls = {"step": lambda: step(*given), "again": lambda: whole(*inputs)}
         seconds = medians(calls, device=scene.device, rounds=5, warm=1, budget=0.02)
@@ -155,7 +155,7 @@ def _across(scene: Scene) -> str:
     )
 
 
-def _decoding_row(number: int, step: Step, most: int, dark: bool) -> str:
+def _decoding_row(number: int, step: DecodingStep, most: int, dark: bool) -> str:
     return (
         f'<tr><td>{number}</td><td class="number">{markup.amount(step.kept, "B")}</td>'
         f'<td class="number">{markup.amount(step.flops, "FLOP")}</td>'
@@ -178,7 +178,7 @@ CACHE_COLUMNS = ("Keys and values", "", "", "The whole context", "Bytes a token"
 
 
 @dataclass(frozen=True)
-class Way:
+class SharingScheme:
     """A way to share keys and values, and how many numbers a layer keeps per token.
 
     ``groups`` is its number of key-value heads, 0 if it has none.
@@ -217,14 +217,14 @@ def show_cache_size(heads: tuple[str, ...], title: str, scene: Scene) -> None:
     map_component.render("cache size", (CONTEXT, CACHED_LAYERS), pick, head=head, foot=foot)
 
 
-def cache_ways(scene: Scene, heads: tuple[str, ...], title: str = "") -> list[Way]:
+def cache_ways(scene: Scene, heads: tuple[str, ...], title: str = "") -> list[SharingScheme]:
     """Returns every way with this number of query heads, the largest cache first."""
     h = prod(scene.settings[name] for name in heads)
     layers, k = scene.settings.get("n", 1), scene.settings["k"]
     own = cached_numbers(scene.circuit, scene.entry.cached) // layers
     here = 0 if title else own // (2 * k)
-    shared = [Way(named(g, h), 2 * g * k, g, g == here) for g in divisors(h, here)]
-    return [*shared, Way(title, own, 0, True)] if title else shared
+    shared = [SharingScheme(named(g, h), 2 * g * k, g, g == here) for g in divisors(h, here)]
+    return [*shared, SharingScheme(title, own, 0, True)] if title else shared
 
 
 def divisors(heads: int, here: int) -> list[int]:
@@ -253,7 +253,7 @@ def named(groups: int, heads: int) -> str:
     return f"{kind}: {groups}"
 
 
-def _groups(ways: list[Way]) -> str:
+def _groups(ways: list[SharingScheme]) -> str:
     """Returns a slider for the number of key-value heads, from multi-query to multi-head."""
     at = next(i for i, way in enumerate(reversed(ways)) if way.here)
     g, h = ways[-1 - at].groups, ways[0].groups
@@ -267,14 +267,14 @@ def _pick(heads: tuple[str, ...], groups: list[int], name: str, value: str) -> N
         knobs.set_values(dict(zip(heads, (g, groups[-1] // g), strict=True)))
 
 
-def _table(ways: list[Way], times: int, size: float, dark: bool) -> str:
+def _table(ways: list[SharingScheme], times: int, size: float, dark: bool) -> str:
     """Returns a row for each way; ``times`` tokens and layers, numbers of ``size`` bytes."""
     most = max(way.numbers for way in ways)
     rows = (_cache_row(way, most, times, size, dark) for way in ways)
     return markup.table(CACHE_COLUMNS, rows, numbers=(2, 3, 4, 5))
 
 
-def _cache_row(way: Way, most: int, times: int, size: float, dark: bool) -> str:
+def _cache_row(way: SharingScheme, most: int, times: int, size: float, dark: bool) -> str:
     title = markup.text(way.title)
     role = "softmax" if way.here else "linear"
     bar = markup.meter(way.numbers / most, markup.colour(role, dark), LONGEST)
@@ -292,7 +292,7 @@ def _cache_row(way: Way, most: int, times: int, size: float, dark: bool) -> str:
     )
 
 
-def _cache_summary(ways: list[Way], context: int, layers: int, name: str) -> str:
+def _cache_summary(ways: list[SharingScheme], context: int, layers: int, name: str) -> str:
     here = next(way for way in ways if way.here)
     size = BITS[name] / 8
     times = size * context * layers

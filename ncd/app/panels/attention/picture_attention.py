@@ -20,14 +20,14 @@ from ncd.app.parts.heatmap import CellGrid
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.controls import Place, Text, pick
+from ncd.app.state.controls import Place, TextControl, pick
 from ncd.circuit.circuit import Cell
 from ncd.site import markup
 from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
 # --- The On the picture panel: the attention of a clicked patch, drawn over the picture
 
-QUERY_PATCH = Text("patch", r"[0-9]{1,6}\.[0-9]{1,6}")  # row and column of the query's patch
+QUERY_PATCH = TextControl("patch", r"[0-9]{1,6}\.[0-9]{1,6}")  # row and column of the query's patch
 LARGE = 512  # the greatest side of a picture that is sent, in pixels
 COLOUR, FAINT_CELL = 0.75, 70  # the opacity of the colours; the alpha of pixels outside all patches
 KEY = "patches"
@@ -213,7 +213,7 @@ def _heads(small: list[str], chosen: int) -> str:
 # --- Patches: the patches of a picture, and which of them a patch reads in each layer
 
 LAYER, PICTURE_HEAD = Place("picture_layer", None), Place("picture_head", None)
-ASKING_PATCH = Text(
+ASKING_PATCH = TextControl(
     "asking_patch", r"[0-9]{1,4}\.[0-9]{1,4}"
 )  # row and column of the patch that asks
 SIDE = 384  # pixels of the picture on the screen
@@ -269,7 +269,7 @@ def show_windows(scene: Scene) -> None:
     sliders = LAYER.html(said, len(layers), layer) + PICTURE_HEAD.html(f"head {head}", heads, head)
     html_panel.render(
         f'<div class="told">{sliders}</div>'
-        + parts.row(_drawn(scene, found, read, at), _told(scene, found, read, at)),
+        + parts.row(_drawn(scene, found, read, at), _side_html(scene, found, read, at)),
         "patches",
         WINDOWS.controls,
     )
@@ -355,13 +355,13 @@ def _pixels(scene: Scene) -> parts.Pixels:
     return heatmap.rgb_image(parts.grid(picture[[i % len(picture) for i in range(3)]]))
 
 
-def _told(scene: Scene, found: Tiling, read: CellGrid, at: tuple[int, int] | None) -> str:
+def _side_html(scene: Scene, found: Tiling, read: CellGrid, at: tuple[int, int] | None) -> str:
     count = int(np.isfinite(read).sum())
     who = "The class vector" if at is None else f"Patch {at[0]}, {at[1]}"
     lines = [
         f"<p>{who} reads {count:,} of {found.side**2:,} patches: the brighter, the more.</p>",
-        f"<p>{_windows_told(found)}</p>" if found.window < found.side else "",
-        f"<p>{_cost_told(found)}</p>",
+        f"<p>{_windows_sentence(found)}</p>" if found.window < found.side else "",
+        f"<p>{_cost_sentence(found)}</p>",
     ]
     if _reads_class(scene) and at is not None:
         lines.append(f"<p>{ASKING_PATCH.button('', 'Ask the class vector')}</p>")
@@ -369,7 +369,7 @@ def _told(scene: Scene, found: Tiling, read: CellGrid, at: tuple[int, int] | Non
     return f'<div style="flex:1;min-width:15em;max-width:30em">{"".join(lines)}</div>'
 
 
-def _windows_told(found: Tiling) -> str:
+def _windows_sentence(found: Tiling) -> str:
     if found.shift:
         return (
             f"The windows are moved by {found.shift}: they lie across the edges of the layer "
@@ -378,7 +378,7 @@ def _windows_told(found: Tiling) -> str:
     return f"Windows of {found.window} × {found.window} patches know nothing of each other."
 
 
-def _cost_told(found: Tiling) -> str:
+def _cost_sentence(found: Tiling) -> str:
     """Returns how many pairs of patches are compared, with windows and without."""
     every, own = found.side**4, found.side**2 * found.window**2
     if own == every:

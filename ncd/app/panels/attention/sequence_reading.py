@@ -25,7 +25,7 @@ from ncd.app.runtime.scheduler import run_in_thread
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import Place, Switches, Text
+from ncd.app.state.controls import Place, Switches, TextControl
 from ncd.run.head_switches import Head, find_attention
 from ncd.site import markup
 from ncd.systems.inputs.text_inputs import SymbolInput, symbol
@@ -200,7 +200,7 @@ def _table(
     says = "".join(
         _unjudged(read, said[i])
         if i in in_doubt
-        else _said(read, said[i], float(chances[i, said[i]]), answers[i])
+        else _prediction_cell(read, said[i], float(chances[i, said[i]]), answers[i])
         for i in places
     )
     right = "".join(
@@ -226,7 +226,7 @@ def count_correct(scores: Tensor, answers: Sequence[int]) -> tuple[int, int]:
     return int((said == wanted).sum()), int((wanted != NOT_ASKED).sum())
 
 
-def _said(read: SymbolInput, said: int, chance: float, answer: int) -> str:
+def _prediction_cell(read: SymbolInput, said: int, chance: float, answer: int) -> str:
     """Returns a cell of the prediction: right, wrong, or without a question."""
     if answer == NOT_ASKED:
         return '<td class="idle" title="nothing is asked here">·</td>'
@@ -249,7 +249,7 @@ def _symbol(read: SymbolInput, answer: int) -> str:
 
 SEEN = "all"  # stored instead of a guess: all maps are shown
 OFF = Switches("off", longest=200)  # the numbers of heads
-ROW, GUESS = Place("row", None), Text("guess", f"{SEEN}|[0-9]{{1,4}}")
+ROW, GUESS = Place("row", None), TextControl("guess", f"{SEEN}|[0-9]{{1,4}}")
 MOST = 48  # the greatest number of heads in the list
 CSS = read_static("panels/attention/sequence_reading.css")
 LITTLE = 0.1  # a share of a head's weight; this much above chance means nothing
@@ -285,7 +285,7 @@ def show_sequence_reading(scene: Scene) -> None:
         (OFF, GUESS),
         partial(_pick, asked),
         head=f"<style>{CSS}</style>"
-        + _told(look, able, bool(scene.loaded_weights))
+        + _score_status(look, able, bool(scene.loaded_weights))
         + html(read, look.scores, look.answers, asked.row, look.in_doubt)
         + f'<div class="question">{_question(look, asked)}</div>',
         side=_heads(look, asked, able) + _does(asked, able),
@@ -365,7 +365,7 @@ def _ask(row: str, guess: str) -> None:
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def _told(look: Look, able: HeadReport, learned: bool = True) -> str:
+def _score_status(look: Look, able: HeadReport, learned: bool = True) -> str:
     """Returns the system's score on this sequence and on unseen ones."""
     hits, due = count_correct(look.scores, look.answers)
     by = "" if learned else ", by weights that are not trained"

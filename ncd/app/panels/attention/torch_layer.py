@@ -30,7 +30,7 @@ FEW = 12  # the greatest number of rows and columns of a mask that are shown
 
 
 @dataclass(frozen=True)
-class Layer:
+class TorchLayer:
     """The torch layer that matches a system: its code, constructor and call."""
 
     code: str
@@ -122,17 +122,17 @@ def _hidden(x: Tensor) -> Tensor:
 
 
 LAYERS = {
-    "encoder-block": Layer("nn.TransformerEncoder", _encoder, lambda s, a: (a, {})),
-    "decoder-only-block": Layer(
+    "encoder-block": TorchLayer("nn.TransformerEncoder", _encoder, lambda s, a: (a, {})),
+    "decoder-only-block": TorchLayer(
         "nn.TransformerEncoder", _encoder, lambda s, a: (a, {"mask": _hidden(a[0])})
     ),
-    "decoder-block": Layer(
+    "decoder-block": TorchLayer(
         "nn.TransformerDecoder", _decoder, lambda s, a: (a, {"tgt_mask": _hidden(a[0])})
     ),
-    "encoder-decoder": Layer(
+    "encoder-decoder": TorchLayer(
         "nn.Transformer", _transformer, lambda s, a: (a[::-1], {"tgt_mask": _hidden(a[0])})
     ),
-    "torch-multihead-attention": Layer(
+    "torch-multihead-attention": TorchLayer(
         "nn.MultiheadAttention",
         lambda s: nn.MultiheadAttention(s["h"] * s["k"], s["h"], batch_first=True),
         lambda s, a: (

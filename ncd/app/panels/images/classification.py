@@ -189,13 +189,13 @@ def _html(scene: Scene, masks: Masks) -> str:
         for said, pixels in seen
     )
     return (
-        f'{STYLE}{_told(scene, masks)}<div class="masks">{figures}</div>'
+        f'{STYLE}{_summary_html(scene, masks)}<div class="masks">{figures}</div>'
         f"<p>{_kinds(scene.settings['y'])} A pixel that is struck through is wrong.</p>"
         f"{_others(masks, at)}"
     )
 
 
-def _told(scene: Scene, masks: Masks) -> str:
+def _summary_html(scene: Scene, masks: Masks) -> str:
     """Returns a sentence about the quality of the masks and the origin of the weights."""
     count = markup.plural(len(masks.right), "picture")
     weights = with_tooltip("Untrained weights", UNTRAINED_REASON)

@@ -35,7 +35,7 @@ PICTURE = ColourRange(-1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Way:
+class DenoisingPath:
     """The way from noise to pictures.
 
     ``noisy`` are the pictures before each step and at the end, (steps + 1, samples, o, x, x).
@@ -78,7 +78,7 @@ def _usual(scene: Scene, steps: int) -> int:
 
 
 @torch.no_grad()
-def way(scene: Scene) -> Way:
+def way(scene: Scene) -> DenoisingPath:
     """Removes the noise of random pictures; draws all chance from the seed.
 
     Of many steps some are left out, and those that stay remove as much as was left out.
@@ -104,7 +104,7 @@ def way(scene: Scene) -> Way:
         noise.append(found)
         guess.append(picture)
     made = (torch.stack(each) if each else x[None, :0] for each in (noisy, noise, guess))
-    return Way(tuple(at.tolist()), *made)
+    return DenoisingPath(tuple(at.tolist()), *made)
 
 
 def _next(x: Tensor, picture: Tensor, now: Tensor, after: Tensor, noise: Tensor) -> Tensor:
@@ -115,7 +115,7 @@ def _next(x: Tensor, picture: Tensor, now: Tensor, after: Tensor, noise: Tensor)
     return mean + (beta * (1 - after) / (1 - now)).sqrt() * noise
 
 
-def _samples(found: Way, taken: int, one: int) -> str:
+def _samples(found: DenoisingPath, taken: int, one: int) -> str:
     buttons = "".join(
         SAMPLE.button(i, _image(picture, f"sample {i}", SMALL), i == one, look="thumb")
         for i, picture in enumerate(found.noisy[taken])
@@ -123,7 +123,7 @@ def _samples(found: Way, taken: int, one: int) -> str:
     return f'<div class="heads" style="min-height:0">{buttons}</div>'
 
 
-def _closer(found: Way, taken: int, one: int) -> str:
+def _closer(found: DenoisingPath, taken: int, one: int) -> str:
     """Returns a sample, what is taken for noise in it, and what would be left without that."""
     shown = parts.figure(_image(found.noisy[taken, one], "the sample", LARGE), "the picture now")
     if taken == len(found.at):
@@ -137,7 +137,7 @@ def _closer(found: Way, taken: int, one: int) -> str:
     )
 
 
-def _strip(found: Way, taken: int, one: int) -> str:
+def _strip(found: DenoisingPath, taken: int, one: int) -> str:
     """Returns the way of one sample as a row of pictures."""
     last = len(found.at)
     places = sorted({round(i * last / (STRIP - 1)) for i in range(STRIP)})
@@ -159,7 +159,7 @@ def _image(picture: Tensor, alt: str, side: int) -> str:
     return parts.image(heatmap.data_url(parts.grid(picture[0]), PICTURE, GREY), alt, side)
 
 
-def _noise_summary(scene: Scene, found: Way) -> str:
+def _noise_summary(scene: Scene, found: DenoisingPath) -> str:
     count = scene.settings["T"]
     skipped = ""
     if not found.at:

@@ -54,11 +54,11 @@ def show_latent_plane(scene: Scene) -> None:
         make=lambda: scene.run_in_pool(lambda: decoded(scene, torch.tensor([at]))[0]),
     )
     two = scene.settings["k"] > 1
-    sliders = ACROSS.html(f"across {_said(at[0])}", STEPS, _step(at[0]))
-    sliders += UP.html(f"up {_said(at[1])}", STEPS, _step(at[1])) if two else ""
+    sliders = ACROSS.html(f"across {_coordinate(at[0])}", STEPS, _step(at[0]))
+    sliders += UP.html(f"up {_coordinate(at[1])}", STEPS, _step(at[1])) if two else ""
     html_panel.render(
         f'<div class="told">{sliders}</div>'
-        + parts.row(_drawn(found, at, own), _told(scene, picture, at, own)),
+        + parts.row(_drawn(found, at, own), _side_html(scene, picture, at, own)),
         "plane",
         LATENT_PLANE.controls,
         _pick,
@@ -178,18 +178,21 @@ def _numeral(x: float, y: float, label: int) -> str:
     )
 
 
-def _told(scene: Scene, picture: CellGrid, at: tuple[float, ...], own: tuple[float, float]) -> str:
+def _side_html(
+    scene: Scene, picture: CellGrid, at: tuple[float, ...], own: tuple[float, float]
+) -> str:
     """Returns the picture of the chosen point, and the page's own picture with its point."""
     again, mean, spread = (x.float().cpu() for x in scene.trace.outputs)
     cost = float(divergence(mean, spread).sum())
     figures = parts.row(
         parts.figure(
-            _grey(picture, "the picture of the point"), f"at {_said(at[0])}, {_said(at[1])}"
+            _grey(picture, "the picture of the point"),
+            f"at {_coordinate(at[0])}, {_coordinate(at[1])}",
         ),
         parts.figure(_grey(parts.grid(scene.inputs[0]), "what goes in"), "what goes in"),
         parts.figure(_grey(parts.grid(again), "made again"), "made again"),
     )
-    point = ", ".join(_said(float(n)) for n in mean[:4])
+    point = ", ".join(_coordinate(float(n)) for n in mean[:4])
     width = ", ".join(markup.digits(float(n)) for n in (spread / 2).exp()[:4])
     return (
         f'<div style="flex:1;min-width:16em">{figures}'
@@ -205,5 +208,5 @@ def _grey(picture: CellGrid, alt: str) -> str:
     return parts.image(heatmap.data_url(picture, ColourRange(0.0, 1.0), GREY), alt, LARGE)
 
 
-def _said(value: float) -> str:
+def _coordinate(value: float) -> str:
     return f"{value:.1f}".replace("-", "−")

@@ -33,7 +33,7 @@ WIDE, TALL = 330, 84  # pixels of a profile
 
 
 @dataclass(frozen=True)
-class Step:
+class BlockMap:
     """A learned map of a block: its name, its channels before and after, and what it costs."""
 
     name: str
@@ -80,7 +80,7 @@ def _gallery(kernels: Tensor, at: int) -> str:
     return f'<div style="max-width:26rem">{style}{buttons}</div>'
 
 
-def steps(scene: Scene) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+def steps(scene: Scene) -> tuple[tuple[BlockMap, ...], tuple[BlockMap, ...]]:
     """Returns the maps of the first block here, and those of a residual block as wide."""
     c, side = scene.settings["c"], max(1, scene.settings["x"] // 4)
     term = Axes(b=1, n=c, n_b=max(1, c // 4), x=space(side, side))(again("n", "n_b", "x"))
@@ -89,12 +89,12 @@ def steps(scene: Scene) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     return here, plain
 
 
-def _steps(circuit: Circuit, cost: Cost, names: tuple[str, ...]) -> tuple[Step, ...]:
+def _steps(circuit: Circuit, cost: Cost, names: tuple[str, ...]) -> tuple[BlockMap, ...]:
     """Returns the first cell of each name as a step."""
     costs = {op.node: op for op in cost.ops}
     cells = [next(cell for cell in circuit.cells if cell.name == name) for name in names]
     return tuple(
-        Step(
+        BlockMap(
             cell.name,
             _channels(cell.inputs[0].array),
             _channels(cell.outputs[0].array),
@@ -131,7 +131,7 @@ def _compared(scene: Scene) -> str:
 
 
 def _side(
-    title: str, block: tuple[Step, ...], most: int, named: Mapping[str, str], colour: str
+    title: str, block: tuple[BlockMap, ...], most: int, named: Mapping[str, str], colour: str
 ) -> str:
     rows = [
         f"<tr><td>{named[step.name]}</td><td class='number'>{step.before:,} → {step.after:,}</td>"
@@ -149,7 +149,7 @@ def _side(
     return f"<div><h2>{title}</h2>{profile(block, most, colour)}{table}</div>"
 
 
-def profile(block: tuple[Step, ...], most: int, colour: str) -> str:
+def profile(block: tuple[BlockMap, ...], most: int, colour: str) -> str:
     """Returns the outline of a block as SVG, as tall at each place as it has channels."""
     tall = [TALL * n / most for n in (block[0].before, *(step.after for step in block))]
     step = WIDE / len(block)

@@ -35,7 +35,7 @@ def show_similarity_table(scene: Scene) -> None:
     slider = WARMTH.html(f"times {scale}")
     html_panel.render(
         f'<div class="told">{slider}</div><p>{READ.html()}</p>'
-        + parts.row(_table(scene, cosines, way, scale), _told(scene, cosines, scale)),
+        + parts.row(_table(scene, cosines, way, scale), _side_html(scene, cosines, scale)),
         "similarity",
         SIMILARITY_TABLE.controls,
     )
@@ -105,7 +105,7 @@ def _cell(x: float, pair: bool, way: str) -> str:
     return f'<td class="number" style="background:{shade}{frame}">{said}</td>'
 
 
-def _told(scene: Scene, cosines: Tensor, scale: float) -> str:
+def _side_html(scene: Scene, cosines: Tensor, scale: float) -> str:
     along, down = loss(cosines, scale)
     n = min(cosines.shape)
     chance = float(torch.tensor(float(n)).log())

@@ -52,7 +52,7 @@ def show_merged_weights(scene: Scene) -> None:
         _pick,
         head=_choices(scene),
         map=_map(every[chosen], chosen),
-        aside=_told(scene, found),
+        aside=_summary_html(scene, found),
     )
 
 
@@ -107,7 +107,7 @@ def _map(matrix: Tensor, chosen: str) -> Heatmap:
     )
 
 
-def _told(scene: Scene, found: Merged) -> str:
+def _summary_html(scene: Scene, found: Merged) -> str:
     (d, m), rank = found.map.shape, scene.settings[RANK]
     ranks = sorted({1 << i for i in range(7) if 1 << i <= min(m, d)} | {rank})
     most = max(m * d, max(ranks) * (m + d))

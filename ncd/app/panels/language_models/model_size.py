@@ -216,7 +216,7 @@ def show_memory_fit(scene: Scene) -> None:
     map_component.render(
         "what fits",
         MEMORY_FIT.controls,
-        head=f'<div class="told">{fields}</div>{_told(found, scene)}',
+        head=f'<div class="told">{fields}</div>{_summary_html(found, scene)}',
         foot=_table(found),
     )
 
@@ -224,7 +224,7 @@ def show_memory_fit(scene: Scene) -> None:
 MEMORY_FIT = Panel("What fits", show_memory_fit, needs_run=False, controls=(TOKENS, TEXTS, MEMORY))
 
 
-def _told(found: ModelMemory, scene: Scene) -> str:
+def _summary_html(found: ModelMemory, scene: Scene) -> str:
     tokens, texts = TOKENS.number, TEXTS.number
     total = found.total(tokens, texts)
     what = f"{markup.plural(texts, 'text')} of {markup.plural(tokens, 'token')}"

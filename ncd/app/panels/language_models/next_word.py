@@ -52,7 +52,7 @@ def show_next_word(scene: Scene) -> None:
         NEXT_WORD.controls,
         head=f'<div class="told">{AT.html(f"after position {at}{said}", t, at)}</div>',
         map=_map(scene, found, at),
-        aside=_told(scene, found, at),
+        aside=_summary_html(scene, found, at),
     )
 
 
@@ -93,7 +93,7 @@ def _map(scene: Scene, found: Guesses, at: int) -> Heatmap:
     )
 
 
-def _told(scene: Scene, found: Guesses, at: int) -> str:
+def _summary_html(scene: Scene, found: Guesses, at: int) -> str:
     shares, ids = found.last[at].topk(min(BEST, found.last.shape[-1]))
     colour, most = markup.colour("softmax", scene.dark), float(shares[0])
     named = {i: w for w, i in zip(scene.axis_words("t"), _ids(scene), strict=False)}

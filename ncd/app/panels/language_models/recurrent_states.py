@@ -172,7 +172,7 @@ SELECTIVE_AXES = (
 
 
 @dataclass(frozen=True)
-class Layer:
+class Recurrence:
     """One layer's recurrence: h ← decay · h + writes.
 
     Args:
@@ -217,12 +217,12 @@ def show_selective_states(scene: Scene) -> None:
 SELECTIVE_STATES = Panel("State", show_selective_states, controls=CONTROLS)
 
 
-def selective_layers(scene: Scene) -> list[Layer]:
+def selective_layers(scene: Scene) -> list[Recurrence]:
     """Works out every state from the arrays of the page's run, and compares what is read."""
     return [_layer(scene, cells) for cells in _layers(scene)]
 
 
-def left(layer: Layer, at: int) -> list[float]:
+def left(layer: Recurrence, at: int) -> list[float]:
     """Returns the share of what each token wrote that the state behind token ``at`` still holds.
 
     The states are sums of what was written, each faded by all later factors; a share compares the
@@ -248,7 +248,7 @@ def _layers(scene: Scene) -> list[dict[str, Cell]]:
     return found
 
 
-def _layer(scene: Scene, cells: dict[str, Cell]) -> Layer:
+def _layer(scene: Scene, cells: dict[str, Cell]) -> Recurrence:
     """Returns the recurrence of one layer."""
     values = scene.trace.values
 
@@ -266,10 +266,10 @@ def _layer(scene: Scene, cells: dict[str, Cell]) -> Layer:
         states.append(state)
     every = torch.stack(states)
     answers = torch.einsum("tds,ts->td", every, given(READS))
-    return Layer(steps, decays, writes, every, max_difference(answers, read))
+    return Recurrence(steps, decays, writes, every, max_difference(answers, read))
 
 
-def _selective_summary(scene: Scene, layer: Layer, at: int) -> str:
+def _selective_summary(scene: Scene, layer: Recurrence, at: int) -> str:
     words = scene.axis_words("t")
     shares, steps = left(layer, at), layer.steps.mean(1).tolist()
     colour = markup.colour("einsum", scene.dark)

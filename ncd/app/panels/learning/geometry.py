@@ -22,7 +22,7 @@ from ncd.app.scene.scene import UNTRAINED_REASON, Scene, with_tooltip
 from ncd.app.scene.session_weights import POLL_SECONDS, Training
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import Choice, Text
+from ncd.app.state.controls import Choice, TextControl
 from ncd.jobs.job_pool import QUIET
 from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.site import markup
@@ -38,11 +38,14 @@ from ncd.systems.training.plane_training import (
     points,
     valid,
 )
-from ncd.systems.training.training_loop import Progress
+from ncd.systems.training.training_loop import TrainingProgress
 
 KEY = "geometry"
 OWN = "your own"
-POINTS, PLACED = Choice("points", (*SETS, OWN), next(iter(SETS))), Text("placed", longest=5 * MOST)
+POINTS, PLACED = (
+    Choice("points", (*SETS, OWN), next(iter(SETS))),
+    TextControl("placed", longest=5 * MOST),
+)
 UPDATES = Choice("updates", ("300", "1000", "3000"), "1000")
 STILL = 0.05  # a run is stuck if its loss falls by a smaller share in its last fifth
 SCRIPTS = ("hidden_space", "geometry_canvas", "geometry_scene", "geometry")
@@ -56,7 +59,7 @@ _geometry = st.components.v2.component(
 
 
 @dataclass(frozen=True)
-class Tried:
+class ClassifiedPoints:
     """The points, how many are classified correctly, and the weights as one row."""
 
     places: tuple[tuple[float, float, int], ...]
@@ -99,13 +102,13 @@ def _chosen() -> str:
 
 
 @torch.no_grad()
-def tried(scene: Scene, chosen: str) -> Tried:
+def tried(scene: Scene, chosen: str) -> ClassifiedPoints:
     """Runs the page's own module on all points."""
     places, classes = points(chosen, scene.settings["n"], scene.seed)
     share = accuracy(scene.module(places.to(scene.device)).cpu(), classes)
     rows = zip(places.tolist(), classes.tolist(), strict=True)
     table = tuple((round(x, 4), round(y, 4), kind) for (x, y), kind in rows)
-    return Tried(table, round(share * len(table)), flat(scene.module))
+    return ClassifiedPoints(table, round(share * len(table)), flat(scene.module))
 
 
 # --- buttons -------------------------------------------------------------------------------------
@@ -155,7 +158,7 @@ def _place() -> None:
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
+def _shown(scene: Scene, now: Training | None, found: ClassifiedPoints) -> None:
     """Shows both spaces at every recorded training step."""
     run = now.run if now else None
     progress = tuple(run.progress) if run else ()
@@ -173,7 +176,7 @@ def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
         "most": MOST,
         "edge": EDGE,
         "colours": COLOURS,
-        "said": _said(scene, now, progress, found),
+        "said": _training_sentence(scene, now, progress, found),
         "where": _where(scene),
         "foot": _foot(scene, own),
     }
@@ -181,7 +184,7 @@ def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
 
 
 def frames(
-    progress: Sequence[Progress], found: Tried, ended: bool
+    progress: Sequence[TrainingProgress], found: ClassifiedPoints, ended: bool
 ) -> list[tuple[int, float, float, Sequence[float]]]:
     """Returns the recorded steps: number, loss, accuracy and weights.
 
@@ -198,7 +201,12 @@ def frames(
     return known
 
 
-def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], found: Tried) -> str:
+def _training_sentence(
+    scene: Scene,
+    now: Training | None,
+    progress: Sequence[TrainingProgress],
+    found: ClassifiedPoints,
+) -> str:
     """Returns the state of the training in a sentence."""
     if now is not None and now.run is not None:
         without = session_weights.waiting_message(now.run, progress)
@@ -219,11 +227,11 @@ def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], foun
     return f"✗ {_why(scene, progress)}: {told} {steps}. {_cure(scene, progress)}"
 
 
-def stuck(progress: Sequence[Progress]) -> bool:
+def stuck(progress: Sequence[TrainingProgress]) -> bool:
     """Returns whether the loss has hardly fallen in the last fifth of a run.
 
-    >>> falls = [Progress(step, 10, 1.0 - step / 20, 0.0) for step in range(11)]
-    >>> stuck(falls), stuck([Progress(step, 10, 0.35, 0.0) for step in range(11)])
+    >>> falls = [TrainingProgress(step, 10, 1.0 - step / 20, 0.0) for step in range(11)]
+    >>> stuck(falls), stuck([TrainingProgress(step, 10, 0.35, 0.0) for step in range(11)])
     (False, True)
     """
     if len(progress) < 5:
@@ -232,11 +240,11 @@ def stuck(progress: Sequence[Progress]) -> bool:
     return last.loss > (1 - STILL) * before.loss
 
 
-def _why(scene: Scene, progress: Sequence[Progress]) -> str:
+def _why(scene: Scene, progress: Sequence[TrainingProgress]) -> str:
     return "Stuck" if stuck(progress) or not scene.settings["g"] else "Not parted yet"
 
 
-def _cure(scene: Scene, progress: Sequence[Progress]) -> str:
+def _cure(scene: Scene, progress: Sequence[TrainingProgress]) -> str:
     if not scene.settings["g"]:
         return (
             "Without an activation both maps are one affine map, and the cuts of the plane are "

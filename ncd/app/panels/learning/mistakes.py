@@ -83,7 +83,7 @@ STYLE = """<style>
 
 
 @dataclass(frozen=True)
-class Picture:
+class ExamplePicture:
     """An example as a data URL, with a caption."""
 
     address: str
@@ -96,7 +96,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Line:
+class SequenceAnswers:
     """A sequence, with the answer at each place and whether it is wrong."""
 
     read: tuple[str, ...]
@@ -126,8 +126,8 @@ class Mistakes:
     wrong: int
     score: float
     source: str
-    pictures: tuple[Picture | Line, ...]
-    blank: Picture | Line
+    pictures: tuple[ExamplePicture | SequenceAnswers, ...]
+    blank: ExamplePicture | SequenceAnswers
 
 
 def examples(scene: Scene, task: Task) -> Data:
@@ -153,7 +153,7 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     at_once = task.in_a_run(scene.settings)
     runs = budget(scene) // max(1, scene.cost.flops)
     if not scene.loaded_weights and runs * at_once < FEWEST:
-        return Mistakes(0, 0, 0.0, "", (), Picture(BLANK, "\N{NO-BREAK SPACE}"))
+        return Mistakes(0, 0, 0.0, "", (), ExamplePicture(BLANK, "\N{NO-BREAK SPACE}"))
     check_room(task, scene.settings, elaborate(scene.term))
     own = examples(scene, task)
     count = min(len(own.unseen), max(1, runs) * at_once)
@@ -162,56 +162,58 @@ def measure(scene: Scene, task: Task) -> Mistakes:
         symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
         wrong, pictures = _lines(own, outputs.argmax(-1), answers, symbols)
         length = answers.shape[1]
-        blank: Picture | Line = Line((" ",) * length, ((" ", False),) * length)
+        blank: ExamplePicture | SequenceAnswers = SequenceAnswers(
+            (" ",) * length, ((" ", False),) * length
+        )
     else:
-        blank = Picture(BLANK, "\N{NO-BREAK SPACE}")
+        blank = ExamplePicture(BLANK, "\N{NO-BREAK SPACE}")
         wrong, pictures = PICTURES[task.measure](own, outputs, answers)
     score = task.score(outputs, answers)
     return Mistakes(len(answers), wrong, score, own.source, pictures, blank)
 
 
-def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[ExamplePicture, ...]]:
     """Returns the misread images, the most confident first."""
     sure, found = chances.max(1)
     wrong = (found != answers).nonzero()[:, 0]
     order = wrong[sure[wrong].argsort(descending=True, stable=True)]
 
-    def each() -> Iterator[Picture]:
+    def each() -> Iterator[ExamplePicture]:
         for i in order[:MOST].tolist():
             said = f"{int(answers[i])} → {int(found[i])}, {float(sure[i]):.0%}"
             image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]  # all channels are equal
-            yield Picture(
+            yield ExamplePicture(
                 heatmap.data_url(image.numpy(), ColourRange(0.0, 1.0), heatmap.GREY), said
             )
 
     return len(wrong), tuple(each())
 
 
-def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[ExamplePicture, ...]]:
     """Returns the images with the most wrong pixels, which are struck through."""
     found = scores.argmax(1)
     wrong = found != answers
     worst = wrong.flatten(1).sum(1).argsort(descending=True, stable=True)
 
-    def each() -> Iterator[Picture]:
+    def each() -> Iterator[ExamplePicture]:
         for i in worst[:MOST].tolist():
             pixels = painted(own.unseen[i, 0], found[i], wrong[i])
             share = 1 - float(wrong[i].float().mean())
-            yield Picture(heatmap.image_url(pixels), f"{share:.1%}")
+            yield ExamplePicture(heatmap.image_url(pixels), f"{share:.1%}")
 
     return int(wrong.flatten(1).any(1).sum()), tuple(each())
 
 
-def _remade(own: Data, found: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+def _remade(own: Data, found: Tensor, answers: Tensor) -> tuple[int, tuple[ExamplePicture, ...]]:
     """Returns the images with the largest errors."""
     errors = (found - answers).square().flatten(1).mean(1)
     ends = ColourRange(float(own.unseen.min()), 1.0)
 
-    def each() -> Iterator[Picture]:
+    def each() -> Iterator[ExamplePicture]:
         for i in errors.argsort(descending=True, stable=True)[:MOST].tolist():
             image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]
             address = heatmap.data_url(image.numpy(), ends, heatmap.GREY)
-            yield Picture(address, markup.digits(float(errors[i])))
+            yield ExamplePicture(address, markup.digits(float(errors[i])))
 
     return len(errors), tuple(each())
 
@@ -221,19 +223,19 @@ PICTURES = {"accuracy": _digits, "iou": _masks, "variance": _remade}
 
 def _lines(
     own: Data, found: Tensor, answers: Tensor, symbols: Sequence[str]
-) -> tuple[int, tuple[Picture | Line, ...]]:
+) -> tuple[int, tuple[ExamplePicture | SequenceAnswers, ...]]:
     """Returns the sequences with the most wrong answers; a dot marks places without a question."""
     due = answers != NOT_ASKED
     wrong = due & (found != answers)
     worst = wrong.sum(1).argsort(descending=True, stable=True)
 
-    def each() -> Iterator[Line]:
+    def each() -> Iterator[SequenceAnswers]:
         for i in worst[:MOST].tolist():
             if wrong[i].any():
                 told = torch.where(due[i], found[i], len(symbols)).tolist()
                 read = tuple(symbols[n] for n in own.unseen[i].tolist())
                 said = [(*symbols, "·")[n] for n in told]
-                yield Line(read, tuple(zip(said, wrong[i].tolist(), strict=True)))
+                yield SequenceAnswers(read, tuple(zip(said, wrong[i].tolist(), strict=True)))
 
     return int(wrong.any(1).sum()), tuple(each())
 

@@ -36,7 +36,7 @@ Moments = tuple[tuple[float, float], ...]  # mean and deviation: before, by batc
 
 
 @dataclass(frozen=True)
-class Statistics:
+class NormStatistics:
     """Statistics of each channel before and after both norms, and of three experiments.
 
     ``places`` are the statistics over the channels, at the first pixel of each image. ``running``
@@ -79,7 +79,7 @@ def _pick(name: str, value: str) -> None:
         st.session_state[selection.AXES] = value
 
 
-def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
+def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> NormStatistics:
     """Runs torch's norms on images ``b c h w``, with this γ and β for every channel.
 
     It draws ``STEPS`` further batches of this shape, so the shape is cut to at most ``LARGEST``.
@@ -111,7 +111,7 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
     means = tuple(offsets.tolist()[:MAX_CHANNELS])
     every = tuple(zip(*(_moments(a.transpose(0, 1).flatten(1)) for a in arrays), strict=True))
     places = tuple(zip(*(_moments(a.flatten(2)[..., 0]) for a in arrays), strict=True))
-    return Statistics(every, places, tuple(running), means, train, use, moved)
+    return NormStatistics(every, places, tuple(running), means, train, use, moved)
 
 
 def _moments(x: Tensor) -> Moments:
@@ -131,7 +131,7 @@ def _buttons(scene: Scene) -> str:
     return f"<p>Light {buttons}</p>"
 
 
-def _statistics_table(found: Statistics) -> str:
+def _statistics_table(found: NormStatistics) -> str:
     """Returns a table of each norm's statistics, over a channel or over a position."""
     head = (
         "",
@@ -165,7 +165,7 @@ def _number(number: float) -> str:
     return f'<td class="number">{f"{small:.3f}".replace("-", "−")}</td>'
 
 
-def _experiments(scene: Scene, found: Statistics) -> str:
+def _experiments(scene: Scene, found: NormStatistics) -> str:
     return (
         f"<h2>The running mean</h2>{chart(found)}"
         f"<p>After each of {STEPS} batches, the running mean of a channel moves a tenth of the way "
@@ -188,7 +188,7 @@ def _cut(scene: Scene) -> str:
     return f"Of the images at most {' × '.join(map(str, LARGEST))} numbers are taken. "
 
 
-def chart(found: Statistics) -> str:
+def chart(found: NormStatistics) -> str:
     """The running mean of the first channels over the steps, as SVG."""
     count = min(len(COLOURS), len(found.means))
     numbers = [*found.means[:count], *(n for step in found.running for n in step[:count]), 0.0]
@@ -225,7 +225,7 @@ def one_below_another(places: list[float]) -> list[float]:
     return found
 
 
-def _line(found: Statistics, c: int, place: Callable[[float], float], label: float) -> str:
+def _line(found: NormStatistics, c: int, place: Callable[[float], float], label: float) -> str:
     values = [0.0, *(step[c] for step in found.running)]
     points = " ".join(f"{WIDE * i / STEPS:.1f},{place(v):.1f}" for i, v in enumerate(values))
     goal, colour = place(found.means[c]), COLOURS[c]

@@ -56,7 +56,7 @@ def show_per_sample_gradients(scene: Scene) -> None:
     except NCDError as error:
         refuse(error)
         return
-    html_panel.render(_code() + _table(found) + _told(scene, found), "per sample")
+    html_panel.render(_code() + _table(found) + _summary_html(scene, found), "per sample")
 
 
 PER_SAMPLE_GRADIENTS = Panel("Per sample", show_per_sample_gradients)
@@ -143,7 +143,7 @@ def _percent(share: float) -> str:
     return f"{share:.1%}".replace("-", "−")
 
 
-def _told(scene: Scene, found: Samples) -> str:
+def _summary_html(scene: Scene, found: Samples) -> str:
     count, total = len(found.norms), sum(found.norms)
     kept = found.norm * count / total if total else 0.0
     share = with_tooltip(

@@ -29,7 +29,7 @@ from ncd.jobs.training_runs import TrainingRun, prepare
 from ncd.site import markup
 from ncd.systems.training.tasks import Task, task
 from ncd.systems.training.trained_weights import TrainedWeights, read_weights
-from ncd.systems.training.training_loop import Progress
+from ncd.systems.training.training_loop import TrainingProgress
 
 FILE, WRONG = "weights", "wrong weights"
 MEGABYTES = 64  # the largest file of weights
@@ -129,13 +129,13 @@ def _beginning(scene: Scene) -> str:
     return "Not trained yet. The seed decides the weights, the examples and their order."
 
 
-def _earlier(name: str) -> tuple[tuple[str, tuple[Progress, ...]], ...]:
+def _earlier(name: str) -> tuple[tuple[str, tuple[TrainingProgress, ...]], ...]:
     """Returns the earlier runs of this page, with their names in the legend."""
     page, runs = st.session_state.get(EARLIER, ("", ()))
     return runs if page == name else ()
 
 
-def _progress(now: Training | None) -> tuple[tuple[Progress, ...], int]:
+def _progress(now: Training | None) -> tuple[tuple[TrainingProgress, ...], int]:
     """Returns what a run has reported, and its number of steps."""
     run = now.run if now else None
     steps = (run.steps if run else None) or int(STEPS.value)
@@ -178,7 +178,7 @@ def _curves(now: Training, own: Task) -> None:
         charts.render(figure, "score", said)
 
 
-def _line(now: Training, progress: tuple[Progress, ...], own: Task) -> str:
+def _line(now: Training, progress: tuple[TrainingProgress, ...], own: Task) -> str:
     """Returns the text above the progress bar."""
     if now.run is None:
         return "The weights are those of your file."

@@ -42,7 +42,7 @@ from ncd.systems.training.module_or_functional import (
     module_step,
     network,
 )
-from ncd.systems.training.training_loop import Progress
+from ncd.systems.training.training_loop import TrainingProgress
 from ncd.write.torch_source.source_file import lines
 
 # --- The Side by side panel: one network, trained as a module and as pure functions
@@ -66,7 +66,7 @@ STYLE = f"""<style>
 progress {{ width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }}
 </style>"""
 Way = Mapping[str, str]
-Told = Sequence[Progress]
+Told = Sequence[TrainingProgress]
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,9 @@ def show_training_code(scene: Scene) -> None:
         f"<section><h2>{title}</h2>{_listing(title, parts, term)}</section>"
         for title, parts, term in (("nn.Module", left, module), ("torch.func", right, function))
     )
-    html_panel.render(f'{_told(scene, found)}<div class="listings">{columns}</div>', "two codes")
+    html_panel.render(
+        f'{_summary_html(scene, found)}<div class="listings">{columns}</div>', "two codes"
+    )
 
 
 TRAINING_CODE = Panel("Two codes", show_training_code)
@@ -375,7 +377,7 @@ def _line(row: str) -> str:
     return f'<div class="line" style="--hang:{indent + 4}ch">{whole or " "}</div>'
 
 
-def _told(scene: Scene, found: Apart) -> str:
+def _summary_html(scene: Scene, found: Apart) -> str:
     examples = markup.plural(scene.settings["b"], "random example")
     return (
         f"<p>The same weights, from seed {scene.seed}, inside the module and handed to the "

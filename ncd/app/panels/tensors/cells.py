@@ -26,7 +26,7 @@ def show_cells(scene: Scene) -> None:
     """Shows a line of tables for each side of an equation, or one for any other system."""
     circuit = scene.circuit
     parts = sides(circuit)
-    lines = [_Line(part, scene) for part in parts]
+    lines = [_CircuitLine(part, scene) for part in parts]
     sign = getattr(scene.term, "sign", "")
     html = "".join(
         f'<div class="line" data-sign="{sign if n else ""}">{line.html}</div>'
@@ -68,7 +68,7 @@ def _pick(scene: Scene, picked: str) -> None:
         knobs.set_values({name: knobs.nearest_legal(knob, place)[0]})
 
 
-class _Line:
+class _CircuitLine:
     """The arrays of a circuit, column by column, with the ops between them."""
 
     def __init__(self, circuit: Circuit, scene: Scene) -> None:
@@ -102,12 +102,12 @@ class _Line:
     def table(self, value: Value) -> str:
         tensor = self.scene.trace.values[value.id].detach().cpu()
         at: Slice = self.touched.get(value.id, ()) if self.lit else ()
-        grid = _Grid.of(tensor, value, at, self.lit and value.id in self.touched)
+        grid = _ArrayGrid.of(tensor, value, at, self.lit and value.id in self.touched)
         return grid.html(self.picks)
 
 
 @dataclass(frozen=True)
-class _Grid:
+class _ArrayGrid:
     """An array as rows and columns, at one place along any further axes."""
 
     value: Value
@@ -118,7 +118,7 @@ class _Grid:
     told: str
 
     @staticmethod
-    def of(tensor: torch.Tensor, value: Value, at: Slice, lit: bool) -> _Grid:
+    def of(tensor: torch.Tensor, value: Value, at: Slice, lit: bool) -> _ArrayGrid:
         axes = list(value.array)
         places = [0 if p is None else p for p in at or (None,) * len(axes)]
         flat = tensor.reshape([axis.numel for axis in axes])
@@ -129,7 +129,7 @@ class _Grid:
         told = ", ".join(f"{markup.axis(axis)} = {place}" for axis, place in fixed)
         two = numbers.reshape([axis.numel if axis else 1 for axis in shown[-2:]])
         where = (None, None, *at[first:])[-2:]
-        return _Grid(value, two, (shown[-2], shown[-1]), where, lit, told)
+        return _ArrayGrid(value, two, (shown[-2], shown[-1]), where, lit, told)
 
     def html(self, picks: dict[str, str]) -> str:
         rows, columns = (_slots(n, at) for n, at in zip(self.numbers.shape, self.at, strict=True))

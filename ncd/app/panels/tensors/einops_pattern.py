@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.app.panels.tensors.einops_shape_check import MOST, Shape, Tried, made, tried
+from ncd.app.panels.tensors.einops_shape_check import MOST, CheckedLine, Shape, made, tried
 from ncd.app.parts import html_panel
 from ncd.app.parts.heatmap import Mosaic, mosaic
 from ncd.app.scene import own_entry
@@ -23,7 +23,7 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import Choice, Text
+from ncd.app.state.controls import Choice, TextControl
 from ncd.app.state.link_text import compress_text
 from ncd.errors import NCDError
 from ncd.explain.equation_proof import max_difference
@@ -82,7 +82,7 @@ COLOURS = 3  # red, green and blue
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PatternResult:
     """Input, output (a number without a picture), and the gradient of the output's sum.
 
     ``apart`` is the largest difference between the diagram's results and einops'.
@@ -118,7 +118,7 @@ def given(name: str, sizes: dict[str, int]) -> Tensor:
     return einops.rearrange(x, "b c (h h1) (w w1) -> b (h1 w1 c) h w", h1=2, w1=2).contiguous()
 
 
-def outcome(text: str, found: Tried, sizes: dict[str, int], device: str) -> Outcome:
+def outcome(text: str, found: CheckedLine, sizes: dict[str, int], device: str) -> PatternResult:
     """Runs a line with einops and as a term."""
     written = found.written
     leaf = given(written.given, sizes).to(device)
@@ -131,7 +131,7 @@ def outcome(text: str, found: Tried, sizes: dict[str, int], device: str) -> Outc
     (result, gradient), (ours, back) = ways
     colours = colour_axes(found)
     seen, slope = (t[0] if written.first else t for t in (leaf, gradient))
-    return Outcome(
+    return PatternResult(
         _picture(seen, colours[0]),
         _picture(result, colours[-1]) if result.ndim else None,
         float(result.sum()),
@@ -153,7 +153,7 @@ def _picture(tensor: Tensor, colours: int | None) -> Mosaic:
     return mosaic(tensor.float().cpu().numpy(), colours)
 
 
-def colour_axes(found: Tried) -> tuple[int | None, ...]:
+def colour_axes(found: CheckedLine) -> tuple[int | None, ...]:
     """Returns the position of the colour axis before and after each call, or None if it is merged.
 
     >>> from ncd.app.panels.tensors.einops_shape_check import tried
@@ -179,7 +179,7 @@ def colour_axes(found: Tried) -> tuple[int | None, ...]:
 # --- what could come out --------------------------------------------------------------------------
 
 
-def choices(text: str, found: Tried) -> tuple[Shape, ...]:
+def choices(text: str, found: CheckedLine) -> tuple[Shape, ...]:
     """Returns the right shape among three wrong ones, in a fixed pseudo-random order.
 
     >>> from ncd.app.panels.tensors.einops_shape_check import tried
@@ -208,7 +208,7 @@ def _plausible(right: Shape, before: Shape) -> Iterator[Shape]:
 
 # --- The Pattern panel: an einops line applied to six pictures, after a question about its shape
 
-OWN, ASKING = Text("call", longest=300), Choice("asking", ("on", "off"), "off")
+OWN, ASKING = TextControl("call", longest=300), Choice("asking", ("on", "off"), "off")
 # session keys; BESIDE: the example shown while typing
 FIELD, BESIDE, SAID = "call field", "call beside", "said shape"
 FIT = {"b": 6, "h": 96, "w": 96, "c": 3}
@@ -410,14 +410,14 @@ def _answer(mine: str, right: str) -> str:
     return f'<p role="status">{sign}: it is <b>{right}</b>.</p>'
 
 
-def _result(made: Outcome, found: Tried) -> str:
+def _result(made: PatternResult, found: CheckedLine) -> str:
     title = f"What comes out: shape <b>{_shape_text(found.shapes[-1])}</b>"
     if made.result is None:
         return f"<p>{title}, the number <b>{markup.digits(made.number)}</b></p>"
     return _figure(made.result, title)
 
 
-def _steps(found: Tried) -> str:
+def _steps(found: CheckedLine) -> str:
     """Returns every call, with the source of each axis of its result."""
     rows = [
         f"<tr><td><code>{_called(call)}</code></td><td>{_lengths(call, before)}</td>"
@@ -450,7 +450,7 @@ def _lengths(call: EinopsCall, shape: Shape) -> str:
     return ", ".join(said) or "none is left"
 
 
-def _backwards(made: Outcome, name: str) -> str:
+def _backwards(made: PatternResult, name: str) -> str:
     """Returns the gradient of the sum of the output, and whether it matches the diagram's."""
     low, high = map(markup.digits, made.extremes)
     each = f"{low}, everywhere" if low == high else f"from {low} to {high}, as below"

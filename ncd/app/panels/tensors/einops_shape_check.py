@@ -33,14 +33,14 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Tried:
+class CheckedLine:
     """A valid line: its calls, and the shape before and after each."""
 
     written: EinopsLine
     shapes: tuple[Shape, ...]
 
 
-def tried(text: str, sizes: dict[str, int]) -> Tried:
+def tried(text: str, sizes: dict[str, int]) -> CheckedLine:
     """Returns the shapes that a line gives, without computing or allocating anything.
 
     >>> tried('rearrange(ims, "b h w c -> h (b w) c")', {"b": 6, "h": 8, "w": 9, "c": 3}).shapes
@@ -62,7 +62,7 @@ def tried(text: str, sizes: dict[str, int]) -> Tried:
         term(text, sizes)
     except NCDError as error:  # an axis name that no term accepts
         raise CallError(error.fact, *written.patterns, cure=error.cure) from None
-    return Tried(written, tuple(found))
+    return CheckedLine(written, tuple(found))
 
 
 def made(call: EinopsCall, tensor: Tensor) -> Tensor:

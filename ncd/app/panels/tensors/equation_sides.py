@@ -313,7 +313,7 @@ def _cell(number: float, pair: tuple[int, int], at: tuple[int, int], agree: bool
 MAX_WALK_VALUES = 8  # the greatest number of values that are shown for a side
 
 
-class Step(NamedTuple):
+class ProofStep(NamedTuple):
     """The title of a step, and its justification."""
 
     title: str
@@ -321,39 +321,39 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step(
+    ProofStep(
         "Turn an output into an input",
         "F takes <i>a</i> and gives <i>b</i> and <i>c</i>. Lay a second wire <i>b</i> beside it, "
         "and let both <i>b</i> meet in a cap, the inner product. What F gave along <i>b</i> it now "
         "takes: this is its associated transpose, F<sup>T</sup>. It has the numbers of F, read "
         "from another side.",
     ),
-    Step(
+    ProofStep(
         "A bent wire is a wire",
         "In a unit two wires begin in one curve, in an inner product two end in one. Behind each "
         "other they hand every number on as it is, since a product with the unit matrix changes "
         "nothing. So the wire may be pulled straight.",
     ),
-    Step(
+    ProofStep(
         "Bend the wire between two maps",
         "First G, then H. The wire between them is the identity, and so is a bent one.",
     ),
-    Step(
+    ProofStep(
         "Slide H along its wire",
         "H works on the lower wire alone, in the same way for every place on the others: it is "
         "broadcast. So it may come before the cap.",
     ),
-    Step(
+    ProofStep(
         "Read H from its other side",
         "Nothing goes into H together with the unit, and two wires come out. That is "
         "H<sup>T</sup>, the table of the numbers of H with both of its sides on the right.",
     ),
-    Step(
+    ProofStep(
         "Slide it past G",
         "G and H<sup>T</sup> work on different wires, so neither waits for the other, and "
         "H<sup>T</sup> may come first.",
     ),
-    Step(
+    ProofStep(
         "Shift an outer product",
         "Where the dashed line ends two arrays become one: each number of the first times each of "
         "the second. G and H work on one of them each, so that may be before them or behind.",
@@ -382,7 +382,7 @@ def show_equation_walk(scene: Scene) -> None:
     moving = cached("morph", pair, make=lambda: morph(*map(ncd.draw, pair.sides)))
     data = {
         "steps": _steps(step),
-        "told": _told(step),
+        "told": _step_html(step),
         "begin": _begin(step, sizes, scene),
         "turn": _turn(step),
         "morph": moving,
@@ -413,7 +413,7 @@ def _steps(now: int) -> str:
     return f"<ol>{''.join(rows)}</ol>"
 
 
-def _told(now: int) -> str:
+def _step_html(now: int) -> str:
     """Returns the title of a step, and its justification."""
     return f"<h2>{now}. {STEPS[now - 1].title}</h2><p>{STEPS[now - 1].why}</p>"
 

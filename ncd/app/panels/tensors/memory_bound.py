@@ -100,7 +100,7 @@ def machines() -> tuple[Machine, ...]:
     return (*MACHINES, this_cpu())
 
 
-class Point(NamedTuple):
+class RooflinePoint(NamedTuple):
     """A part of an algorithm: its operations, and the bytes that it moves."""
 
     name: str
@@ -127,7 +127,7 @@ def ridge(machine: Machine, bits: int) -> float:
     return rate(machine, bits) / machine.bandwidth
 
 
-def roofline(points: Sequence[Point], bits: int) -> go.Figure:
+def roofline(points: Sequence[RooflinePoint], bits: int) -> go.Figure:
     """Returns the rate that each machine can reach at each intensity, and where parts stand.
 
     Source: Williams, Waterman and Patterson 2009, "Roofline: An Insightful Visual Performance
@@ -161,7 +161,7 @@ def roofline(points: Sequence[Point], bits: int) -> go.Figure:
     return figure
 
 
-def _add_points(figure: go.Figure, points: Sequence[Point], bits: int) -> None:
+def _add_points(figure: go.Figure, points: Sequence[RooflinePoint], bits: int) -> None:
     """Adds the parts on the line of the second machine; hollow ones are bound by its memory."""
     machine = MACHINES[1]
     turn, top = ridge(machine, bits), rate(machine, bits)
@@ -185,12 +185,12 @@ def _add_points(figure: go.Figure, points: Sequence[Point], bits: int) -> None:
     )
 
 
-def labels(points: Sequence[Point]) -> list[str]:
+def labels(points: Sequence[RooflinePoint]) -> list[str]:
     """Returns the labels of points from left to right, above and below the line in turn.
 
     A label that would meet the next one on its side stands a line further away.
 
-    >>> labels([Point(name, n, 4) for n, name in enumerate("abcd", 10)])
+    >>> labels([RooflinePoint(name, n, 4) for n, name in enumerate("abcd", 10)])
     ['a', '<br>b', 'c<br>', 'd']
     """
     away = [0] * len(points)
@@ -349,7 +349,7 @@ class WhatMoves:
 
     def _drawing(self, scene: Scene, loop: Stream) -> str:
         if len(scene.circuit.cells) > MOST:
-            return _told(loop)
+            return _loop_sentence(loop)
         key = self.grouped, self.streamed, scene.dark, scene.width
         svg = cached("moved", scene.term, *key, make=lambda: self._coloured(scene, loop))
         fast = (
@@ -411,12 +411,12 @@ class WhatMoves:
         return figure
 
 
-def points(loop: Stream) -> list[Point]:
+def points(loop: Stream) -> list[RooflinePoint]:
     """Returns each op by itself, all of them one after the other, and the fused loop."""
-    alone = [Point(*own) for own in loop.alone]
+    alone = [RooflinePoint(*own) for own in loop.alone]
     flops = sum(point.flops for point in alone)
-    whole = [Point("all, one by one", flops, loop.apart_bytes)] if len(alone) > 1 else []
-    return [*alone, *whole, Point("one loop", loop.flops, loop.bytes_moved)]
+    whole = [RooflinePoint("all, one by one", flops, loop.apart_bytes)] if len(alone) > 1 else []
+    return [*alone, *whole, RooflinePoint("one loop", loop.flops, loop.bytes_moved)]
 
 
 def _pick(picked: str) -> None:
@@ -441,7 +441,7 @@ def _apart(loop: Stream) -> str:
     return f"If each array moved only once, it would be {apart}."
 
 
-def _told(loop: Stream) -> str:
+def _loop_sentence(loop: Stream) -> str:
     """Returns which part of a system that is not drawn here the loop is."""
     path = loop.schedule.ops[0].cell.path.rstrip(".")
     which = f": <code>{markup.text(path)}</code>, the first with these axes" if path else ""
@@ -488,7 +488,7 @@ ROWS = 12  # the greatest number of tiles in the table
 QUERY = 0  # the query whose numbers are shown
 
 
-class Row(NamedTuple):
+class RunningRow(NamedTuple):
     """The numbers of one query after a tile: the last key, maximum, sum, and result so far."""
 
     keys: tuple[int, int]
@@ -500,7 +500,7 @@ class Row(NamedTuple):
 class Walk(NamedTuple):
     """The numbers after every tile, and the difference of the result from plain attention."""
 
-    rows: list[Row]
+    rows: list[RunningRow]
     difference: float
 
 
@@ -572,12 +572,12 @@ def walked(scene: Scene, tile: int) -> Walk:
     loop = ncd.stream(scene.term, {"y": 1}, ("x", tile))
     softmax = next(op.cell.id for op in loop.schedule.ops if op.rule.statistics)
     out = loop.schedule.outputs[0].id
-    rows: list[Row] = []
+    rows: list[RunningRow] = []
 
     def watch(cut: Cut, kept: Mapping[str, torch.Tensor]) -> None:
         if cut["y"][0] == QUERY:
             top, total = (kept[f"{softmax}.{name}"].item() for name in "ms")
-            rows.append(Row(cut["x"], top, total, kept[out].flatten()[0].item() / total))
+            rows.append(RunningRow(cut["x"], top, total, kept[out].flatten()[0].item() / total))
 
     with torch.no_grad():
         found = ncd.run_stream(loop, scene.inputs, watch=watch)

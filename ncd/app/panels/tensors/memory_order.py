@@ -31,7 +31,7 @@ HEAD = ("Array", "Axes", "Sizes", "Strides", "In memory")
 
 
 @dataclass(frozen=True)
-class Reading:
+class MemoryReading:
     """An array on ``AXES`` with these sizes, permuted to ``order`` and read as a table.
 
     ``places`` are memory positions in reading order; empty if there are too many to show.
@@ -74,14 +74,14 @@ def show_memory_order(scene: Scene) -> None:
         f'<div class="cells">{_array(found, at)}</div>'
         f'<div class="cells">{table(found, at)}</div></div>'
     )
-    parts = (slider, both, _told(found, at), _line(found, at), _strides(scene, found))
+    parts = (slider, both, _number_html(found, at), _line(found, at), _strides(scene, found))
     html_panel.render("".join(parts), "in memory", MEMORY_ORDER.controls)
 
 
 MEMORY_ORDER = Panel("In memory", show_memory_order, controls=(READ,))
 
 
-def of(scene: Scene) -> Reading:
+def of(scene: Scene) -> MemoryReading:
     """Returns the reading order that this system uses, for the numbers 0, 1, 2, …."""
     return cached(
         "memory order",
@@ -91,14 +91,14 @@ def of(scene: Scene) -> Reading:
     )
 
 
-def _run(scene: Scene) -> Reading:
+def _run(scene: Scene) -> MemoryReading:
     sizes, order = tuple(scene.settings[name] for name in AXES), ORDERS[scene.settings["order"]]
     places: tuple[int, ...] = ()
     if prod(sizes) <= MOST:
         numbers = torch.arange(prod(sizes), dtype=torch.float32, device=scene.device)
         places = tuple(scene.module(numbers.view(sizes)).flatten().long().tolist())
     strides, copied = strided(sizes, order)
-    return Reading(sizes, order, places, strides, copied)
+    return MemoryReading(sizes, order, places, strides, copied)
 
 
 def strided(
@@ -127,7 +127,7 @@ def _views(turned: Tensor, table: Tensor) -> bool:
 # --- as pictures ----------------------------------------------------------------------------------
 
 
-def _centre(found: Reading, place: int) -> tuple[float, float]:
+def _centre(found: MemoryReading, place: int) -> tuple[float, float]:
     """Returns the position of a number in the picture: images in rows, channels side by side."""
     b, c, h, w = (found.index(place)[name] for name in AXES)
     high, wide = found.sizes[2:]
@@ -135,7 +135,7 @@ def _centre(found: Reading, place: int) -> tuple[float, float]:
     return x, TOP + b * (high * ROW + GAP) + h * ROW + ROW / 2
 
 
-def _array(found: Reading, at: int) -> str:
+def _array(found: MemoryReading, at: int) -> str:
     """Returns the array as SVG, with the path from the first number read to the last."""
     (b, c, h, w), places = found.sizes, found.places
     wide, tall = EDGE + c * (w * CELL + GAP), TOP + b * (h * ROW + GAP)
@@ -148,7 +148,7 @@ def _array(found: Reading, at: int) -> str:
     )
 
 
-def _path(found: Reading, at: int) -> str:
+def _path(found: MemoryReading, at: int) -> str:
     """Returns arcs from each number to the next one read."""
     ends = [_centre(found, place) for place in found.places]
     lit = '<g fill="none" stroke="var(--st-primary-color)" stroke-width="{}" opacity="{}">{}</g>'
@@ -165,7 +165,7 @@ def _arc(start: tuple[float, float], end: tuple[float, float]) -> str:
     return f'<path d="M{x0:.0f} {y0:.0f}Q{x:.0f} {y:.0f} {x1:.0f} {y1:.0f}"/>'
 
 
-def _names(found: Reading) -> str:
+def _names(found: MemoryReading) -> str:
     """Returns the labels of images and channels."""
     (b, c, h, w), text = found.sizes, 'fill="currentColor" font-size="13" font-style="italic"'
     rows = (
@@ -180,7 +180,7 @@ def _names(found: Reading) -> str:
     return "".join((*rows, *columns))
 
 
-def _memory_cell(found: Reading, place: int, lit: bool) -> str:
+def _memory_cell(found: MemoryReading, place: int, lit: bool) -> str:
     x, y = _centre(found, place)
     fill = "var(--touch)" if lit else "none"
     return (
@@ -189,7 +189,7 @@ def _memory_cell(found: Reading, place: int, lit: bool) -> str:
     )
 
 
-def _numbers(found: Reading, at: int) -> str:
+def _numbers(found: MemoryReading, at: int) -> str:
     """Returns the numbers as text above the path."""
     texts = []
     for place in range(len(found.places)):
@@ -203,7 +203,7 @@ def _numbers(found: Reading, at: int) -> str:
     return "".join(texts)
 
 
-def table(found: Reading, at: int) -> str:
+def table(found: MemoryReading, at: int) -> str:
     """Returns the table as HTML; a click on a number selects it."""
     rows, columns = found.table
     body = "".join(
@@ -219,7 +219,7 @@ def table(found: Reading, at: int) -> str:
     )
 
 
-def _read(found: Reading, n: int, lit: bool) -> str:
+def _read(found: MemoryReading, n: int, lit: bool) -> str:
     touched = ' class="touch"' if lit else ""
     return (
         f'<td{touched}><button type="button" data-pick="{READ.action(n)}" '
@@ -227,7 +227,7 @@ def _read(found: Reading, n: int, lit: bool) -> str:
     )
 
 
-def _line(found: Reading, at: int) -> str:
+def _line(found: MemoryReading, at: int) -> str:
     """Returns the memory as a line of numbers."""
     lit = "color:#fff;background:var(--touch);"
     cells = "".join(
@@ -242,7 +242,7 @@ def _line(found: Reading, at: int) -> str:
 # --- in words -------------------------------------------------------------------------------------
 
 
-def _told(found: Reading, at: int) -> str:
+def _number_html(found: MemoryReading, at: int) -> str:
     """Returns how the address of the selected number is computed from the strides."""
     place, (p, q) = found.places[at], divmod(at, found.table[1])
     stride = dict(zip(found.order, found.strides[1], strict=True))
@@ -255,7 +255,7 @@ def _told(found: Reading, at: int) -> str:
     )
 
 
-def _strides(scene: Scene, found: Reading) -> str:
+def _strides(scene: Scene, found: MemoryReading) -> str:
     """Returns torch's strides of the three arrays."""
     sizes = dict(zip(AXES, found.sizes, strict=True))
     at = ", ".join(str(AXES.index(name)) for name in found.order)
@@ -356,7 +356,7 @@ def wanted_order(sizes: tuple[int, ...]) -> Table:
     return rows(tuple(steps), w * c)
 
 
-def _code(found: Reading) -> str:
+def _code(found: MemoryReading) -> str:
     """Returns the line of torch with a choice at each place."""
     choices = ", ".join(_choice(found.order, i) for i in range(len(found.order)))
     shape = ", ".join(map(str, found.table))
@@ -405,7 +405,7 @@ def _puzzle_cell(number: int, right: bool) -> str:
     return f'<td class="way">{number} ✓</td>' if right else f"<td>{number}</td>"
 
 
-def _hints(found: Reading) -> str:
+def _hints(found: MemoryReading) -> str:
     """Returns a question for each axis, from the first one read."""
     sizes = dict(zip(AXES, found.sizes, strict=True))
     stride = dict(zip(AXES, found.strides[0], strict=True))

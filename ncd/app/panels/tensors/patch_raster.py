@@ -55,7 +55,7 @@ ALONG = Choice("along", {side: f"{side} × {side}" for side in ("2", "4", "8")},
 
 
 @dataclass(frozen=True)
-class Read:
+class PatchReading:
     """Patches (n, c, p, q) of a picture, and how many are right, anywhere and in order."""
 
     patches: Tensor
@@ -95,7 +95,7 @@ def _drawn(term: ncd.Term, scene: Scene) -> str:
     return cached("patches drawn", term, scene.labels, scene.dark, make=make)
 
 
-def _counted(found: Read) -> str:
+def _counted(found: PatchReading) -> str:
     """Returns how many patches are right, and how many of those are at the right position."""
     count = len(found.patches)
     sign = "✓" if found.ordered == count else "✗"
@@ -105,7 +105,7 @@ def _counted(found: Read) -> str:
     )
 
 
-def read(term: ncd.Term, n: int) -> Read:
+def read(term: ncd.Term, n: int) -> PatchReading:
     """Runs the system on the positions of the pixels, and looks up the pixels there.
 
     >>> [read(patches(cut), 4).ordered for cut in CODES]
@@ -118,7 +118,7 @@ def read(term: ncd.Term, n: int) -> Read:
     known = {bytes(square.numpy().data) for square in squares}
     right = [bytes(one.numpy().data) in known for one in found.contiguous()]
     ordered = [bool(torch.equal(a, b)) for a, b in zip(found, squares, strict=True)]
-    return Read(_picture().flatten()[found], sum(right), sum(ordered))
+    return PatchReading(_picture().flatten()[found], sum(right), sum(ordered))
 
 
 def _squares(n: int) -> Tensor:

@@ -50,7 +50,7 @@ class Lift:
 
 
 @dataclass(frozen=True)
-class Tried:
+class BatchedRuns:
     """The seconds of each way for each number of rows; None where it would take too long.
 
     ``apart`` is the largest difference between each way and the diagram's module.
@@ -101,7 +101,7 @@ def _framed(term: Term, lift: Lift, lifted: bool = False) -> Term:
 # --- the run --------------------------------------------------------------------------------------
 
 
-def tried(scene: Scene, lift: Lift) -> Tried:
+def tried(scene: Scene, lift: Lift) -> BatchedRuns:
     """Runs all ways on the page's input, and measures their times there and on many rows."""
     settings, inputs = scene.settings, scene.inputs
     ways = made(scene, lift)
@@ -126,7 +126,7 @@ def tried(scene: Scene, lift: Lift) -> Tried:
             }
             found = medians(calls, device=scene.device, rounds=9, warm=0, budget=0.05)
             seconds[rows] = {name: found.get(name) for name in ways}
-    return Tried(seconds, {name: apart.get(name) for name in ways})
+    return BatchedRuns(seconds, {name: apart.get(name) for name in ways})
 
 
 def _steps(name: str, scene: Scene, rows: int) -> bool:
@@ -194,7 +194,7 @@ def _weights(scene: Scene, lift: Lift) -> list[Tensor]:
 # --- the page -------------------------------------------------------------------------------------
 
 
-def _ways_summary(found: Tried) -> str:
+def _ways_summary(found: BatchedRuns) -> str:
     """Returns a sentence about the agreement of the ways and the cost of the loop."""
     far = [apart for apart in found.apart.values() if apart is not None]
     sign, agree = ("✓", "give the same") if max(far) < 1e-5 else ("✗", "do not give the same")
@@ -211,7 +211,7 @@ def _ways_summary(found: Tried) -> str:
     return f'<p role="status">{sign} {count} {agree} as the diagram.{slow}</p>'
 
 
-def _table(found: Tried, lift: Lift, scene: Scene) -> str:
+def _table(found: BatchedRuns, lift: Lift, scene: Scene) -> str:
     heads = [f"{rows:,} rows" for rows in found.seconds]
     longest = {rows: max(t or 0.0 for t in times.values()) for rows, times in found.seconds.items()}
     names = {name: name for name in "abcd" if name in scene.settings}

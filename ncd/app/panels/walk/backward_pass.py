@@ -156,7 +156,7 @@ START = (
 
 
 @dataclass(frozen=True)
-class Step:
+class BackwardStep:
     """A step of the backward walk: an op, or an output or input if ``cell`` is empty.
 
     ``array`` is the array whose gradient arrives, ``light`` the id that is selected with it.
@@ -168,15 +168,15 @@ class Step:
     fences: tuple[str, ...] = ()
 
 
-def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
+def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[BackwardStep, ...]:
     """Returns the steps: the outputs, the ops in reverse order, then the inputs."""
     circuit, came = scene.circuit, gradients.arrays
     drawn = drawn_ids(circuit)
 
-    def step(value: Value, cell: Cell | None = None) -> Step:
+    def step(value: Value, cell: Cell | None = None) -> BackwardStep:
         maker = circuit.producers.get(value.id)  # a single number has no wire to highlight
         light = value.id if value.array or maker is None else maker.id
-        return Step(
+        return BackwardStep(
             value.id, cell.id if cell else "", drawn.get(light, light), cell.fences if cell else ()
         )
 
@@ -190,7 +190,7 @@ def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
     return (*ends, *ops, *(step(value) for value in circuit.inputs if value.id in came))
 
 
-def place(every: tuple[Step, ...], selected: str) -> int:
+def place(every: tuple[BackwardStep, ...], selected: str) -> int:
     """Returns the number of the current step, from 1; 0 before the first.
 
     It is the stored number until another array or op that has a step is selected.
@@ -240,7 +240,7 @@ def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
     return cached("gradients", scene.term, *key, make=lambda: scene.run_in_pool(run))
 
 
-def _begin(every: tuple[Step, ...]) -> str:
+def _begin(every: tuple[BackwardStep, ...]) -> str:
     return (
         f"<p>{STEP.button(f'1 {every[0].light}', 'Step through the backward pass')} "
         f'<span class="muted">{markup.plural(len(every), "step")}, from the end to the '
@@ -248,7 +248,7 @@ def _begin(every: tuple[Step, ...]) -> str:
     )
 
 
-def _turn(every: tuple[Step, ...], at: int) -> str:
+def _turn(every: tuple[BackwardStep, ...], at: int) -> str:
     """Returns buttons for the previous step, the next step, and leaving the walk."""
 
     def button(word: str, to: int, key: str) -> str:
@@ -283,7 +283,7 @@ class BackwardStepWriter:
             if node.kind == "function":
                 self.functions.setdefault(node.cell, []).append(node.label)
 
-    def step(self, step: Step) -> str:
+    def step(self, step: BackwardStep) -> str:
         """Returns the arriving gradient of a step, its rule, and the resulting gradients."""
         if step.cell:
             return self._op(self.circuit.cell(step.cell))

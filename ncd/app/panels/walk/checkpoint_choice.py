@@ -267,11 +267,11 @@ def _html(scene: Scene, every: tuple[Checkpoints, ...], now: int | None) -> str:
     budget = slider(named, BUDGET, range(last + 1), last - (now or 0))
     return (
         f'<h2>Where to save under a budget</h2><div class="told">{budget}</div>'
-        f'<p role="status">{_told(scene, every, now)}</p><p class="muted">{NOTE}</p>'
+        f'<p role="status">{_budget_sentence(scene, every, now)}</p><p class="muted">{NOTE}</p>'
     )
 
 
-def _told(scene: Scene, every: tuple[Checkpoints, ...], now: int | None) -> str:
+def _budget_sentence(scene: Scene, every: tuple[Checkpoints, ...], now: int | None) -> str:
     if now is None:
         return "What is recomputed now is no point of the curve. The slider replaces it."
     one, whole = every[now], both_passes(scene)

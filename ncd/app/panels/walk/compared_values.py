@@ -52,7 +52,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ValuePair:
     """Both sides, their colour range, and the HTML above them."""
 
     sides: tuple[Shown, ...]
@@ -60,7 +60,7 @@ class Pair:
     html: str
 
 
-def pair(one: Scene, two: Scene, found: unmatched) -> Pair | None:
+def pair(one: Scene, two: Scene, found: unmatched) -> ValuePair | None:
     """Returns both sides, or None if one scene is too large to run."""
     if not (one.can_run and two.can_run):
         return None
@@ -75,14 +75,14 @@ def pair(one: Scene, two: Scene, found: unmatched) -> Pair | None:
     return _values((one, two), (one.circuit.values.get(ids.get(id, "")), two.circuit.values[id]))
 
 
-def heading(both: Pair | None) -> str:
+def heading(both: ValuePair | None) -> str:
     """Returns the HTML above the maps."""
     if both is None:
         return "<p>One of both is too large to run here. Shapes, cost and source need no run.</p>"
     return both.html + _apart(both.sides)
 
 
-def show(both: Pair | None) -> None:
+def show(both: ValuePair | None) -> None:
     """Shows the maps, each with its own zoom."""
     if both is None:
         return
@@ -138,7 +138,7 @@ def _apart(sides: Sequence[Shown]) -> str:
 
 def _attention(
     scenes: tuple[Scene, Scene], cells: tuple[Cell | None, Cell], every: list[Cell]
-) -> Pair:
+) -> ValuePair:
     """Returns a softmax as a pair: small pictures of all heads, and the chosen head."""
     own = tuple(
         _weights(scene, cell) if cell else None for scene, cell in zip(scenes, cells, strict=True)
@@ -151,7 +151,7 @@ def _attention(
     )
     places = attention_maps.places(every, scenes[1].circuit)
     html = attention_maps.choice(every, cells[1], places) or "Attention"
-    return Pair(sides, ends, f"<p>{html}</p>")
+    return ValuePair(sides, ends, f"<p>{html}</p>")
 
 
 def _weights(scene: Scene, cell: Cell) -> Weights:
@@ -203,7 +203,7 @@ def _strip(found: Weights | None, head: int, ends: ColourRange) -> str:
 # --- any array ------------------------------------------------------------------------------------
 
 
-def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> Pair:
+def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> ValuePair:
     """Returns an array as a pair, cut as in the Values panel."""
     cuts = [slice_picker.chosen(value.array) if value else None for value in values]
     sides = tuple(
@@ -217,7 +217,7 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
     title = f"{markup.text(name)} {markup.array(values[1].array)}".strip()
     controls = slice_picker.controls(cuts[1]) if cuts[1] and cuts[1].dimensions else ""
     html = f'<h2 data-array="{values[1].id}">{title}</h2>{controls}{_along(cuts[1])}'
-    return Pair(sides, ColourRange.of(numbers, signed=signed), html)
+    return ValuePair(sides, ColourRange.of(numbers, signed=signed), html)
 
 
 def _along(cut: ArraySlice | None) -> str:

@@ -16,7 +16,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state.cache import cached
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.circuit.costs import COUNTED, OpCost, remarks
-from ncd.explain.shape_tracker import Call, as_json
+from ncd.explain.shape_tracker import TrackedCall, as_json
 from ncd.language.axes import Array
 from ncd.language.number_formats import Formats
 from ncd.run.measurement import op_seconds
@@ -53,11 +53,11 @@ def _file(label: str, make: Callable[[], str], path: str, kind: str) -> None:
     html_panel.button(f"As {label}", make, path, kind, key=f"shapes {label}", help=said)
 
 
-def calls(circuit: Circuit) -> Iterator[Call]:
+def calls(circuit: Circuit) -> Iterator[TrackedCall]:
     """Yields every step as a tracked run would record it."""
     for cell in circuit.cells:
         took, gave = (tuple(map(_shape, values)) for values in (cell.inputs, cell.outputs))
-        yield Call(cell.path or cell.op.display_name, type(cell.op).__name__, took, gave)
+        yield TrackedCall(cell.path or cell.op.display_name, type(cell.op).__name__, took, gave)
 
 
 def _shape(value: Value) -> tuple[int, ...]:

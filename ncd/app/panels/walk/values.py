@@ -30,7 +30,7 @@ SPREAD = "standard deviation: how far from the mean the numbers lie, as a root o
 
 
 @dataclass(frozen=True)
-class Statistics:
+class ArrayStatistics:
     """Statistics of the finite numbers, and how many are masked (−∞) or undefined.
 
     ``different`` counts distinct values, of whole numbers only.
@@ -46,17 +46,17 @@ class Statistics:
     undefined: int = 0
 
 
-def statistics(tensor: torch.Tensor) -> Statistics:
+def statistics(tensor: torch.Tensor) -> ArrayStatistics:
     """Computes mean, deviation (biased), extremes and histogram of the finite numbers."""
     numbers = tensor.detach().float().flatten()
     finite = numbers[numbers.isfinite()]
     masked = int((numbers == -torch.inf).sum())
     undefined = len(numbers) - len(finite) - masked
     if not len(finite):
-        return Statistics(0, 0, 0, 0, masked, (), undefined=undefined)
+        return ArrayStatistics(0, 0, 0, 0, masked, (), undefined=undefined)
     low, high = float(finite.min()), float(finite.max())
     bins = np.histogram(finite.cpu().numpy(), BINS, (low, high) if low < high else None)[0]
-    return Statistics(
+    return ArrayStatistics(
         float(finite.mean()),
         float(finite.std(correction=0)),
         low,
@@ -68,7 +68,7 @@ def statistics(tensor: torch.Tensor) -> Statistics:
     )
 
 
-def statistics_html(array: Array, found: Statistics) -> str:
+def statistics_html(array: Array, found: ArrayStatistics) -> str:
     """Returns the statistics of an array as an HTML list."""
     facts = {
         "Shape": " × ".join(map(str, array.shape)) or "a number",
@@ -83,7 +83,7 @@ def statistics_html(array: Array, found: Statistics) -> str:
     return f'<div class="told"><dl class="stats">{listed}</dl></div>'
 
 
-def _whole(array: Array, found: Statistics) -> dict[str, str]:
+def _whole(array: Array, found: ArrayStatistics) -> dict[str, str]:
     assert array.below is not None
     return {
         "Whole numbers below": f"{array.below.name} = {array.below.numel:,}",
@@ -93,7 +93,7 @@ def _whole(array: Array, found: Statistics) -> dict[str, str]:
     }
 
 
-def _real(found: Statistics) -> dict[str, str]:
+def _real(found: ArrayStatistics) -> dict[str, str]:
     return {
         "Mean": markup.digits(found.mean),
         with_tooltip("Spread", SPREAD): markup.digits(found.deviation),
@@ -102,7 +102,7 @@ def _real(found: Statistics) -> dict[str, str]:
     }
 
 
-def render_histogram(found: Statistics, key: str) -> None:
+def render_histogram(found: ArrayStatistics, key: str) -> None:
     """Shows a switch, and with it on a histogram of equal steps from the smallest to the largest.
 
     It is off at first, as loading Plotly's script would slow down the page.
@@ -175,7 +175,7 @@ def _pick(circuit: Circuit, name: str, value: str) -> None:
 
 
 def _focus(
-    scene: Scene, value: Value, tensor: torch.Tensor, cut: ArraySlice, found: Statistics
+    scene: Scene, value: Value, tensor: torch.Tensor, cut: ArraySlice, found: ArrayStatistics
 ) -> tuple[Heatmap, ColourRange]:
     """Returns the map of an array, and its default colour scale."""
     whole = not tensor.is_floating_point()
@@ -223,7 +223,7 @@ def _side(scene: Scene, dimension: Dimension | None) -> AxisLabels:
     return AxisLabels(dimension.html, dimension.words, words)
 
 
-def _card(scene: Scene, value: Value, found: Statistics) -> str:
+def _card(scene: Scene, value: Value, found: ArrayStatistics) -> str:
     where, after = _neighbours(scene, value.id)
     name = array_names(scene.circuit).get(value.id, "")
     return (

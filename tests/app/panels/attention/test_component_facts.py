@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from ncd.app.panels.attention.kv_cache import Way, cache_size, cache_ways, divisors
+from ncd.app.panels.attention.kv_cache import SharingScheme, cache_size, cache_ways, divisors
 from ncd.app.panels.attention.position_panels import ROTATING_PAIRS, _pick, shifted, turned
 from ncd.app.panels.language_models import merged_weights
 from ncd.app.panels.language_models.gates import ENDS, GATE_MAP, TALL, curve, parts
@@ -56,7 +56,7 @@ def test_the_slider_of_a_cache_sets_both_knobs(
 def test_a_way_of_its_own_stands_below_the_shared_ones() -> None:
     here = scene("latent-attention")
     ways, h, k = cache_ways(here, ("h",), "latent"), here.settings["h"], here.settings["k"]
-    assert ways[0] == Way(f"multi-head: {h}", 2 * h * k, h)
+    assert ways[0] == SharingScheme(f"multi-head: {h}", 2 * h * k, h)
     assert [way.here for way in ways] == [False] * (len(ways) - 1) + [True]
     assert "shared" not in shown(cache_size(("h",), "latent"), here).sliders
 

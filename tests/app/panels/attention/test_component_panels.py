@@ -7,7 +7,7 @@ import re
 import pytest
 
 import ncd
-from ncd.app.panels.images.network_blocks import TALL, WIDE, Step, profile
+from ncd.app.panels.images.network_blocks import TALL, WIDE, BlockMap, profile
 from tests.app.page.test_pages import fine, page
 
 PANELS = (
@@ -72,7 +72,7 @@ def test_what_a_panel_keeps_may_be_wrong(name: str, key: str, asked: str) -> Non
 def test_an_outline_is_as_tall_as_its_channels(channels: tuple[int, ...]) -> None:
     most = 64
     block = tuple(
-        Step(f"map {i}", channels[i], channels[i + 1], 0, 0) for i in range(len(channels) - 1)
+        BlockMap(f"map {i}", channels[i], channels[i + 1], 0, 0) for i in range(len(channels) - 1)
     )
     svg = profile(block, most, "red")
     (points,) = re.findall(r'points="([^"]+)"', svg)

@@ -13,7 +13,7 @@ from ncd.app.panels.attention.kv_cache import cache_ways
 from ncd.app.panels.attention.position_panels import STACKS, _bias_summary, biases
 from ncd.app.panels.attention.token_reach import moves
 from ncd.app.panels.language_models import model_size, next_word
-from ncd.app.panels.language_models.model_size import _table, _told
+from ncd.app.panels.language_models.model_size import _summary_html, _table
 from ncd.circuit.costs import cached_numbers_by_axis
 from tests.app.page.test_pages import fine, page
 from tests.app.panels.test_language_panels import scene
@@ -130,7 +130,7 @@ def test_what_fits_says_the_longest_and_the_most_texts_for_each_format() -> None
     preset = ncd.catalogue["llama"].preset("llama-3-8b").knobs
     here = scene("llama", **preset)
     found = model_memory(here.circuit, here.entry.cached)
-    told = _told(found, here)  # of 8,192 tokens in 24 GB, as the panel begins
+    told = _summary_html(found, here)  # of 8,192 tokens in 24 GB, as the panel begins
     assert "takes <b>17.8 GB</b> in bfloat16, of which 1.07 GB are the cache: it fits" in told
     plain, half, *_ = _table(found).split("<tr>")[2:]
     assert "does not fit" in plain and plain.count("none") == 2

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ncd.app.panels.images import classification
-from ncd.app.panels.images.classification import Masks, _html, _kinds, _told, measure
+from ncd.app.panels.images.classification import Masks, _html, _kinds, _summary_html, measure
 from ncd.app.panels.learning import per_sample_gradients
 from ncd.app.panels.learning.norm_panels import (
     NORM_BY_HAND,
@@ -152,14 +152,14 @@ def test_gradients_of_examples_have_their_mean_in_the_batch() -> None:
     assert [row[5] for row in rows] == ["50.0%", "0.0%", "50.0%"]
     assert bars(html) == [1, 1]
     here = scene("module-or-function", b=3)
-    told = text(per_sample_gradients._told(here, own))
+    told = text(per_sample_gradients._summary_html(here, own))
     assert "The norms sum to 10, but the gradients sum to one of norm 6: 60% is left" in told
     assert "drawn from seed 0, untrained" in told and "The first" not in told
     learned = replace(
         here, loaded_weights=TrainedWeights(b"", "trained here"), settings={**here.settings, "b": 4}
     )
-    assert "Weights trained here, on" in text(per_sample_gradients._told(learned, own))
-    assert "The first 3 of them." in text(per_sample_gradients._told(learned, own))
+    assert "Weights trained here, on" in text(per_sample_gradients._summary_html(learned, own))
+    assert "The first 3 of them." in text(per_sample_gradients._summary_html(learned, own))
 
 
 def test_the_share_of_examples_is_that_of_autograd() -> None:
@@ -221,7 +221,7 @@ def test_a_mask_counts_what_is_wrong_where_the_answer_is_known() -> None:
         assert pressed == [str(n == at).lower() for n in range(3)]
     assert "in 2 pictures made up from seed 0: <b>0.50</b>. " in html and "Train them" in html
     trained = replace(here, loaded_weights=TrainedWeights(b"", "trained here"))
-    told = _told(trained, masks)
+    told = _summary_html(trained, masks)
     assert "Weights trained here; it has learned" in text(told) and "Train them" not in told
 
 

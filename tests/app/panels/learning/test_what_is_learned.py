@@ -16,7 +16,14 @@ import torch
 import ncd
 from ncd.app.panels.attention import sequence_reading
 from ncd.app.panels.learning import mistakes
-from ncd.app.panels.learning.mistakes import FEWEST, MOST, UNTRAINED, Line, Mistakes, Picture
+from ncd.app.panels.learning.mistakes import (
+    FEWEST,
+    MOST,
+    UNTRAINED,
+    ExamplePicture,
+    Mistakes,
+    SequenceAnswers,
+)
 from ncd.app.panels.walk import backward_pass, checkpoint_choice
 from ncd.app.parts import charts
 from ncd.app.scene.scene import LONG, Scene
@@ -86,11 +93,11 @@ def test_sequences_with_most_wrong_answers_come_first() -> None:
     wrong, lines = mistakes._lines(own, found, answers, ("a", "b"))
     assert wrong == 2
     assert lines == (
-        Line(("b", "b"), (("a", True), ("b", True))),
-        Line(("b", "a"), (("a", True), ("·", False))),
+        SequenceAnswers(("b", "b"), (("a", True), ("b", True))),
+        SequenceAnswers(("b", "a"), (("a", True), ("·", False))),
     )
     assert lines[1].html == "<code>ba\n<mark>a</mark>·</code>"
-    words = Line(("one", "b"), (("a", True), ("·", False))).html
+    words = SequenceAnswers(("one", "b"), (("a", True), ("·", False))).html
     assert words == (
         '<code class="spaced"><span>one\n<mark>a</mark></span><span>b\n·</span></code>'
     )
@@ -128,7 +135,7 @@ def test_as_many_examples_are_tried_as_may_be_spent(learned: bool, flops: int, t
     ):
         found = mistakes.measure(here, task("lenet"))
     assert (found.tried, counts) == (tried, [tried] if tried else [])
-    assert isinstance(found.blank, Picture)
+    assert isinstance(found.blank, ExamplePicture)
 
 
 def test_answers_at_each_place_are_shown_as_lines() -> None:
@@ -148,11 +155,11 @@ def test_answers_at_each_place_are_shown_as_lines() -> None:
         tried = mistakes.measure(here, task("reversal"))
     assert (tried.tried, tried.wrong, tried.score, tried.source) == (2, 1, 7 / 8, "here")
     (line,) = tried.pictures
-    assert isinstance(line, Line) and "".join(line.read) == "".join(
+    assert isinstance(line, SequenceAnswers) and "".join(line.read) == "".join(
         symbols[i] for i in (2, 1, 0, 0)
     )
     assert [wrong for _, wrong in line.said] == [False, False, False, True]
-    assert tried.blank == Line((" ",) * 4, ((" ", False),) * 4)
+    assert tried.blank == SequenceAnswers((" ",) * 4, ((" ", False),) * 4)
 
 
 def test_a_task_of_several_examples_a_run_tries_whole_runs() -> None:
@@ -172,7 +179,7 @@ def test_a_task_of_several_examples_a_run_tries_whole_runs() -> None:
 
 
 def test_mistakes_are_told_and_keep_their_room() -> None:
-    picture = Picture("data:", "<1>")
+    picture = ExamplePicture("data:", "<1>")
     found = Mistakes(20, 5, 0.75, "", (picture, picture), picture)
     html = mistakes.html(found, task("lenet"))
     assert html.count("<figure>") == 2 and html.count('<figure aria-hidden="true">') == MOST - 2
@@ -301,7 +308,7 @@ def test_the_curve_is_shown_where_there_is_a_choice(session: dict[str, Any]) -> 
 )
 def test_a_point_of_the_curve_is_told(now: int | None, says: str) -> None:
     with patch.object(checkpoint_choice, "both_passes", lambda scene: 5000):
-        assert says in text(checkpoint_choice._told(BLOCK, PLANS, now))
+        assert says in text(checkpoint_choice._budget_sentence(BLOCK, PLANS, now))
         html = checkpoint_choice._html(BLOCK, PLANS, now)
     (own,) = (tag for tag in tags(html, "input") if tag.get("type") == "range")
     assert (own["min"], own["max"], own["value"]) == ("0", "2", str(2 - (now or 0)))
@@ -323,7 +330,7 @@ def test_a_point_of_the_curve_is_told(now: int | None, says: str) -> None:
 def test_four_recomputed_layers_are_named_and_the_rest_counted(count: int, says: str) -> None:
     plans = PLANS[0], Checkpoints(tuple(map(str, range(count))), 1000, 2500, 1000)
     with patch.object(checkpoint_choice, "both_passes", lambda scene: 5000):
-        said = text(checkpoint_choice._told(BLOCK, plans, 1)).partition(" 1 kB")[0]
+        said = text(checkpoint_choice._budget_sentence(BLOCK, plans, 1)).partition(" 1 kB")[0]
     assert said.endswith(says) and ("more" in said) == (count > checkpoint_choice.FEW)
 
 

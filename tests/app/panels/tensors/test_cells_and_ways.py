@@ -19,7 +19,7 @@ from ncd.app.panels.tensors.three_ways import (
     POINTWISE,
     THREE_WAYS,
     VMAP,
-    Tried,
+    BatchedRuns,
     ways,
 )
 from ncd.app.state import knobs
@@ -176,7 +176,7 @@ def test_a_click_sets_both_indexes(
 
 
 def test_ways_are_told_with_their_times() -> None:
-    found = Tried(
+    found = BatchedRuns(
         {4: {LOOP: 2e-3, VMAP: 1e-3, OWN: 1e-3}, 300: {LOOP: 8e-3, VMAP: 2e-3, OWN: 1e-3}},
         {LOOP: 0.0, VMAP: 9e-6, OWN: 0.0},
     )
@@ -185,7 +185,7 @@ def test_ways_are_told_with_their_times() -> None:
         "✓ All three give the same as the diagram. On 300 rows the loop takes about 8 times as "
         "long as torch’s own rules."
     )
-    far = Tried(
+    far = BatchedRuns(
         found.seconds | {300: {LOOP: None, VMAP: 1.0, OWN: 1.0}}, {LOOP: None, OWN: 1e-5, VMAP: 0.0}
     )
     assert (

@@ -15,8 +15,8 @@ from ncd.app.panels.tensors.memory_bound import (
     REACH,
     TILE_WALK,
     TOLD,
-    Point,
-    Row,
+    RooflinePoint,
+    RunningRow,
     Walk,
     WhatMoves,
     _apart,
@@ -131,7 +131,7 @@ def test_a_term_that_is_no_loop_is_refused_in_words() -> None:
 
 
 def test_roofs_meet_the_ridge_and_points_lie_on_the_line() -> None:
-    wide, small = Point("wide", 10**6, 1), Point("small", 1, 100)
+    wide, small = RooflinePoint("wide", 10**6, 1), RooflinePoint("small", 1, 100)
     *roofs, parts = roofline([wide, small], 16).data
     for own, roof in zip(machines(), roofs, strict=True):
         turn = ridge(own, 16)
@@ -147,23 +147,27 @@ def test_roofs_meet_the_ridge_and_points_lie_on_the_line() -> None:
         "top left",
         "bottom right",
     ]
-    *roofs, _ = roofline([Point("none", 0, 1)], 16).data
+    *roofs, _ = roofline([RooflinePoint("none", 0, 1)], 16).data
     assert roofs[0].x[0] == 0.1
     assert roofs[0].x[2] == pytest.approx(4 * max(ridge(own, 16) for own in machines()))
 
 
 def test_labels_that_would_meet_stand_further_away() -> None:
-    far = [Point(n, 10 ** (i + 1), 1) for i, n in enumerate("abcde")]
+    far = [RooflinePoint(n, 10 ** (i + 1), 1) for i, n in enumerate("abcde")]
     assert labels(far) == ["a", "b", "c", "d", "e"]
-    near = [Point(n, 100 + i, 1) for i, n in enumerate("abcdef")]
+    near = [RooflinePoint(n, 100 + i, 1) for i, n in enumerate("abcdef")]
     found = labels(near)
     away = [own.count("<br>") for own in found]
     assert away == [0, 2, 1, 1, 2, 0]
     assert [own.startswith("<br>") for own in found] == [False, True, False, True, False, False]
-    edge = [Point("a", 1000, 1), Point("x", 1500, 1), Point("b", round(1000 * 10**REACH) + 9, 1)]
+    edge = [
+        RooflinePoint("a", 1000, 1),
+        RooflinePoint("x", 1500, 1),
+        RooflinePoint("b", round(1000 * 10**REACH) + 9, 1),
+    ]
     assert log10(edge[2].intensity / edge[0].intensity) > REACH
     assert labels(edge)[2] == "b"
-    assert labels([Point("one loop", 1, 1)]) == ["<b>one loop</b>"]
+    assert labels([RooflinePoint("one loop", 1, 1)]) == ["<b>one loop</b>"]
 
 
 # --- tile by tile ---------------------------------------------------------------------------------
@@ -188,7 +192,7 @@ def test_the_walk_keeps_the_maximum_and_the_sum_so_far() -> None:
 
 
 def test_a_row_says_by_what_all_before_it_is_multiplied() -> None:
-    rows = [Row((4 * n, 4 * n + 4), float(n), n + 1.0, 0.5) for n in range(14)]
+    rows = [RunningRow((4 * n, 4 * n + 4), float(n), n + 1.0, 0.5) for n in range(14)]
     html = _tiles(Walk(rows, 1e-7), 13)
     seen = [[text(cell) for cell in inside(row, "td")] for row in inside(html, "tr")][1:]
     assert [row[0] for row in seen] == [str(n) for n in range(3, 15)]

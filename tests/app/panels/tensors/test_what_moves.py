@@ -9,9 +9,9 @@ import ncd
 from ncd.app.panels.tensors import memory_bound as measured
 from ncd.app.panels.tensors.memory_bound import (
     MACHINES,
-    Point,
+    RooflinePoint,
     WhatMoves,
-    _told,
+    _loop_sentence,
     machines,
     points,
     ridge,
@@ -36,7 +36,7 @@ def test_attention_that_is_published_has_the_panel() -> None:
     app = page("gpt-2", panel="What moves")
     fine(app)
     term = ncd.catalogue["gpt-2"].build()
-    told = _told(ncd.stream(term, {"y": 4}, ("x", 4), around=False))
+    told = _loop_sentence(ncd.stream(term, {"y": 4}, ("x", 4), around=False))
     assert "<code>h.0.attn</code>, the first with these axes" in told
 
 
@@ -60,7 +60,11 @@ def test_machines_stand_where_their_rates_meet() -> None:
     """312 TFLOP/s and 2.039 TB/s need 153 operations for each byte; in float32 fewer."""
     assert ridge(MACHINES[0], 16) == pytest.approx(153.0, abs=0.1)
     assert ridge(MACHINES[0], 32) == pytest.approx(9.56, abs=0.01)
-    whole = [Point("scores", 1000, 10), Point("softmax", 0, 10), Point("scale", 10, 80)]
+    whole = [
+        RooflinePoint("scores", 1000, 10),
+        RooflinePoint("softmax", 0, 10),
+        RooflinePoint("scale", 10, 80),
+    ]
     *roofs, parts = roofline(whole, 16).data
     assert [line.name for line in roofs] == [machine.name for machine in machines()]
     assert parts.x == (0.125, 100)  # a part without operations cannot stand on a log axis
