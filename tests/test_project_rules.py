@@ -187,6 +187,13 @@ def test_no_two_modules_have_one_name() -> None:
     assert [name for name, n in names.items() if n > 1] == []
 
 
+def test_no_two_classes_have_one_name() -> None:
+    """A name in a message, a search or a conversation is of one class then."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in FILES)
+    names = Counter(node.name for tree in trees for node in tree.body if type(node) is ast.ClassDef)
+    assert [name for name, n in names.items() if n > 1] == []
+
+
 def test_every_package_is_installed() -> None:
     told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     packages = {module for module, path in MODULES.items() if path.name == "__init__.py"}

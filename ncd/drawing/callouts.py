@@ -21,13 +21,13 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, wrap
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Dot,
     DrawnGlyph,
     DrawnWire,
     Outline,
     Path,
     Point,
+    Rectangle,
     Text,
     polygon,
     ribbon,
@@ -49,7 +49,7 @@ class CalloutTarget:
     """A part: its id, box and colour, whether it is a fence, and what is highlighted behind it."""
 
     id: str
-    box: Box
+    box: Rectangle
     role: str = "note"
     fence: bool = False
     lit: tuple[Outline | Dot, ...] = ()
@@ -101,7 +101,7 @@ def _colour(role: str) -> str:
 
 def _op(drawing: Drawing, glyph: DrawnGlyph) -> CalloutTarget:
     """Returns an op in the colour of the block that it fills, or highlighted in yellow."""
-    box = Box.around(glyph.ink or (glyph.hit_box,))
+    box = Rectangle.around(glyph.ink or (glyph.hit_box,))
     alike = [fence.box for fence in drawing.fences if fence.role == glyph.role]
     if any(fence.meets(box) for fence in alike):
         return CalloutTarget(glyph.node, box, _colour(glyph.role))
@@ -120,19 +120,19 @@ def _arrays(drawing: Drawing, ids: Sequence[str]) -> CalloutTarget | None:
     if not boxes:
         return None
     last = max(boxes, key=lambda id: boxes[id].y1)
-    around = Box.around(boxes.values())
+    around = Rectangle.around(boxes.values())
     aligned = around.width < 1.5 * max(box.width for box in boxes.values())
     lit = [box.grown(style.LIT) for box in ([around] if aligned else boxes.values())]
     band = tuple(Outline(rectangle(box), "data") for box in lit)
     return CalloutTarget(last, boxes[last].grown(style.LIT), "data", lit=band)
 
 
-def _names(drawing: Drawing, array: str) -> Box | None:
+def _names(drawing: Drawing, array: str) -> Rectangle | None:
     """Returns the box of an array's first labels on its wires."""
     boxes = [text.box for text in drawing.labels if text.array == array]
     left = min((box.x0 for box in boxes), default=0.0)
     near = [box for box in boxes if box.x0 < left + style.AXIS_GAP]
-    return Box.around(near) if near else None
+    return Rectangle.around(near) if near else None
 
 
 def _path(drawing: Drawing, circuit: Circuit, axis: str) -> CalloutTarget | None:
@@ -158,7 +158,7 @@ def _path(drawing: Drawing, circuit: Circuit, axis: str) -> CalloutTarget | None
     owner = next((g.node for g in drawing.glyphs for i in g.items if _is_dot(i, end)), "")
     return CalloutTarget(
         owner or wires[-1].array,
-        Box.at(end, style.DOT + style.LIT),
+        Rectangle.at(end, style.DOT + style.LIT),
         lit=(*lit, *halos),
         words=f"the path of axis {axis}",
     )
@@ -269,7 +269,7 @@ def with_callouts(
 
 
 def _with(drawing: Drawing, note: Annotation) -> Drawing:
-    box = Box.around([drawing.box, note.box.grown(style.MARGIN)])
+    box = Rectangle.around([drawing.box, note.box.grown(style.MARGIN)])
     return replace(drawing, box=box, extras=(*drawing.extras, note))
 
 
@@ -280,7 +280,7 @@ def _legend(drawing: Drawing, text: str) -> Annotation:
     lines = wrap(text, width - 2 * style.CALLOUT_PAD, style.CALLOUT)
     wide, tall = _size(lines)
     x0, y1 = drawing.box.x0 + style.MARGIN, drawing.box.y0
-    box = Box(x0, y1 - tall, x0 + wide, y1)
+    box = Rectangle(x0, y1 - tall, x0 + wide, y1)
     return Annotation(
         "note", (Outline(rectangle(box), "note"), *_texts(lines, box)), plain_text(text)
     )
@@ -291,7 +291,7 @@ def _size(lines: tuple[Label, ...]) -> tuple[float, float]:
     return wide, len(lines) * style.CALLOUT_LEADING + 1.5 * style.CALLOUT_PAD
 
 
-def _texts(lines: tuple[Label, ...], box: Box) -> tuple[Text, ...]:
+def _texts(lines: tuple[Label, ...], box: Rectangle) -> tuple[Text, ...]:
     x, y = box.x0 + style.CALLOUT_PAD, box.y0 + style.CALLOUT_PAD / 2
     return tuple(
         Text(line, Point(x, y + style.CALLOUT_LEADING * (n + 0.82))) for n, line in enumerate(lines)
@@ -329,7 +329,7 @@ class _CalloutPlacer:
 
     drawing: Drawing
     id: str
-    part: Box
+    part: Rectangle
     fence: bool
     width: float  # of the page
 
@@ -341,7 +341,7 @@ class _CalloutPlacer:
         lines = [line.path for line in picture.wires] + [line.path for line in picture.dashes]
         texts = [text.box for text in picture.texts]
         brackets = [box for f in picture.fences for path in f.brackets for box in _strip(path)]
-        corners = [Box(f.box.x0, f.box.y0, *f.box[:2]).grown(SIGN) for f in picture.fences]
+        corners = [Rectangle(f.box.x0, f.box.y0, *f.box[:2]).grown(SIGN) for f in picture.fences]
         bands = [extra.box for extra in picture.extras if extra.kind == "band"]
         solid = [*marks, *texts, *extras, *brackets, *corners]
         wires = [box for path in lines for box in _strip(path)]
@@ -350,16 +350,16 @@ class _CalloutPlacer:
         self.in_the_way = np.ascontiguousarray(self.every[: len(solid) + len(wires)].T)
         self.is_wire = np.arange(len(solid) + len(wires)) >= len(solid)
 
-    def best(self, wide: float, tall: float, lowest: float) -> tuple[float, Box]:
+    def best(self, wide: float, tall: float, lowest: float) -> tuple[float, Rectangle]:
         """Returns the cheapest free place, after its cost; any place if none costs less."""
         places = self.places(wide, tall)
         growth = self.growth(places)
         bounds = growth + self.gap(places)
-        found = Box(*places[0].tolist())
+        found = Rectangle(*places[0].tolist())
         for at in np.argsort(bounds, kind="stable"):
             if bounds[at] >= lowest:
                 break
-            box = Box(*places[at].tolist())
+            box = Rectangle(*places[at].tolist())
             cost = float(growth[at]) + self.reach(box)
             if cost < lowest and (cost := cost + self.crossed(box)) < lowest:
                 found, lowest = box, cost
@@ -379,7 +379,7 @@ class _CalloutPlacer:
             found += [(x, y, x + wide, y + tall) for x in xs[free].tolist()]
         return np.array(found)
 
-    def tip(self, box: Box) -> Point:
+    def tip(self, box: Rectangle) -> Point:
         """Returns the end of the pointer for a place: a point on the side of the part."""
         part = self.part.grown(-style.CALLOUT_TIP if self.fence else style.CALLOUT_TIP)
         x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
@@ -407,17 +407,17 @@ class _CalloutPlacer:
         down = np.maximum(np.maximum(part.y0 - y1, y0 - part.y1) - inside, 0.0)
         return np.hypot(along, down)
 
-    def reach(self, box: Box) -> float:
+    def reach(self, box: Rectangle) -> float:
         """Returns the length of the pointer of a place."""
         tip = self.tip(box)
         base = _base(box, tip)
         return hypot(tip.x - base.x, tip.y - base.y)
 
-    def crossed(self, box: Box) -> float:
+    def crossed(self, box: Rectangle) -> float:
         """Returns the cost of everything that the pointer of a place crosses."""
         tip = self.tip(box)
         x, y = _base(box, tip)
-        near = Box.of((tip, Point(x, y))).grown(2.0 + style.CALLOUT_BASE)
+        near = Rectangle.of((tip, Point(x, y))).grown(2.0 + style.CALLOUT_BASE)
         x0, y0, x1, y1 = self.in_the_way
         met = (x0 < near.x1) & (x1 > near.x0) & (y0 < near.y1) & (y1 > near.y0)
         if not met.any():
@@ -437,11 +437,11 @@ def _shares(count: int) -> NDArray[np.float64]:
     return np.linspace(0.0, 1.0, count)[:, None]
 
 
-def _strip(path: Path) -> Iterator[Box]:
+def _strip(path: Path) -> Iterator[Rectangle]:
     """Yields small boxes along a wire."""
     for curve in path:
         points = [curve.a, curve.d] if curve.is_horizontal else [curve.at(n / 8) for n in range(9)]
-        yield from (Box.of(pair).grown(1.0) for pair in pairwise(points))
+        yield from (Rectangle.of(pair).grown(1.0) for pair in pairwise(points))
 
 
 def _steps(start: float, stop: float, step: float) -> NDArray[np.float64]:
@@ -451,7 +451,7 @@ def _steps(start: float, stop: float, step: float) -> NDArray[np.float64]:
 # The shape ---------------------------------------------------------------------------------------
 
 
-def _base(box: Box, tip: Point) -> Point:
+def _base(box: Rectangle, tip: Point) -> Point:
     """Returns the middle of the side at which the pointer begins."""
     base = style.CALLOUT_BASE
     x = min(max(tip.x, box.x0 + 1.5 * base), box.x1 - 1.5 * base)
@@ -463,7 +463,7 @@ def _base(box: Box, tip: Point) -> Point:
     return Point(box.x1 if tip.x > box.x1 else box.x0, y)
 
 
-def _pointing(box: Box, tip: Point) -> Path:
+def _pointing(box: Rectangle, tip: Point) -> Path:
     """Returns a box with a pointer from one side to the tip."""
     x, y = _base(box, tip)
     base = style.CALLOUT_BASE

@@ -20,13 +20,13 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Curve,
     DrawingData,
     DrawnWire,
     Outline,
     Path,
     Point,
+    Rectangle,
     Text,
     polygon,
     ribbon,
@@ -171,13 +171,13 @@ def _swung(a: Point, b: Point, bottom: float, reach: float) -> Curve:
     return Curve(a, Point(a.x + reach, low), Point(b.x - reach, low), b)
 
 
-def _boxes(curve: Curve) -> Iterator[Box]:
+def _boxes(curve: Curve) -> Iterator[Rectangle]:
     for n in range(48):
-        yield Box.of([curve.at(n / 48), curve.at((n + 1) / 48)]).grown(style.TOUCH_ROOM)
+        yield Rectangle.of([curve.at(n / 48), curve.at((n + 1) / 48)]).grown(style.TOUCH_ROOM)
 
 
-def _solid(drawing: DrawingData) -> list[Box]:
-    wires = [Box.of([c.a, c.d]).grown(1.0) for wire in drawing.wires for c in wire.path]
+def _solid(drawing: DrawingData) -> list[Rectangle]:
+    wires = [Rectangle.of([c.a, c.d]).grown(1.0) for wire in drawing.wires for c in wire.path]
     inks = [box for glyph in drawing.glyphs for box in glyph.ink]
     return [*wires, *inks, *(text.box for text in drawing.labels)]
 
@@ -223,11 +223,11 @@ def with_cell_grids(drawing: Drawing, circuit: Circuit) -> Drawing:
     before = _stacked(drawing, circuit.inputs, "left", needs if shown else {}, paints)
     after = _stacked(drawing, circuit.outputs, "right", needs if shown else {}, paints)
     extras = [grid.extra() for grid in (*before, *after)]
-    body = Box.around([drawing.box, *(extra.box for extra in extras)])
+    body = Rectangle.around([drawing.box, *(extra.box for extra in extras)])
     if shown and before and len(after) == 1:  # several outputs depend on several arrays
         bottom, letter = body.y1 - style.MARGIN, _letter(circuit)
         extras.append(_arrow(drawing, before[-1], after[0], bottom, letter))
-    box = Box.around([drawing.box, *(extra.box.grown(style.MARGIN) for extra in extras)])
+    box = Rectangle.around([drawing.box, *(extra.box.grown(style.MARGIN) for extra in extras)])
     return replace(drawing, box=box, extras=(*_lifts(drawing, paints), *drawing.extras, *extras))
 
 
@@ -244,7 +244,7 @@ def _lifts(drawing: Drawing, paints: Mapping[str, str]) -> Iterator[Annotation]:
     for wire in drawing.wires:
         if wire.axis in paints and wire.path:
             (x0, y), (x1, _) = wire.path[0].a, wire.path[-1].d
-            box = Box(x0 + short, y - over, x1 - short, y + under)
+            box = Rectangle(x0 + short, y - over, x1 - short, y + under)
             band = Outline(rectangle(box), paints[wire.axis])
             yield Annotation(
                 "path", (band,), f"broadcast over {wire.axis}", wire.array, behind=True
@@ -354,7 +354,7 @@ class _CellRows:
         for r, row in enumerate(self.rows):
             for c, column in enumerate(self.columns):
                 blue = self.blue and front and self.has(row, column)
-                box = Box(x + c * side, y + r * side, x + (c + 1) * side, y + (r + 1) * side)
+                box = Rectangle(x + c * side, y + r * side, x + (c + 1) * side, y + (r + 1) * side)
                 paint = "touch" if blue else "neutral"
                 self.items.append(Outline(rectangle(box), paint, style.CELL_LINE))
                 if front and (row is None or column is None):
@@ -365,7 +365,7 @@ class _CellRows:
         wanted = (None, None, *self.at)[-2:]
         return all(at is None or at == slot for at, slot in zip(wanted, (row, column), strict=True))
 
-    def dots(self, box: Box, paint: str) -> None:
+    def dots(self, box: Rectangle, paint: str) -> None:
         label = math("…", style.NAME)
         x, y = (box.x0 + box.x1 - label.width) / 2, (box.y0 + box.y1) / 2
         self.items.append(Text(label, Point(x, y + label.ascent / 2), paint=paint))
@@ -378,13 +378,13 @@ class _CellRows:
             return
         x1, y1 = x0 + self.wide - self.shift, y0 + self.tall
         paint = self.paint(axes[-1])
-        self.bar(Box(x0 - half, y0 - half, x1 + half, y0 + half), paint)
-        self.bar(Box(x1 - half, y0 - tick, x1 + half, y0 + tick), paint)
+        self.bar(Rectangle(x0 - half, y0 - half, x1 + half, y0 + half), paint)
+        self.bar(Rectangle(x1 - half, y0 - tick, x1 + half, y0 + tick), paint)
         self.word(axes[-1], (x0 + x1) / 2, y0 - tick - self.shift)
         if len(axes) > 1:
             paint = self.paint(axes[-2])
-            self.bar(Box(x0 - half, y0 - half, x0 + half, y1 + half), paint)
-            self.bar(Box(x0 - tick, y1 - half, x0 + tick, y1 + half), paint)
+            self.bar(Rectangle(x0 - half, y0 - half, x0 + half, y1 + half), paint)
+            self.bar(Rectangle(x0 - tick, y1 - half, x0 + tick, y1 + half), paint)
             label = self.label(axes[-2])
             x = x0 - half - style.RULER_TEXT - label.width
             if self.last:  # the arrow comes from the left
@@ -398,7 +398,7 @@ class _CellRows:
     def paint(self, axis: Axis) -> str:
         return self.paints.get(axis.name, "ink")
 
-    def bar(self, box: Box, paint: str = "ink") -> None:
+    def bar(self, box: Rectangle, paint: str = "ink") -> None:
         self.items.append(Outline(rectangle(box), paint))
 
     def word(self, axis: Axis, x: float, y: float) -> None:
@@ -407,12 +407,12 @@ class _CellRows:
         self.items.append(Text(label, at))
 
     @property
-    def slice(self) -> Box:
+    def slice(self) -> Rectangle:
         """Returns the cells that the slice touches; they are drawn in blue."""
         row, column = (None, None, *self.at)[-2:]
         r, c = _range(self.rows, row), _range(self.columns, column)
         side = style.CELL
-        return Box(
+        return Rectangle(
             self.x + c[0] * side, self.y + r[0] * side, self.x + c[1] * side, self.y + r[1] * side
         )
 

@@ -12,9 +12,9 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math, roman, wrap
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Outline,
     Point,
+    Rectangle,
     Text,
     merged_scene,
     moved,
@@ -164,8 +164,8 @@ def _sign(like: Drawing, sign: str) -> Drawing:
     for line in reversed(over):
         y = items[-1].box.y0 - style.GAP - max(0.0, line.descent)
         items.append(Text(line, Point(middle - line.width / 2, y)))
-    box = Box.around(item.box for item in items)
-    box = Box(0.0, box.y0, 2 * middle, box.y1)
+    box = Rectangle.around(item.box for item in items)
+    box = Rectangle(0.0, box.y0, 2 * middle, box.y1)
     return _alone(like, Annotation("sign", tuple(items), words or said or label.words), box)
 
 
@@ -179,11 +179,11 @@ def _arrow(like: Drawing, sign: str, paint: str) -> Drawing:
     points += [(x, -y) for x, y in reversed(points[:-1])]
     shape = Outline(polygon([Point(*point) for point in points]), paint)
     text = Text(label, Point(style.SAID / 2, (label.ascent - label.descent) / 2), paint="light")
-    box = Box(0.0, -head, neck + head, head)
+    box = Rectangle(0.0, -head, neck + head, head)
     return _alone(like, Annotation("sign", (shape, text), said), box)
 
 
-def _alone(like: Drawing, extra: Annotation, box: Box) -> Drawing:
+def _alone(like: Drawing, extra: Annotation, box: Rectangle) -> Drawing:
     """Returns a sign as a drawing of the same theme as another."""
     return replace(
         like, box=box, fences=(), dashes=(), wires=(), glyphs=(), labels=(), extras=(extra,)

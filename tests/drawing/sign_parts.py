@@ -1,6 +1,6 @@
 """The parts of one sign, for tests."""
 
-from ncd.drawing.elements.primitives import Box, Outline, Text
+from ncd.drawing.elements.primitives import Outline, Rectangle, Text
 
 
 def only(drawing):
@@ -26,7 +26,7 @@ def painted(glyph, paint):
 
 
 def around(shape):
-    return Box.of(point for curve in shape.path for point in curve)
+    return Rectangle.of(point for curve in shape.path for point in curve)
 
 
 def wire(drawing, axis, n=-1):

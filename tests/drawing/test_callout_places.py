@@ -12,11 +12,11 @@ from ncd import Linear
 from ncd.drawing import callouts
 from ncd.drawing.callouts import HIGHER, OVER, WIDER, _CalloutPlacer
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, Point, Text
+from ncd.drawing.elements.primitives import Point, Rectangle, Text
 from ncd.drawing.pipeline import draw
 
 DRAWING = draw(Linear("m:3 -> k:2", "L"))
-PART = Box(100, 100, 160, 140)
+PART = Rectangle(100, 100, 160, 140)
 TIP, BASE = style.CALLOUT_TIP, style.CALLOUT_BASE
 
 
@@ -24,9 +24,9 @@ def around(fence: bool = False, width: float = inf) -> _CalloutPlacer:
     return _CalloutPlacer(DRAWING, "", PART, fence, width)
 
 
-def at(x: float, y: float) -> Box:
+def at(x: float, y: float) -> Rectangle:
     """A place of 80 by 40 with this middle."""
-    return Box(x - 40, y - 20, x + 40, y + 20)
+    return Rectangle(x - 40, y - 20, x + 40, y + 20)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_and_inside_a_fence_not_at_its_corner(x: float, y: float, tip: tuple[flo
 def test_a_pointer_begins_on_the_side_towards_its_end_and_not_at_a_corner(
     tip: tuple[float, float], base: tuple[float, float]
 ) -> None:
-    box = Box(0, 0, 100, 40)
+    box = Rectangle(0, 0, 100, 40)
     assert callouts._base(box, Point(*tip)) == base
     corners = [curve.a for curve in callouts._pointing(box, Point(*tip))]
     assert len(corners) == 7
@@ -100,9 +100,9 @@ def test_a_pointer_begins_on_the_side_towards_its_end_and_not_at_a_corner(
 def test_the_growth_of_the_drawing_costs() -> None:
     page, margin = DRAWING.box, style.MARGIN
     inside = page.grown(-margin)
-    wide = Box(inside.x0, inside.y0, inside.x1 + 50, inside.y1)
-    tall = Box(inside.x0, inside.y0 - 7, inside.x1, inside.y1)
-    left = Box(inside.x0 - 50, inside.y0, inside.x1, inside.y1 + 3)
+    wide = Rectangle(inside.x0, inside.y0, inside.x1 + 50, inside.y1)
+    tall = Rectangle(inside.x0, inside.y0 - 7, inside.x1, inside.y1)
+    left = Rectangle(inside.x0 - 50, inside.y0, inside.x1, inside.y1 + 3)
     places = np.array([inside, wide, tall, left])
     free = around().growth(places)
     assert free.tolist() == pytest.approx([0, 50 * WIDER, 7 * HIGHER, 50 * WIDER + 3 * HIGHER])
@@ -117,11 +117,11 @@ def test_the_gap_to_the_part_bounds_the_pointer() -> None:
         [100 - TIP, 60 - TIP, np.hypot(100 - TIP, 60 - TIP), 0, 0]
     )
     for box, gap in zip(places, found, strict=True):
-        assert around().reach(Box(*box)) >= gap - 1e-9
+        assert around().reach(Rectangle(*box)) >= gap - 1e-9
 
 
 def test_places_cover_nothing_of_the_drawing() -> None:
-    own = _CalloutPlacer(DRAWING, "n0", Box.around(DRAWING.glyphs[0].ink), False, inf)
+    own = _CalloutPlacer(DRAWING, "n0", Rectangle.around(DRAWING.glyphs[0].ink), False, inf)
     gap = style.CALLOUT_GAP
     places = own.places(60, 30)
     assert len(places) > 20
@@ -143,9 +143,11 @@ def test_places_cover_nothing_of_the_drawing() -> None:
 
 def test_a_pointer_pays_for_what_it_crosses() -> None:
     own = around()
-    own.in_the_way = np.array([Box(20, 115, 30, 125), Box(60, 100, 62, 140), Box(0, 0, 9, 9)]).T
+    own.in_the_way = np.array(
+        [Rectangle(20, 115, 30, 125), Rectangle(60, 100, 62, 140), Rectangle(0, 0, 9, 9)]
+    ).T
     own.is_wire = np.array([False, True, False])
-    box = Box(-100, 100, 0, 140)
+    box = Rectangle(-100, 100, 0, 140)
     assert own.crossed(box) > callouts.COVER
     assert own.crossed(box) % callouts.COVER == callouts.WIRE
     own.is_wire = np.array([True, True, False])

@@ -9,7 +9,7 @@ import pytest
 
 from ncd import Block, Linear
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, Outline, Text
+from ncd.drawing.elements.primitives import Outline, Rectangle, Text
 from ncd.drawing.equation import _arrow, _at, _is_folded, _level, _lines, _sign
 from ncd.drawing.pipeline import draw
 
@@ -88,4 +88,4 @@ def test_a_folded_block_is_a_box_alone() -> None:
     assert _is_folded(folded)
     assert not _is_folded(ONE)
     assert not _is_folded(draw(block))
-    assert isinstance(folded.box, Box)
+    assert isinstance(folded.box, Rectangle)

@@ -10,7 +10,6 @@ from math import hypot
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Curve,
     Dot,
     DrawingData,
@@ -20,6 +19,7 @@ from ncd.drawing.elements.primitives import (
     Outline,
     Path,
     Point,
+    Rectangle,
     Text,
     corners,
     line,
@@ -229,10 +229,10 @@ def commands(path: Path, closed: bool = False) -> str:
     return "".join(found) + "z" * closed
 
 
-def rectangle(box: Box) -> str:
+def rectangle(box: Rectangle) -> str:
     """Returns the outline of a box.
 
-    >>> rectangle(Box(1, 2, 4, 6.5))
+    >>> rectangle(Rectangle(1, 2, 4, 6.5))
     'M1 2h3v4.5h-3z'
     """
     x0, y0, x1, y1 = (round(side * PLACES) for side in box)

@@ -32,13 +32,13 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import MATH, ROMAN, SANS, Face, font_faces
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Dot,
     DrawingData,
     DrawnFence,
     DrawnGlyph,
     DrawnWire,
     Outline,
+    Rectangle,
     Text,
     fast_replace,
 )
@@ -313,7 +313,7 @@ class _SvgWriter:
             parts.append(f" <text{look} {place}>{text(span.text)}</text>")
         for bar in label.label.bars:
             top = y + bar.y - bar.thickness / 2
-            box = Box(x + bar.x0, top, x + bar.x1, top + bar.thickness)
+            box = Rectangle(x + bar.x0, top, x + bar.x1, top + bar.thickness)
             parts.append(f"<rect{fill} {_sides(box)}/>")
         return "".join(parts)
 
@@ -344,7 +344,7 @@ def _of(axis: str, array: str) -> str:
     return f'data-axis="{text(axis)}" data-array="{text(array)}"'
 
 
-def _sides(box: Box) -> str:
+def _sides(box: Rectangle) -> str:
     x, y, width, height = map(number, (box.x0, box.y0, box.width, box.height))
     return f'x="{x}" y="{y}" width="{width}" height="{height}"'
 

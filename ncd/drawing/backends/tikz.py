@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from ncd.drawing.backends.painting import Stroke, is_flat, layers, number
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, MathAtom, lead, parse
-from ncd.drawing.elements.primitives import Box, Dot, DrawingData, Path, Text
+from ncd.drawing.elements.primitives import Dot, DrawingData, Path, Rectangle, Text
 
 # --- Labels in LaTeX: ``math("n_b")`` is ``$n_{b}$``, in whatever font a document has
 
@@ -268,7 +268,7 @@ def _text(text: Text, unit: float) -> str:
     return rf"\node[{look}] at {place} {{{latex(label)}}};"
 
 
-def _rectangle(box: Box) -> str:
+def _rectangle(box: Rectangle) -> str:
     return f"{_point(box.x0, box.y0)} rectangle {_point(box.x1, box.y1)}"
 
 

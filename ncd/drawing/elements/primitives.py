@@ -25,7 +25,7 @@ class Point(NamedTuple):
     y: float
 
 
-class Box(NamedTuple):
+class Rectangle(NamedTuple):
     """A rectangle in drawing units."""
 
     x0: float
@@ -42,33 +42,33 @@ class Box(NamedTuple):
         return self.y1 - self.y0
 
     @property
-    def edges(self) -> tuple[Box, Box]:
+    def edges(self) -> tuple[Rectangle, Rectangle]:
         """Its upper and its lower side."""
         return self._replace(y1=self.y0), self._replace(y0=self.y1)
 
-    def grown(self, by: float) -> Box:
+    def grown(self, by: float) -> Rectangle:
         x0, y0, x1, y1 = self
-        return _new(Box, (x0 - by, y0 - by, x1 + by, y1 + by))
+        return _new(Rectangle, (x0 - by, y0 - by, x1 + by, y1 + by))
 
-    def meets(self, other: Box, slack: float = 0.0) -> bool:
+    def meets(self, other: Rectangle, slack: float = 0.0) -> bool:
         """Returns whether two boxes overlap by more than ``slack`` in both directions."""
         shared, (x0, y0, x1, y1) = sectRect(self, other)
         return bool(shared) and min(x1 - x0, y1 - y0) > slack
 
     @staticmethod
-    def around(boxes: Iterable[Box]) -> Box:
+    def around(boxes: Iterable[Rectangle]) -> Rectangle:
         left, top, right, bottom = zip(*boxes, strict=True)
-        return _new(Box, (min(left), min(top), max(right), max(bottom)))
+        return _new(Rectangle, (min(left), min(top), max(right), max(bottom)))
 
     @staticmethod
-    def of(points: Iterable[Point]) -> Box:
+    def of(points: Iterable[Point]) -> Rectangle:
         """Returns the bounding box of points."""
         xs, ys = zip(*points, strict=True)
-        return _new(Box, (min(xs), min(ys), max(xs), max(ys)))
+        return _new(Rectangle, (min(xs), min(ys), max(xs), max(ys)))
 
     @staticmethod
-    def at(center: Point, radius: float) -> Box:
-        return Box(*center, *center).grown(radius)
+    def at(center: Point, radius: float) -> Rectangle:
+        return Rectangle(*center, *center).grown(radius)
 
 
 class Curve(NamedTuple):
@@ -138,9 +138,9 @@ def _joined(level: list[Curve]) -> Curve:
     return level[0] if len(level) == 1 else line(level[0].a, level[-1].d)
 
 
-def extent(path: Path) -> Box:
+def extent(path: Path) -> Rectangle:
     """Returns the bounding box of all points of a path's curves."""
-    return Box.of([point for curve in path for point in curve])
+    return Rectangle.of([point for curve in path for point in curve])
 
 
 def polygon(points: list[Point]) -> Path:
@@ -212,9 +212,9 @@ class Text:
     paint: str = "ink"
 
     @property
-    def box(self) -> Box:
+    def box(self) -> Rectangle:
         (x, y), label = self.at, self.label
-        return _new(Box, (x, y - label.ascent, x + label.width, y + label.descent))
+        return _new(Rectangle, (x, y - label.ascent, x + label.width, y + label.descent))
 
 
 @dataclass(frozen=True)
@@ -229,8 +229,8 @@ class DrawnGlyph:
     role: str
     description: str
     items: tuple[Outline | Dot | Text, ...]
-    hit_box: Box
-    ink: tuple[Box, ...] = ()
+    hit_box: Rectangle
+    ink: tuple[Rectangle, ...] = ()
     cells: tuple[str, ...] = ()
     unit: PlanItem | None = field(default=None, compare=False, repr=False)
 
@@ -241,7 +241,7 @@ class DrawnFence:
 
     id: str
     role: str
-    box: Box
+    box: Rectangle
     title: tuple[Text, ...] = ()
     words: str = ""
     brackets: tuple[Path, ...] = ()
@@ -262,18 +262,18 @@ class Annotation:
     behind: bool = False
 
     @property
-    def box(self) -> Box:
+    def box(self) -> Rectangle:
         """The bounding box of its items."""
-        return Box.around(map(_box, self.items))
+        return Rectangle.around(map(_box, self.items))
 
 
-def _box(item: Outline | Dot | Text) -> Box:
+def _box(item: Outline | Dot | Text) -> Rectangle:
     match item:
         case Outline():
-            bounds = (Box(*calcCubicBounds(*curve)) for curve in item.path)
-            return Box.around(bounds).grown(item.stroke / 2)
+            bounds = (Rectangle(*calcCubicBounds(*curve)) for curve in item.path)
+            return Rectangle.around(bounds).grown(item.stroke / 2)
         case Dot():
-            return Box.at(item.center, item.radius + item.stroke / 2)
+            return Rectangle.at(item.center, item.radius + item.stroke / 2)
     return item.box
 
 
@@ -283,7 +283,7 @@ class DrawingData:
 
     title: str
     description: str
-    box: Box
+    box: Rectangle
     fences: tuple[DrawnFence, ...]
     dashes: tuple[Dash, ...]
     wires: tuple[DrawnWire, ...]
@@ -308,7 +308,7 @@ class DrawingData:
 def ribbon(path: Path, half: float) -> Path:
     """Returns the closed outline at a distance of ``half`` on both sides of a path.
 
-    >>> from ncd.drawing.elements.primitives import Box
+    >>> from ncd.drawing.elements.primitives import Rectangle
     >>> wide = ribbon((line(Point(0, 0), Point(9, 0)),), 2)
     >>> [(round(c.a.x), round(c.a.y)) for c in wide]
     [(0, -2), (9, -2), (9, 2), (0, 2)]
@@ -352,7 +352,7 @@ def merged_scene(drawings: Sequence[P]) -> P:
     """Returns the parts of several drawings in one; other fields are the first drawing's."""
     return replace(
         drawings[0],
-        box=Box.around(drawing.box for drawing in drawings),
+        box=Rectangle.around(drawing.box for drawing in drawings),
         fences=tuple(fence for drawing in drawings for fence in drawing.fences),
         dashes=tuple(dash for drawing in drawings for dash in drawing.dashes),
         wires=tuple(wire for drawing in drawings for wire in drawing.wires),
@@ -394,9 +394,9 @@ class Translation:
         x, y = point
         return Point(x + self.dx, y + self.dy)
 
-    def box(self, box: Box) -> Box:
+    def box(self, box: Rectangle) -> Rectangle:
         (x0, y0, x1, y1), dx, dy = box, self.dx, self.dy
-        return Box(x0 + dx, y0 + dy, x1 + dx, y1 + dy)
+        return Rectangle(x0 + dx, y0 + dy, x1 + dx, y1 + dy)
 
     def path(self, path: Path) -> Path:
         x, y, new = self.dx, self.dy, tuple.__new__  # faster than the constructors of named tuples

@@ -30,12 +30,12 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label
 from ncd.drawing.elements.primitives import (
     QUARTER,
-    Box,
     Curve,
     Dot,
     Outline,
     Path,
     Point,
+    Rectangle,
     Text,
     line,
     polygon,
@@ -187,14 +187,14 @@ class ObstacleGrid:
     """The obstacles of a page: boxes and wires, except those within some ``spans`` of x.
 
     >>> from ncd.drawing.elements.primitives import line
-    >>> ground = ObstacleGrid([Box(40, 0, 60, 20)], [])
+    >>> ground = ObstacleGrid([Rectangle(40, 0, 60, 20)], [])
     >>> [round(p[-1].d.x) for p in ground.clear((line(Point(0, 9), Point(100, 9)),))]
     [36, 100]
     """
 
     def __init__(
         self,
-        boxes: Iterable[Box],
+        boxes: Iterable[Rectangle],
         wires: Iterable[Path],
         spans: Sequence[tuple[float, float]] = (),
     ) -> None:
@@ -472,8 +472,8 @@ class GlyphCanvas:
     tails: dict[int, Path] = field(default_factory=dict)
     heads: dict[int, Path] = field(default_factory=dict)
     items: list[Outline | Dot | Text] = field(default_factory=list)
-    ink: list[Box] = field(default_factory=list)
-    hits: list[Box] = field(default_factory=list)
+    ink: list[Rectangle] = field(default_factory=list)
+    hits: list[Rectangle] = field(default_factory=list)
 
     @property
     def middle(self) -> float:
@@ -511,7 +511,7 @@ class GlyphCanvas:
 
     def text(
         self, label: Label, x: float, y: float, *, center: bool = True, paint: str = "ink"
-    ) -> Box:
+    ) -> Rectangle:
         """Draws a label with its middle at x and its baseline at y."""
         text = Text(label, Point(x - label.width / 2 if center else x, y), paint=paint)
         box = text.box
@@ -522,11 +522,11 @@ class GlyphCanvas:
     def shape(self, points: list[Point], paint: str, stroke: float = style.OUTLINE) -> None:
         """Draws a polygon."""
         self.items.append(Outline(polygon(points), paint, stroke))
-        self.ink.append(Box.of(points))
+        self.ink.append(Rectangle.of(points))
 
     def dot(self, at: Point) -> None:
         self.items.append(Dot(at, style.DOT))
-        self.ink.append(Box.at(at, style.DOT))
+        self.ink.append(Rectangle.at(at, style.DOT))
 
     def arrow_head(self, tip: Point) -> None:
         size = style.ARROW
@@ -615,7 +615,7 @@ def _cap(canvas: GlyphCanvas, cap: Cap) -> None:
             canvas.tails[i] = (line(start, Point(apex, y)),)
             canvas.dot(Point(apex, y))
     left = canvas.start + style.CAP_HIT
-    canvas.hits.append(Box(left, cap.upper, apex, cap.lower))
+    canvas.hits.append(Rectangle(left, cap.upper, apex, cap.lower))
 
 
 def _stems(x: float, caps: Sequence[Cap]) -> list[tuple[Point, Point]]:

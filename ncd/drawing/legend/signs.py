@@ -9,7 +9,7 @@ from typing import Any
 from ncd.circuit.elaborate import Axes
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.elements.plan_columns import PlanItem
-from ncd.drawing.elements.primitives import Box
+from ncd.drawing.elements.primitives import Rectangle
 from ncd.drawing.pipeline import draw
 from ncd.language.axes import plain, seq, space
 from ncd.language.blocks import Block, Equation
@@ -84,10 +84,10 @@ class LegendEntry:
         return any(mark.shape == self.mark for mark in unit.glyph.marks)
 
 
-def _around(hit: Box, unit: PlanItem) -> Box:
+def _around(hit: Rectangle, unit: PlanItem) -> Rectangle:
     """Returns the box of an op and short pieces of its wires."""
     x0, y0, x1, y1 = hit
-    return Box(x0 - NEAR * bool(unit.ins), y0, x1 + NEAR * bool(unit.outs), y1)
+    return Rectangle(x0 - NEAR * bool(unit.ins), y0, x1 + NEAR * bool(unit.outs), y1)
 
 
 # --- Signs of axes and arrays, and of how arrays are copied, dropped and reordered

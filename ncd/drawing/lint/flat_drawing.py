@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from ncd.drawing.elements import style
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Dot,
     DrawingData,
     DrawnGlyph,
     Outline,
     Path,
+    Rectangle,
     Text,
 )
 from ncd.language.cached_property import lazy_property
@@ -157,7 +157,7 @@ class DrawingArrays:
     @lazy_property
     def extras(self) -> tuple[Numbers, Indices]:
         """The boxes of extras in front of the wires, and the index of each box's extra."""
-        found: list[Box] = []
+        found: list[Rectangle] = []
         of: list[int] = []
         for n, extra in enumerate(self.drawing.extras):
             boxes = [] if extra.behind else _callout(extra) if extra.kind == "note" else _all(extra)
@@ -166,32 +166,32 @@ class DrawingArrays:
         return as_boxes(found), np.array(of, dtype=np.intp)
 
 
-def _all(extra: Annotation) -> list[Box]:
-    found: list[Box] = []
+def _all(extra: Annotation) -> list[Rectangle]:
+    found: list[Rectangle] = []
     for item in extra.items:
         if isinstance(item, Text):
             found.append(item.box)
         elif isinstance(item, Dot):
-            found.append(Box.at(item.center, item.radius))
+            found.append(Rectangle.at(item.center, item.radius))
         elif all(c.a.x == c.d.x or c.is_horizontal for c in item.path):  # an upright box
-            found += [Box.of(p for c in item.path for p in c)] if item.path else []
+            found += [Rectangle.of(p for c in item.path for p in c)] if item.path else []
         else:
             found += _drawn([item.path])
     return found
 
 
-def _callout(extra: Annotation) -> list[Box]:
+def _callout(extra: Annotation) -> list[Rectangle]:
     """Returns the boxes of a callout's text and of its outline, whose pointer sticks out."""
     words = [item.box for item in extra.items if isinstance(item, Text)]
-    found = [Box.around(words).grown(CALLOUT)] if words else []
+    found = [Rectangle.around(words).grown(CALLOUT)] if words else []
     return found + _drawn([item.path for item in extra.items if isinstance(item, Outline)])
 
 
-def _drawn(paths: Sequence[Path]) -> list[Box]:
-    return [Box(*box).grown(1.0) for box in Segments(paths).boxes.tolist()]
+def _drawn(paths: Sequence[Path]) -> list[Rectangle]:
+    return [Rectangle(*box).grown(1.0) for box in Segments(paths).boxes.tolist()]
 
 
-def as_boxes(boxes: Iterable[Box]) -> Numbers:
+def as_boxes(boxes: Iterable[Rectangle]) -> Numbers:
     return np.array(list(boxes), dtype=float).reshape(-1, 4)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, DrawingData, DrawnFence, extent
+from ncd.drawing.elements.primitives import DrawingData, DrawnFence, Rectangle, extent
 from ncd.drawing.lint.flat_drawing import (
     SLACK,
     DrawingArrays,
@@ -222,7 +222,7 @@ def cut_off(flat: DrawingArrays) -> Iterator[str]:
     boxes += [(box, f"glyph {g.node}") for g in drawing.glyphs for box in g.ink]
     every, of = flat.extras
     for box, n in zip(every.tolist(), of.tolist(), strict=True):
-        boxes.append((Box(*box), f"{drawing.extras[n].kind} {drawing.extras[n].words!r}"))
+        boxes.append((Rectangle(*box), f"{drawing.extras[n].kind} {drawing.extras[n].words!r}"))
     found = [what for box, what in boxes if _beyond(box, page)]
     for w in _out(flat.wires, page):
         found.append(f"wire {drawing.wires[w].axis} of {drawing.wires[w].array}")
@@ -230,14 +230,14 @@ def cut_off(flat: DrawingArrays) -> Iterator[str]:
     yield from (f"{what} is cut off" for what in dict.fromkeys(found))
 
 
-def _out(pieces: Segments, page: Box) -> list[int]:
+def _out(pieces: Segments, page: Rectangle) -> list[int]:
     """Returns the indexes of the paths that leave the page."""
     beyond = (pieces.boxes[:, :2] < page[:2]).any(1) | (pieces.boxes[:, 2:] > page[2:]).any(1)
     found: list[int] = np.unique(pieces.path_index[beyond]).tolist()
     return found
 
 
-def _beyond(box: Box, page: Box) -> bool:
+def _beyond(box: Rectangle, page: Rectangle) -> bool:
     return box.x0 < page.x0 or box.y0 < page.y0 or box.x1 > page.x1 or box.y1 > page.y1
 
 

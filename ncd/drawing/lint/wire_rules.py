@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from ncd.drawing.elements.plan_columns import PlanItem
-from ncd.drawing.elements.primitives import Box, Dot, DrawnGlyph, DrawnWire, Point
+from ncd.drawing.elements.primitives import Dot, DrawnGlyph, DrawnWire, Point, Rectangle
 from ncd.drawing.lint.flat_drawing import (
     DrawingArrays,
     Indices,
@@ -494,7 +494,7 @@ def _on_borders(flat: DrawingArrays) -> Iterator[str]:
     """Finds separators along a fence's upper or lower border, where they look like a part of it."""
     fences = [fence for fence in flat.drawing.fences if not fence.brackets]
     edges = as_boxes(
-        Box(x0, y - BORDER, x1, y + BORDER)
+        Rectangle(x0, y - BORDER, x1, y + BORDER)
         for x0, y0, x1, y1 in (fence.box for fence in fences)
         for y in (y0, y1)
     )

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, corners
+from ncd.drawing.elements.primitives import Rectangle, corners
 from ncd.drawing.elements.routing import GlyphCanvas
 from ncd.language.op import Mark
 
@@ -87,7 +87,7 @@ def ends(canvas: GlyphCanvas, mark: Mark, left: float, right: float) -> None:
         canvas.head(o, right)
 
 
-def reach(canvas: GlyphCanvas, mark: Mark, text: Box, y: float, more: float = 0.0) -> bool:
+def reach(canvas: GlyphCanvas, mark: Mark, text: Rectangle, y: float, more: float = 0.0) -> bool:
     """Routes a mark's own wires to the sides of its text.
 
     ``y`` is its middle. Wires that would have to bend end at an upright bar beside the text,

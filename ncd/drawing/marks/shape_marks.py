@@ -10,12 +10,12 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math, roman, wrap
 from ncd.drawing.elements.primitives import (
     QUARTER,
-    Box,
     Curve,
     Dot,
     Outline,
     Path,
     Point,
+    Rectangle,
     corners,
     line,
 )
@@ -71,7 +71,7 @@ class BlockBox(MarkKind):
         side += [Point(right + depth, bottom - depth), Point(right, bottom)]
         for face in (sky, side, corners(x, half, top, bottom)):
             canvas.shape(face, canvas.role, style.OUTLINE)
-        canvas.ink[-3:] = [Box(left, top - depth, right + depth, bottom)]
+        canvas.ink[-3:] = [Rectangle(left, top - depth, right + depth, bottom)]
         lines = self.lines(mark)
         first = (top + bottom - style.LEADING * (len(lines) - 1)) / 2 + style.DESCENT
         for n, words in enumerate(lines):
@@ -93,7 +93,7 @@ class Circle(MarkKind):
         radius, x = style.CIRCLE, canvas.middle
         y = canvas.outs[mark.outs[-1]] if mark.outs else canvas.row
         canvas.items.append(Dot(Point(x, y), radius, "page", style.GLYPH))
-        canvas.ink.append(Box.at(Point(x, y), radius))
+        canvas.ink.append(Rectangle.at(Point(x, y), radius))
         for i, o in list(zip(mark.ins, mark.outs, strict=True))[-1:]:
             canvas.tail(i, x - radius, y)
             canvas.head(o, x + radius, y)
@@ -123,13 +123,13 @@ class BarredCircle(MarkKind):
     def paint(self, canvas: GlyphCanvas, mark: Mark) -> None:
         x, half = canvas.middle, self.half()
         top, bottom = around(canvas.rows(mark.ins, mark.outs), style.CIRCLE, style.CIRCLE)
-        box = Box(x - half, top, x + half, bottom)
+        box = Rectangle(x - half, top, x + half, bottom)
         canvas.items.append(Outline(_rounded(box, style.CIRCLE), "page", style.GLYPH))
         canvas.ink.append(box)
         self.inside(canvas, box)
         ends(canvas, mark, box.x0, box.x1)
 
-    def inside(self, canvas: GlyphCanvas, box: Box) -> None:
+    def inside(self, canvas: GlyphCanvas, box: Rectangle) -> None:
         """Draws the sign inside the ring: a bar, or the letters of another norm."""
         x = (box.x0 + box.x1) / 2
         canvas.stroke(Point(x, box.y0), Point(x, box.y1))
@@ -141,13 +141,13 @@ class RootMeanSquare(BarredCircle):
     def half(self) -> float:
         return style.PILL[0]
 
-    def inside(self, canvas: GlyphCanvas, box: Box) -> None:
+    def inside(self, canvas: GlyphCanvas, box: Rectangle) -> None:
         label = roman("rms", style.PILL[1])
         y = free_row(canvas, box.y0, box.y1)
         canvas.text(label, (box.x0 + box.x1) / 2, y + (label.ascent - label.descent) / 2)
 
 
-def _rounded(box: Box, radius: float) -> Path:
+def _rounded(box: Rectangle, radius: float) -> Path:
     """Returns a box with round corners."""
     (x0, y0, x1, y1), r, k = box, radius, (1 - QUARTER) * radius
     corners = (
@@ -445,6 +445,8 @@ class Cup(MarkKind):
             canvas.heads[o] = (Curve(apex, b, c, turn), line(turn, Point(canvas.x1, turn.y)))
         for i in mark.ins:
             canvas.tail(i, apex.x, apex.y)
-        box = Box(apex.x, top, apex.x + radius, bottom)
-        canvas.ink.append(Box(apex.x, apex.y - style.GAP, apex.x + style.GAP, apex.y + style.GAP))
+        box = Rectangle(apex.x, top, apex.x + radius, bottom)
+        canvas.ink.append(
+            Rectangle(apex.x, apex.y - style.GAP, apex.x + style.GAP, apex.y + style.GAP)
+        )
         canvas.hits.append(box)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math, roman, sans
-from ncd.drawing.elements.primitives import Box, Point
+from ncd.drawing.elements.primitives import Point, Rectangle
 from ncd.drawing.elements.routing import GlyphCanvas
 from ncd.drawing.marks.mark_kind import MarkKind, clear_row, reach, within
 from ncd.language.op import Mark, Ports
@@ -97,7 +97,7 @@ def noted(mark: Mark) -> Label:
     return sans(name, style.NOTE)
 
 
-def draw_long_name(canvas: GlyphCanvas, mark: Mark, outs: Ports, box: Box, y: float) -> float:
+def draw_long_name(canvas: GlyphCanvas, mark: Mark, outs: Ports, box: Rectangle, y: float) -> float:
     """Draws the long name after a letter and returns its end; wires at its height begin there."""
     text = canvas.text(noted(mark), box.x1 + style.GAP, y - style.NOTE_LIFT, center=False)
     for o in outs:
@@ -226,7 +226,9 @@ class ArrayName(MarkKind):
         y, right = (min(rows) + max(rows)) / 2, left + label.width
         canvas.text(label, left, y + style.NAME_DROP, center=False)
         right += style.NAME_INSET
-        canvas.ink.append(Box(canvas.x0, min(rows) - style.NUDGE, right, max(rows) + style.NUDGE))
+        canvas.ink.append(
+            Rectangle(canvas.x0, min(rows) - style.NUDGE, right, max(rows) + style.NUDGE)
+        )
         for i, o in canvas.glyph.through:  # its wires begin at it
             canvas.tails[i] = ()
             canvas.head(o, right, canvas.outs[o])

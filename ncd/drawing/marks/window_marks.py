@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, math
-from ncd.drawing.elements.primitives import Box, Outline, Point, line, s_curve
+from ncd.drawing.elements.primitives import Outline, Point, Rectangle, line, s_curve
 from ncd.drawing.elements.routing import GlyphCanvas
 from ncd.drawing.marks.mark_kind import MarkKind, within
 from ncd.drawing.marks.text_marks import arrowed, draw_long_name, lettered, noted, word
@@ -192,7 +192,7 @@ def _letter_row(canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition) -> floa
 
 
 def _channels(
-    canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition, box: Box, enters: float
+    canvas: GlyphCanvas, mark: Mark, at: _TrapezoidPosition, box: Rectangle, enters: float
 ) -> float:
     """Routes the channels into and out of the letter, on the far side of the window axis."""
     middle = enters + at.down * style.WINDOW_ENTER

@@ -12,13 +12,13 @@ from ncd.drawing.elements.labels import Label, math, wrap
 from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region, Rows
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Curve,
     DrawnFence,
     DrawnGlyph,
     Outline,
     Path,
     Point,
+    Rectangle,
     Text,
     line,
     polygon,
@@ -182,7 +182,7 @@ def _data(
             continue  # arrays without axes have no wires
         half = max((box.width for box in here), default=0.0) / 2 + style.BAND_SIDE
         top = min([*(box.y0 - style.INK for box in here), min(ys) - style.BAND_TOP])
-        box = Box(middle - half, top, middle + half, max(ys) + style.BAND_FOOT)
+        box = Rectangle(middle - half, top, middle + half, max(ys) + style.BAND_FOOT)
         yield _band("data", box, f"data: {len(state)} array{'s' * (len(state) != 1)}")
 
 
@@ -199,9 +199,11 @@ def _operations(
         x0, x1 = at.right[s] + style.BAND_GAP / 2, at.left[s + 1] - style.BAND_GAP / 2
         fenced = any(f.first <= s < f.last and not plan.is_panel(f) for f in plan.frames)
         over, under = style.BAND_FENCED if fenced else style.BAND_HIGH
-        body = Box(x0, min(ys) - over, x1, max(ys) + under)
+        body = Rectangle(x0, min(ys) - over, x1, max(ys) + under)
         more = style.INK / 2 if fenced else style.INK
-        box = Box.around([body, *(Box(x0, b.y0 - more, x1, b.y1 + more) for b in boxes)])
+        box = Rectangle.around(
+            [body, *(Rectangle(x0, b.y0 - more, x1, b.y1 + more) for b in boxes)]
+        )
         yield _band("operation", box, "operation")
 
 
@@ -209,11 +211,11 @@ def _middle(text: Text) -> float:
     return text.at.x + text.label.width / 2
 
 
-def _band(role: str, box: Box, words: str) -> Annotation:
+def _band(role: str, box: Rectangle, words: str) -> Annotation:
     return Annotation("band", (Outline(rectangle(box), role),), words, behind=True)
 
 
-def rectangle(box: Box) -> Path:
+def rectangle(box: Rectangle) -> Path:
     """Returns the outline of a box."""
     x0, y0, x1, y1 = box
     return polygon([Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1)])
@@ -254,7 +256,7 @@ def fences(
     texts: dict[str, list[Text]] = {}
     for text in named.values():
         texts.setdefault(text.array, []).append(text)
-    inner: dict[str, list[Box]] = {}
+    inner: dict[str, list[Rectangle]] = {}
     found = []
     for frame in reversed(plan.frames):  # the inner ones first, as outer ones enclose them
         x0, x1 = at.sides(plan, frame)
@@ -262,24 +264,24 @@ def fences(
         held = [t.box for id in inside for t in texts.get(id, ()) if x0 < t.at.x < x1]
         held += ink.get(frame.id, [])
         boxes = [box.grown(style.INK) for box in held] + inner.get(frame.id, [])
-        body = Box.around([_wires(plan, rows, frame, x0, x1), *boxes])
+        body = Rectangle.around([_wires(plan, rows, frame, x0, x1), *boxes])
         if at.panel and plan.is_panel(frame):
-            body = Box.around([_wires(plan, rows, frame, x0, x1, style.BAND_HIGH), body])
+            body = Rectangle.around([_wires(plan, rows, frame, x0, x1, style.BAND_HIGH), body])
             body = body.grown(style.BAND_PANEL)
         lines = _lines(plan, frame, at)
         over = style.LEADING * len(lines) + style.TITLE_ROOM[0] if lines else 0.0
-        box = Box(x0, body.y0 - over, x1, body.y1)
+        box = Rectangle(x0, body.y0 - over, x1, body.y1)
         found.append(_brackets(frame, box) if frame.ends else _region(frame, lines, box))
         room = style.BRACKET_ROOM if frame.ends else 0.0
-        around = Box(box.x0, box.y0 - room, box.x1, box.y1 + room)
+        around = Rectangle(box.x0, box.y0 - room, box.x1, box.y1 + room)
         inner.setdefault(frame.parent, []).append(around.grown(style.INNER))
     return tuple(reversed(found))
 
 
-def _ink(plan: Plan, glyphs: Sequence[DrawnGlyph]) -> Mapping[str, list[Box]]:
+def _ink(plan: Plan, glyphs: Sequence[DrawnGlyph]) -> Mapping[str, list[Rectangle]]:
     """Returns the ink in each fence, without the contents of inner fences."""
     boxes = {glyph.node: glyph.ink for glyph in glyphs}
-    found: dict[str, list[Box]] = {}
+    found: dict[str, list[Rectangle]] = {}
     for step in plan.steps:
         for unit in step:
             if unit.cell and unit.cell.fences:
@@ -294,7 +296,7 @@ def _wires(
     x0: float,
     x1: float,
     beyond: tuple[float, float] = (style.SKY, style.GROUND),
-) -> Box:
+) -> Rectangle:
     """Returns the stretch of a frame around its wires, so far beyond them."""
     ys = [
         rows[s][port]
@@ -303,10 +305,10 @@ def _wires(
         if value.id in ids
         for port in plan.places(value)
     ] or [0.0]
-    return Box(x0, min(ys) - beyond[0], x1, max(ys) + beyond[1])
+    return Rectangle(x0, min(ys) - beyond[0], x1, max(ys) + beyond[1])
 
 
-def _region(frame: Region, lines: Sequence[Label], box: Box) -> DrawnFence:
+def _region(frame: Region, lines: Sequence[Label], box: Rectangle) -> DrawnFence:
     middle, top = (box.x0 + box.x1) / 2, box.y0 - style.TITLE_BASE
     texts = tuple(
         [
@@ -317,7 +319,7 @@ def _region(frame: Region, lines: Sequence[Label], box: Box) -> DrawnFence:
     return DrawnFence(frame.id, frame.role, box, texts, frame.words)
 
 
-def _brackets(frame: Region, box: Box) -> DrawnFence:
+def _brackets(frame: Region, box: Rectangle) -> DrawnFence:
     """Returns large round brackets; the count starts at the foot and stops at the head."""
     inset = style.PAD + style.FENCE_EDGE
     top, bottom = box.y0, box.y1

@@ -12,7 +12,6 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.plan_columns import Plan, PlanItem, Port, Rows
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Curve,
     Dash,
     DrawnFence,
@@ -21,6 +20,7 @@ from ncd.drawing.elements.primitives import (
     Outline,
     Path,
     Point,
+    Rectangle,
     Text,
     Translation,
     extent,
@@ -174,13 +174,13 @@ def _glyph(unit: PlanItem, cell: Cell, canvas: GlyphCanvas) -> DrawnGlyph:
     boxes = [*canvas.ink, *canvas.hits]  # not the wires, which are clickable themselves
     if not boxes:
         ys = [*canvas.ins, *canvas.outs] or [canvas.row]
-        boxes = [Box(canvas.x0, min(ys) - style.SIDE, canvas.x1, max(ys) + style.SIDE)]
+        boxes = [Rectangle(canvas.x0, min(ys) - style.SIDE, canvas.x1, max(ys) + style.SIDE)]
     return DrawnGlyph(
         node=cell.id,
         role=cell.op.role,
         description=cell.description,
         items=tuple(canvas.items),
-        hit_box=Box.around(boxes).grown(style.MARK_HIT),
+        hit_box=Rectangle.around(boxes).grown(style.MARK_HIT),
         ink=tuple(canvas.ink),
         unit=unit,
     )
@@ -233,12 +233,12 @@ def _with_arrows(drawing: Drawing, before: Set[str], behind: Set[str]) -> Drawin
         if wire.array in before and not wire.made_by and wire.path[0].a.x < left + 1
     ]
     ink = [
-        Box.of(p for curve in item.path for p in curve)
+        Rectangle.of(p for curve in item.path for p in curve)
         for arrow in arrows
         for item in arrow.items
         if isinstance(item, Outline)
     ]
-    around = Box.around([drawing.box, *(box.grown(style.MARGIN) for box in ink)])
+    around = Rectangle.around([drawing.box, *(box.grown(style.MARGIN) for box in ink)])
     return replace(drawing, box=around, extras=(*drawing.extras, *arrows))
 
 
@@ -343,11 +343,11 @@ class _Layout:
         boxes += _around(wires)
         boxes += [extent(dash.path) for dash in lines]
         boxes += [extra.box for extra in extras]
-        boxes = boxes or [Box(0.0, 0.0, *style.EMPTY)]
+        boxes = boxes or [Rectangle(0.0, 0.0, *style.EMPTY)]
         return Drawing(
             title="",
             description="",
-            box=Box.around(boxes).grown(style.MARGIN),
+            box=Rectangle.around(boxes).grown(style.MARGIN),
             fences=own,
             dashes=lines,
             wires=wires,
@@ -477,7 +477,7 @@ class _Layout:
         return Text(label, Point(self.at.names[s] - label.width / 2, y), axis.name, value.id)
 
 
-def _around(wires: Sequence[DrawnWire]) -> list[Box]:
+def _around(wires: Sequence[DrawnWire]) -> list[Rectangle]:
     """Returns the bounding box of all wires with their widths, if there are any.
 
     A curve of a wire never leaves the box around its two ends.
@@ -485,8 +485,8 @@ def _around(wires: Sequence[DrawnWire]) -> list[Box]:
     points = [end for wire in wires for a, _, _, d in wire.path for end in (a, d)]
     if not points:
         return []
-    x0, y0, x1, y1 = Box.of(points)
-    return [Box(x0, y0 - style.WIRE_ROOM, x1, y1 + style.WIRE_ROOM)]
+    x0, y0, x1, y1 = Rectangle.of(points)
+    return [Rectangle(x0, y0 - style.WIRE_ROOM, x1, y1 + style.WIRE_ROOM)]
 
 
 def wire_words(array: Array, axis: Axis, name: str = "") -> str:

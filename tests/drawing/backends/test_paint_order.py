@@ -19,7 +19,16 @@ from ncd.drawing.backends.painting import (
     wire_ends,
 )
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, Curve, Dot, Outline, Point, line, ribbon, s_curve
+from ncd.drawing.elements.primitives import (
+    Curve,
+    Dot,
+    Outline,
+    Point,
+    Rectangle,
+    line,
+    ribbon,
+    s_curve,
+)
 from tests.drawing.lint.tiny_pictures import (
     dash,
     extra,
@@ -99,7 +108,7 @@ def test_brackets_are_lines_with_round_ends_and_a_region_has_a_shadow() -> None:
         True,
         0.0,
     )
-    assert Box.of(p for curve in region.path for p in curve) == (1, 2, 30, 40)
+    assert Rectangle.of(p for curve in region.path for p in curve) == (1, 2, 30, 40)
 
 
 def test_beside_the_circuit_only_coloured_shapes_have_a_shadow() -> None:
@@ -111,12 +120,12 @@ def test_beside_the_circuit_only_coloured_shapes_have_a_shadow() -> None:
 
 def test_parts_are_read_from_left_to_right_and_then_down() -> None:
     first, second = wire((0, 9), (9, 9), name="a x"), wire((0, 5), (9, 5), name="b x")
-    op = glyph((0, 0, 9, 9), hit=Box(0, 0, 9, 9))
+    op = glyph((0, 0, 9, 9), hit=Rectangle(0, 0, 9, 9))
     lost = wire(path=(), name="c x")
     after = wire((20, 0), (29, 0), name="d x")
     found = reading_order(picture(wires=(after, first, second, lost), glyphs=(op,)))
     assert found == [lost, second, first, op, after]  # an op just behind the wires that begin there
-    half = glyph((0, 0, 9, 9), hit=Box(-0.5, 0, 9, 9))
+    half = glyph((0, 0, 9, 9), hit=Rectangle(-0.5, 0, 9, 9))
     assert reading_order(picture(wires=(second,), glyphs=(half,)))[0] is half
 
 
@@ -192,7 +201,7 @@ def test_a_path_in_two_parts_moves_between_them() -> None:
     assert (
         commands((*run((0, 0), (9, 0)), *run((9.001, 0), (20, 0)))) == "M0 0h20"
     )  # the same in text
-    assert rectangle(Box(-1, 2, 3, 2.5)) == "M-1 2h4v.5h-4z"
+    assert rectangle(Rectangle(-1, 2, 3, 2.5)) == "M-1 2h4v.5h-4z"
     assert [number(value) for value in (0.004, 0.006, -10.5, 100)] == ["0", ".01", "-10.5", "100"]
 
 

@@ -19,10 +19,10 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import sans
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Dot,
     Outline,
     Point,
+    Rectangle,
     Text,
     corners,
     line,
@@ -265,7 +265,7 @@ def test_steps_of_a_path_add_up():
 def test_any_drawing_is_sound_xml(term):
     drawing = ncd.draw(term)
     root = ET.fromstring(drawing.svg(fonts=False))
-    box = Box(*drawing.box)
+    box = Rectangle(*drawing.box)
     assert root.get("viewBox").split()[2:] == [number(box.width), number(box.height)]
 
 

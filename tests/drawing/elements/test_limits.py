@@ -11,7 +11,7 @@ import pytest
 import ncd
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math
-from ncd.drawing.elements.primitives import Box, Outline, Point, line
+from ncd.drawing.elements.primitives import Outline, Point, Rectangle, line
 from ncd.drawing.elements.routing import (
     GlyphCanvas,
     ObstacleGrid,
@@ -110,7 +110,7 @@ def test_a_separator_ends_in_the_op_before_its_middle(gap: float, reach: float) 
 
 
 def test_a_line_that_touches_an_obstacle_is_not_near_it() -> None:
-    ground = ObstacleGrid([Box(40, 0, 60, 20)], [])
+    ground = ObstacleGrid([Rectangle(40, 0, 60, 20)], [])
     ((x0, y0, x1, y1),) = ground.near(line(Point(0, 9), Point(100, 9)))
     for a, b in (
         ((0, y0), (100, y0)),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ncd
-from ncd.drawing.elements.primitives import Box, Point, moved
+from ncd.drawing.elements.primitives import Point, Rectangle, moved
 
 DX, DY = 100.0, -7.0
 
@@ -16,7 +16,7 @@ DX, DY = 100.0, -7.0
 def _shifted(before: Any, after: Any, where: str = "") -> int:
     """Checks that all coordinates differ by (DX, DY); returns how many there are."""
     assert type(after) is type(before), where
-    if isinstance(before, Point | Box):
+    if isinstance(before, Point | Rectangle):
         for i, (a, b) in enumerate(zip(before, after, strict=True)):
             assert b - a == pytest.approx((DX, DY)[i % 2]), where
         return 1

@@ -10,12 +10,12 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Dash,
     DrawnWire,
     Outline,
     Path,
     Point,
+    Rectangle,
     Text,
     corners,
     line,
@@ -38,7 +38,9 @@ def dashed(drawing: Drawing, *points: Point) -> Drawing:
     return replace(drawing, dashes=(Dash(path),))
 
 
-def shown(drawing: Drawing, kind: str, box: Box, of: str = "", behind: bool = False) -> Drawing:
+def shown(
+    drawing: Drawing, kind: str, box: Rectangle, of: str = "", behind: bool = False
+) -> Drawing:
     """The drawing with an extra of this kind all over a box."""
     points = corners((box.x0 + box.x1) / 2, box.width / 2, box.y0, box.y1)
     words = Text(math("q", style.TINY), Point(middle(box).x - 3, middle(box).y + 3))
@@ -52,7 +54,7 @@ def sees(drawing: Drawing, fault: str) -> None:
     assert any(fault in one for one in found), found
 
 
-def middle(box: Box) -> Point:
+def middle(box: Rectangle) -> Point:
     return Point((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
 
 

@@ -8,7 +8,7 @@ import pytest
 from ncd.circuit.circuit import Value
 from ncd.drawing.elements import style
 from ncd.drawing.elements.plan_columns import PlanItem
-from ncd.drawing.elements.primitives import Box
+from ncd.drawing.elements.primitives import Rectangle
 from ncd.drawing.lint import label_rules as rules
 from ncd.drawing.lint.flat_drawing import DrawingArrays
 from ncd.language.axes import Array
@@ -98,8 +98,8 @@ def test_a_drawing_may_be_three_fifths_and_sixty_units_higher_than_it_needs():
     need = ARRAY + 2 * style.MARGIN
     wires = (level(ALL, "v x"),)
     most = 1.6 * need + 60
-    assert faults(rules.check_height, Box(0, 0, 200, most - 0.01), wires=wires) == []
-    assert faults(rules.check_height, Box(0, 0, 200, most + 1), wires=wires) == [
+    assert faults(rules.check_height, Rectangle(0, 0, 200, most - 0.01), wires=wires) == []
+    assert faults(rules.check_height, Rectangle(0, 0, 200, most + 1), wires=wires) == [
         f"the drawing is {most + 1:.0f} high, where {need:.0f} would do"
     ]
 

@@ -10,7 +10,7 @@ import ncd
 from ncd import Id, Softmax
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math
-from ncd.drawing.elements.primitives import Box, Curve, Point, Text, line
+from ncd.drawing.elements.primitives import Curve, Point, Rectangle, Text, line
 from ncd.drawing.lint.lint import lint
 from tests.drawing.hard_terms import TERMS
 from tests.drawing.lint.planted_faults import dashed, middle, sees, shown, wire
@@ -94,7 +94,7 @@ def test_lint_sees_a_border_that_runs_through_a_mark_or_a_name(attention):
     fence, ink, name = attention.fences[-1], attention.glyphs[-1].ink[0], attention.labels[0]
     for box, fault in ((ink, f"runs through the glyph of {attention.glyphs[-1].node}"),
                        (name.box, f"runs through label {name.label.words!r}")):  # fmt: skip
-        cut = Box(middle(box).x, box.y0 - 20, box.x1 + 20, box.y1 + 20)
+        cut = Rectangle(middle(box).x, box.y0 - 20, box.x1 + 20, box.y1 + 20)
         sees(replace(attention, fences=(replace(fence, box=cut),)), fault)
 
 
@@ -107,7 +107,7 @@ def test_nothing_shown_besides_lies_on_a_mark_a_name_or_a_wire(plain, kind):
     at = wire(plain, "v2", "z").path[0].a
     sees(shown(plain, kind, ink.grown(1)), f"the {kind} 'planted' lies on the glyph of n0")
     sees(shown(plain, kind, name.box.grown(1)), "lies on label")
-    sees(shown(plain, kind, Box.at(at, 6)), "lies on a wire z (v2)")
+    sees(shown(plain, kind, Rectangle.at(at, 6)), "lies on a wire z (v2)")
 
 
 def test_bands_lie_behind_all(plain):
@@ -116,18 +116,18 @@ def test_bands_lie_behind_all(plain):
 
 def test_an_extra_may_touch_what_it_is_about(plain):
     at = wire(plain, "v2", "z").path[-1].d
-    box = Box(at.x - 3, at.y - 3, at.x + 5, at.y + 3)
+    box = Rectangle(at.x - 3, at.y - 3, at.x + 5, at.y + 3)
     assert lint(shown(plain, "arrow", box, of="v2")) == []
 
 
 def test_two_extras_on_one_place(plain):
-    box = Box(plain.box.x0 + 2, plain.box.y1 - 8, plain.box.x0 + 20, plain.box.y1 - 2)
+    box = Rectangle(plain.box.x0 + 2, plain.box.y1 - 8, plain.box.x0 + 20, plain.box.y1 - 2)
     one = shown(plain, "sign", box).extras[0]
     sees(replace(plain, extras=(one, replace(one, words="another"))), "'another' overlap")
 
 
 def test_an_extra_that_is_cut_off(plain):
-    box = Box(plain.box.x1 - 5, plain.box.y1 - 5, plain.box.x1 + 5, plain.box.y1)
+    box = Rectangle(plain.box.x1 - 5, plain.box.y1 - 5, plain.box.x1 + 5, plain.box.y1)
     sees(shown(plain, "note", box), "note 'planted' is cut off")
 
 
@@ -140,7 +140,7 @@ def test_a_drawing_much_higher_than_what_stands_in_it(attention):
         replace(w, path=tuple(Curve(*(Point(p.x, 3 * p.y) for p in c)) for c in w.path))
         for w in attention.wires
     )
-    box = Box(attention.box.x0, 3 * attention.box.y0, attention.box.x1, 3 * attention.box.y1)
+    box = Rectangle(attention.box.x0, 3 * attention.box.y0, attention.box.x1, 3 * attention.box.y1)
     sees(replace(attention, wires=wires, box=box), "high, where")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import ncd
-from ncd.drawing.elements.primitives import Box, Dot, Point, s_curve
+from ncd.drawing.elements.primitives import Dot, Point, Rectangle, s_curve
 from ncd.drawing.lint import wire_rules as rules
 from ncd.drawing.lint.wire_rules import crossings
 from tests.drawing.lint.tiny_pictures import faults, glyph, run, wire
@@ -16,7 +16,7 @@ LEFT, RIGHT = glyph((0, 40, 20, 60)), glyph((180, 40, 200, 60), node="n2")
 
 
 def dotted(x: float, y: float, node: str = "n1"):
-    return glyph(node=node, items=(Dot(Point(x, y), 4.0),), hit=Box(x, y, x, y))
+    return glyph(node=node, items=(Dot(Point(x, y), 4.0),), hit=Rectangle(x, y, x, y))
 
 
 # --- whole wires ----------------------------------------------------------------------------------
@@ -100,9 +100,9 @@ def test_a_wire_may_end_where_another_of_its_op_goes_on_or_ends():
 def test_a_bend_is_a_hook_where_it_is_short_and_steep(wide, tall, count):
     one = wire(path=(s_curve(Point(100, 100), Point(100 + wide, 100 + tall)),))
     hook = ["wire x of v makes a hook, at 100, 100"]
-    assert faults(rules.check_slopes, Box(0, 0, 300, 300), wires=(one,)) == hook * count
+    assert faults(rules.check_slopes, Rectangle(0, 0, 300, 300), wires=(one,)) == hook * count
     straight = wire((100, 100), (100 + wide, 100 + tall))
-    assert faults(rules.check_slopes, Box(0, 0, 300, 300), wires=(straight,)) == []
+    assert faults(rules.check_slopes, Rectangle(0, 0, 300, 300), wires=(straight,)) == []
 
 
 @pytest.mark.parametrize(("row", "count"), [(40.7, 0), (40.8, 1), (59.3, 0)])

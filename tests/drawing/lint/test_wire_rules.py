@@ -8,7 +8,7 @@ import pytest
 
 import ncd
 from ncd import Concat, ConvTranspose, Copy, Einsum, Id, Linear, Repeat, Swap
-from ncd.drawing.elements.primitives import Box, Dot, Point, line, s_curve
+from ncd.drawing.elements.primitives import Dot, Point, Rectangle, line, s_curve
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.lint.wire_rules import least
 from ncd.language.terms import Term
@@ -154,7 +154,7 @@ def test_a_dashed_line_across_a_wire(plain):
 
 
 def test_a_dashed_line_through_a_note(plain):
-    box = Box(plain.box.x0, plain.box.y1 - 8, plain.box.x1, plain.box.y1 - 2)
+    box = Rectangle(plain.box.x0, plain.box.y1 - 8, plain.box.x1, plain.box.y1 - 2)
     noted = shown(plain, "note", box)
     start, end = across(plain, middle(box))
     planted = dashed(noted, start._replace(y=box.y0 - 4), end._replace(y=box.y1 + 4))

@@ -7,7 +7,6 @@ from itertools import pairwise
 from ncd.drawing.elements.labels import Label
 from ncd.drawing.elements.primitives import (
     Annotation,
-    Box,
     Dash,
     DrawingData,
     DrawnFence,
@@ -16,6 +15,7 @@ from ncd.drawing.elements.primitives import (
     Outline,
     Path,
     Point,
+    Rectangle,
     Text,
     corners,
     line,
@@ -23,15 +23,15 @@ from ncd.drawing.elements.primitives import (
 )
 from ncd.drawing.lint.flat_drawing import DrawingArrays
 
-PAGE = Box(0, 0, 200, 100)
+PAGE = Rectangle(0, 0, 200, 100)
 
 
-def picture(page: Box = PAGE, **parts: object) -> DrawingData:
+def picture(page: Rectangle = PAGE, **parts: object) -> DrawingData:
     every = dict.fromkeys(("fences", "dashes", "wires", "glyphs", "labels", "extras"), ())
     return DrawingData("", "", page, **every | parts)
 
 
-def faults(rule, page: Box = PAGE, **parts: object) -> list[str]:
+def faults(rule, page: Rectangle = PAGE, **parts: object) -> list[str]:
     return list(rule(DrawingArrays(picture(page, **parts))))
 
 
@@ -58,13 +58,13 @@ def outline(box: tuple[float, float, float, float], paint: str = "note") -> Outl
 
 
 def glyph(*ink: tuple[float, float, float, float], node: str = "n1", **more) -> DrawnGlyph:
-    boxes = tuple(Box(*box) for box in ink)
-    hit = more.pop("hit", None) or Box.around(boxes)
+    boxes = tuple(Rectangle(*box) for box in ink)
+    hit = more.pop("hit", None) or Rectangle.around(boxes)
     return DrawnGlyph(node, "linear", node.upper(), more.pop("items", ()), hit, boxes, **more)
 
 
 def fence(box: tuple[float, float, float, float], words: str = "F", *title: Text, **more):
-    return DrawnFence("f1", "linear", Box(*box), title, words, **more)
+    return DrawnFence("f1", "linear", Rectangle(*box), title, words, **more)
 
 
 def extra(*boxes: tuple[float, float, float, float], kind="sign", words="E", **more) -> Annotation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ncd.drawing.elements.primitives import Box, Dot, Outline, Point, Text
+from ncd.drawing.elements.primitives import Dot, Outline, Point, Rectangle, Text
 from ncd.drawing.elements.routing import GlyphCanvas
 from ncd.drawing.marks.marks import MARKS
 from ncd.language.op import Glyph, Mark
@@ -50,8 +50,8 @@ def shapes(canvas: GlyphCanvas, paint: str) -> list[list[tuple[float, float]]]:
     return [[tuple(curve.a) for curve in item.path] for item in items]
 
 
-def boxes(canvas: GlyphCanvas, paint: str) -> list[Box]:
-    return [Box.of([Point(*at) for at in corners]) for corners in shapes(canvas, paint)]
+def boxes(canvas: GlyphCanvas, paint: str) -> list[Rectangle]:
+    return [Rectangle.of([Point(*at) for at in corners]) for corners in shapes(canvas, paint)]
 
 
 def lines(canvas: GlyphCanvas) -> list[tuple[tuple[float, float], tuple[float, float]]]:

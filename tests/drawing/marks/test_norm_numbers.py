@@ -6,7 +6,7 @@ import pytest
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math, wrap
-from ncd.drawing.elements.primitives import Box
+from ncd.drawing.elements.primitives import Rectangle
 from ncd.drawing.marks.marks import MARKS
 from tests.drawing.marks.mark_canvas import (
     MIDDLE,
@@ -34,7 +34,7 @@ def test_the_last_wire_runs_through_a_ring_and_the_others_touch_it(outs, side: i
     assert tails(canvas)[1] == (MIDDLE - r, outs[-1]) and heads(canvas)[1] == (MIDDLE + r, outs[-1])
     assert tails(canvas)[0] == near((MIDDLE - touch, outs[-1] + side * touch))
     assert heads(canvas)[0] == near((MIDDLE + touch, outs[-1] + side * touch))
-    assert canvas.ink == [Box(MIDDLE - r, outs[-1] - r, MIDDLE + r, outs[-1] + r)]
+    assert canvas.ink == [Rectangle(MIDDLE - r, outs[-1] - r, MIDDLE + r, outs[-1] + r)]
 
 
 @pytest.mark.parametrize(("shape", "half"), [("barred", style.CIRCLE), ("rms", style.PILL[0])])
@@ -42,11 +42,11 @@ def test_the_last_wire_runs_through_a_ring_and_the_others_touch_it(outs, side: i
 def test_a_ring_stands_around_all_of_its_wires(shape: str, half: float, rows) -> None:
     canvas, mark = marked(shape, "", rows, rows)
     left, right, r = MIDDLE - half, MIDDLE + half, style.CIRCLE
-    box = Box(left, rows[0] - r, right, rows[-1] + r)
+    box = Rectangle(left, rows[0] - r, right, rows[-1] + r)
     assert canvas.ink[0] == box
     ring = canvas.items[0]
     points = [curve.at(n / 8) for curve in ring.path for n in range(9)]
-    assert Box.of(points) == near(box)
+    assert Rectangle.of(points) == near(box)
     for x, y in points:  # round at its corners
         inside_x, inside_y = min(x - box.x0, box.x1 - x), min(y - box.y0, box.y1 - y)
         if inside_x < r and inside_y < r:

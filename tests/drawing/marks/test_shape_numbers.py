@@ -6,7 +6,7 @@ import pytest
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math, roman
-from ncd.drawing.elements.primitives import Box
+from ncd.drawing.elements.primitives import Rectangle
 from ncd.drawing.marks.mark_kind import free_row
 from ncd.drawing.marks.marks import MARKS
 from ncd.language.op import Mark
@@ -235,6 +235,6 @@ def test_a_unit_turns_from_its_apex_to_both_wires(rows, radius: float) -> None:
         assert tuple(curve.d) == (apex[0] + radius, y) and tuple(level.d) == (X1, y)
         assert curve.b.x == apex[0] and curve.c.y == y
         assert (curve.b.y - apex[1]) * (y - apex[1]) > 0 and apex[0] < curve.c.x < curve.d.x
-    assert canvas.hits == [Box(apex[0], rows[0], apex[0] + radius, rows[1])]
+    assert canvas.hits == [Rectangle(apex[0], rows[0], apex[0] + radius, rows[1])]
     gap = style.GAP
-    assert canvas.ink == [Box(apex[0], apex[1] - gap, apex[0] + gap, apex[1] + gap)]
+    assert canvas.ink == [Rectangle(apex[0], apex[1] - gap, apex[0] + gap, apex[1] + gap)]

@@ -6,7 +6,7 @@ import pytest
 
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math, roman, sans
-from ncd.drawing.elements.primitives import Box, Point
+from ncd.drawing.elements.primitives import Point, Rectangle
 from ncd.drawing.marks.mark_kind import clear_row
 from ncd.drawing.marks.marks import MARKS
 from ncd.language.op import Glyph, Mark
@@ -284,4 +284,4 @@ def test_a_learned_array_is_set_upright_and_bold() -> None:
     assert label.at.y == near(30.5 + 0.25 * style.ARRAY)
     italic, _ = marked("italic", "G", (20,), (20,))
     assert words(italic)[0].label == math("G", style.MAP)
-    assert isinstance(words(italic)[0].box, Box)
+    assert isinstance(words(italic)[0].box, Rectangle)

@@ -4,7 +4,7 @@ import pytest
 
 import ncd
 from ncd import Block, Copy, Einsum, Elementwise, Id, Linear, Rename, Then
-from ncd.drawing.elements.primitives import Box, Point, line, s_curve
+from ncd.drawing.elements.primitives import Point, Rectangle, line, s_curve
 from ncd.drawing.elements.routing import ObstacleGrid
 from ncd.drawing.placement.axis_labels import names
 from ncd.drawing.plan.build_plan import plan
@@ -53,7 +53,7 @@ def test_a_new_name_stands_where_a_wire_gets_it():
 
 
 def test_a_line_ends_before_what_stands_in_its_way():
-    ground = ObstacleGrid([Box(40, 0, 60, 20)], [(line(Point(80, -50), Point(80, 50)),)])
+    ground = ObstacleGrid([Rectangle(40, 0, 60, 20)], [(line(Point(80, -50), Point(80, 50)),)])
     (one,) = ground.clear((line(Point(0, 9), Point(100, 9)),))
     assert (one[0].a, one[-1].d.x) == (Point(0, 9), pytest.approx(36))
     (whole,) = ground.clear((line(Point(0, 60), Point(100, 60)),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncd.drawing import layout_cache
-from ncd.drawing.elements.primitives import Box, DrawingData, Outline
+from ncd.drawing.elements.primitives import DrawingData, Outline, Rectangle
 from ncd.drawing.lint.lint import lint
 from ncd.drawing.pipeline import draw
 from ncd.drawing.placement import layout
@@ -46,7 +46,7 @@ def places(picture: DrawingData) -> list[float]:
     paths = [wire.path for wire in picture.wires] + [dash.path for dash in picture.dashes]
     items = [item for glyph in picture.glyphs for item in glyph.items]
     paths += [item.path for item in items if isinstance(item, Outline)]
-    boxes: list[Box] = [glyph.hit_box for glyph in picture.glyphs]
+    boxes: list[Rectangle] = [glyph.hit_box for glyph in picture.glyphs]
     boxes += [box for glyph in picture.glyphs for box in glyph.ink]
     boxes += [fence.box for fence in picture.fences] + [text.box for text in picture.texts]
     points = [x for path in paths for curve in path for point in curve for x in point]

@@ -7,7 +7,7 @@ from math import hypot
 import pytest
 
 from ncd.drawing.elements import style
-from ncd.drawing.elements.primitives import Box, DrawnWire, Outline, Point, line
+from ncd.drawing.elements.primitives import DrawnWire, Outline, Point, Rectangle, line
 from ncd.drawing.placement.layout import _coming, _leaving
 
 
@@ -55,4 +55,4 @@ def test_a_bend_leaves_and_arrives_along_its_wire() -> None:
     assert out.path[0].a.y == out.path[0].b.y == 40
     assert into.path[0].c.y == 40
     assert into.path[0].b.y < 40 < out.path[0].c.y
-    assert Box.of(out.path[0]).x0 == 90
+    assert Rectangle.of(out.path[0]).x0 == 90

@@ -10,7 +10,7 @@ import ncd
 from ncd import Add, Block, Copy, Einsum, Function, Id, Linear, Repeat, Softmax, Then
 from ncd.drawing.elements import style as s
 from ncd.drawing.elements.labels import math, wrap
-from ncd.drawing.elements.primitives import Box
+from ncd.drawing.elements.primitives import Rectangle
 from ncd.language.terms import Term
 
 near = pytest.approx
@@ -145,7 +145,7 @@ def test_the_steps_of_a_block_share_the_room_that_its_title_needs(ops: int) -> N
 def test_brackets_stand_around_what_is_repeated_with_their_counts() -> None:
     drawing = ncd.draw(Repeat((W,) * 3))
     (fence,), (glyph,) = drawing.fences, drawing.glyphs
-    ink = Box.around(glyph.ink)
+    ink = Rectangle.around(glyph.ink)
     x0, top, x1, bottom = fence.box
     assert (top, bottom) == near((ink.y0 - s.INK, ink.y1 + s.INK))
     inset = s.PAD + s.FENCE_EDGE
@@ -173,7 +173,7 @@ def test_a_copy_leaves_its_wire_at_a_dot() -> None:
     drawing = ncd.draw(Copy("m:3"))
     gap, step = s.ARRAY_GAP, s.DOT_INSET + bent(s.ARRAY_GAP)
     (glyph,) = drawing.glyphs
-    assert glyph.ink == (Box.at((M + s.DOT_INSET, 0), s.DOT),)
+    assert glyph.ink == (Rectangle.at((M + s.DOT_INSET, 0), s.DOT),)
     source, one, two = (w.path for w in drawing.wires)
     assert source[-1].d == near((M + step, 0)) and one[0].a == near((M + step, 0))
     assert two[0].a == near((M + s.DOT_INSET, 0)) and two[0].d == near((M + step, gap))
@@ -185,7 +185,7 @@ def test_a_sum_joins_at_a_dot_under_its_sign() -> None:
     step = bent(s.ARRAY_GAP) + s.DOT_INSET
     dot = M + step - s.DOT_INSET
     (glyph,) = drawing.glyphs
-    assert glyph.ink[0] == near(Box.at((dot, 0), s.DOT))
+    assert glyph.ink[0] == near(Rectangle.at((dot, 0), s.DOT))
     assert (glyph.ink[1].x0 + glyph.ink[1].x1) / 2 == near(dot)
     assert glyph.items[1].at.y == near(-s.PLUS_LIFT)
     lower = drawing.wires[1].path
@@ -261,7 +261,7 @@ def test_the_panel_around_everything_holds_its_columns() -> None:
     (panel,) = drawing.fences
     over, under = s.BAND_HIGH
     title = s.LEADING + s.TITLE_ROOM[0]
-    bands = Box.around([extra.box for extra in drawing.extras if extra.kind == "band"])
+    bands = Rectangle.around([extra.box for extra in drawing.extras if extra.kind == "band"])
     assert panel.box.y1 == near(s.AXIS_GAP + under + s.BAND_PANEL)
     assert panel.box.y0 == near(-over - s.BAND_PANEL - title)
     assert panel.box.x0 < bands.x0 and bands.x1 < panel.box.x1
