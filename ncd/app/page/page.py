@@ -167,7 +167,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         else:
             _panel(scene, opened, link, untimed)
         if isinstance(scene, Refusal) or url.query() != link:  # a panel corrected a setting
-            url.send_link(url.query(), "address in the end")
+            url.send_link(url.query(), "told-address in the end")
     rerun_when_trained(entry)
 
 

@@ -299,7 +299,7 @@ _link = st.components.v2.component(
 )
 
 
-def send_link(text: str, key: str = "address") -> None:
+def send_link(text: str, key: str = "told-address") -> None:
     """Sends a link to the browser; a later one in the same run has another key.
 
     An element of an older run may be shown after one of a newer, so each link has a number.
