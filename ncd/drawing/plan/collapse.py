@@ -143,6 +143,10 @@ class CollapsedBox(Op):
     def __post_init__(self) -> None:
         """Skips the parsing of fields, as a box is never written by a user."""
 
+    @property
+    def display_name(self) -> str:
+        return "Box"
+
     def glyph(self, site: Site) -> Glyph:
         ins, outs = (range(sum(map(len, arrays))) for arrays in (site.inputs, site.outputs))
         return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))

@@ -305,12 +305,6 @@ FAILED: dict[str, tuple[Function, str]] = {
         lambda x: x.repeat_interleave(torch.tensor([1, 2]), 0),
         f"aten.repeat_interleave.self_Tensor cannot be imported: {UNKNOWN}",
     ),
-    "bags": (
-        lambda x: F.embedding_bag(
-            torch.tensor([[0, 2], [1, 1]]), x[0], per_sample_weights=torch.ones(2, 2), mode="sum"
-        ),
-        "aten.embedding_bag.padding_idx cannot be imported: a result without numbers",
-    ),
     "bits": (
         lambda x: x.view(torch.int32),
         "aten.view.dtype cannot be imported: an argument torch.int32",
