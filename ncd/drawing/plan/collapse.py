@@ -145,6 +145,7 @@ class CollapsedBox(Op):
 
     @property
     def display_name(self) -> str:
+        """The word for it in descriptions, whatever its class is called."""
         return "Box"
 
     def glyph(self, site: Site) -> Glyph:

@@ -32,8 +32,8 @@ class AxisFactor:
 
     ``hint`` is a name to prefer. ``step_numbers`` are the numbers of the steps in which it occurs;
     two atoms that occur in one step are two axes. ``group`` are the atoms of a spatial group that
-    it belongs to. A ``is_indivisible`` one must stay one axis, as an op needs just one; one that is
-    ``alone`` has been named by itself, and so cannot join a group.
+    it belongs to. One that ``is_indivisible`` must stay one axis, as an op needs just one; one that
+    is ``alone`` has been named by itself, and so cannot join a group.
     """
 
     size: int
