@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import math
 
 import pytest
 
-from ncd import Array, Id, LayerNorm, Linear, NCDError, ParseError, Repeat
+from ncd import Array, Id, LayerNorm, Linear, NCDError, ParseError, Repeat, Signature, Type
+from ncd.formulas.formula import parse
 from ncd.language.fields import (
     ARRAY,
     AXIS,
@@ -18,16 +21,19 @@ from ncd.language.fields import (
     NUMBER,
     PROBABILITY,
     SCOPE,
+    SIGNATURE,
     SMALL,
     STATED,
     TERM,
     TERMS,
     TEXT,
+    TYPE,
     FieldFormat,
     choice,
     integer,
     memoised,
     number,
+    optional,
 )
 
 OVER = number("a number over 1", lambda value: value > 1, "1.5")
@@ -73,6 +79,13 @@ READ: list[tuple[FieldFormat, object, object]] = [
     *((AXIS, "x", X), (AXIS, X, X), (ARRAY, "x y", XY), (INITIAL, "", None), (STATED, None, None)),
     *((TERMS, [Id("m")], (Id("m"),)), (TERMS, (), ())),
 ]
+# A formula, a type or a number that may be left out is written as itself, or as null and None.
+WRITTEN = [
+    *(row for row in READ if row[0] not in (TERM, TERMS)),
+    *((INITIAL, "m - 1", parse("m - 1")), (STATED, "x -> y", Signature.parse("x -> y"))),
+    *((optional(COUNT), 3, 3), (optional(COUNT), None, None), (NUMBER, 2, 2.0)),
+    *((SIGNATURE, "a b -> b", Signature.parse("a b -> b")), (TYPE, "a, b", Type.parse("a, b"))),
+]
 REFUSED: list[tuple[FieldFormat, object, str]] = [
     (COUNT, 0, "the f is 0, but it is a whole number, 1 or more. Try f = 1."),
     (COUNT, 10, "the f is 10, but it is a whole number, at most 9. Try f = 9."),
@@ -113,6 +126,15 @@ def test_values_beyond_them_are_refused(by: FieldFormat, value: object, why: str
     with pytest.raises(NCDError) as caught:
         by.read(value, "f")
     assert str(caught.value) == why
+
+
+@pytest.mark.parametrize(("by", "value", "meant"), WRITTEN)
+def test_what_is_written_in_either_language_is_read_as_what_it_was(
+    by: FieldFormat, value: object, meant: object
+) -> None:
+    """In JSON by ``plain``, in Python by ``literal``."""
+    assert by.read(json.loads(json.dumps(by.plain(meant))), "f") == meant
+    assert by.read(ast.literal_eval(by.literal(meant)), "f") == meant
 
 
 def test_a_text_of_a_term_names_a_field_only_where_it_differs_from_the_usual() -> None:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from ncd.run.run_memory import LANES, ROWS, STRIDED, ConvolutionScratch, cpu_scratch_bytes
+from ncd.run.run_memory import (
+    LANES,
+    ROWS,
+    STRIDED,
+    ConvolutionScratch,
+    cpu_scratch_bytes,
+    most_convolution_bytes,
+)
 
 aten = torch.ops.aten
 CONV = ([2, 2], [1, 1], [1, 1], False, [0, 0], 1)
@@ -108,3 +116,33 @@ def test_numbers_of_another_type_are_converted_first() -> None:
     assert cpu_scratch_bytes(aten.mul.Tensor, (real, whole), real) - plain == whole.numel() * 8
     chosen = cpu_scratch_bytes(aten.where.self, (whole > 0, real, real), real)
     assert chosen == plain  # a condition is not converted
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["conv", "transposed"])
+@pytest.mark.parametrize(
+    ("channels", "side", "window", "stride"),
+    [
+        ((1, 1), (4000,), (1,), 4000),  # one window of a long row
+        ((16, 16), (4000,), (1,), 100),
+        ((3, 64), (32, 32), (3, 3), 2),
+        ((64, 3), (32, 32), (5, 5), 1),
+        ((200, 300), (4, 4), (1, 1), 2),  # weights of more numbers than the pictures
+        ((200, 300), (4, 4), (3, 3), 1),
+        ((1, 16), (8, 8, 8), (2, 2, 2), 2),
+        ((2, 2), (1, 1), (1, 1), 1),
+    ],
+)
+def test_what_sizes_alone_bound_is_never_less_than_what_a_kernel_keeps(
+    channels: tuple[int, int], side: tuple[int, ...], window: tuple[int, ...], stride: int, back
+) -> None:
+    few = tuple((n - k) // stride + 1 for n, k in zip(side, window, strict=True))
+    wide = tuple((n - 1) * stride + k for n, k in zip(few, window, strict=True))
+    ends = (few, wide) if back else (wide, few)
+    with torch.device("meta"):
+        x, made = (torch.empty(1, c, *end) for c, end in zip(channels, ends, strict=True))
+        weight = torch.empty(*(channels if back else channels[::-1]), *window)
+    whole = [0] * len(side)
+    setting = [stride] * len(side), whole, [1] * len(side), back, whole, 1
+    own = ConvolutionScratch(x, weight, made.shape, setting)
+    most = most_convolution_bytes(1, channels, [prod(end) for end in ends], prod(few), prod(window))
+    assert max(own.gathered(), own.scattered(), own.summed(), own.columns) <= most

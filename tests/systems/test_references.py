@@ -7,7 +7,7 @@ import re
 import ncd
 from ncd.app.figure import op_card
 from ncd.systems.catalogue_entry import REFERENCES
-from tests.app.panels.test_language_panels import scene
+from tests.app.panels.attention.test_language_panels import scene
 
 ADDRESS = re.compile(
     r"https://(arxiv\.org/abs/\d{4}\.\d{5}"

@@ -252,11 +252,12 @@ def controls(cut: ArraySlice) -> str:
         f'data-pick="{PICTURE.action(swapped)}" title="Swap rows and columns">⇄'
         '<span class="unseen"> swap</span></button></div>'
     )
-    return choice + "".join(_slider(cut, i) for i in cut.rest if i != cut.along)
+    return choice + "".join(slider(cut, i) for i in cut.rest if i != cut.along)
 
 
-def _slider(cut: ArraySlice, i: int) -> str:
-    dimension, at = cut.dimensions[i], cut.at[i]
+def slider(cut: ArraySlice, i: int) -> str:
+    """Returns a slider for the position along a dimension; from all colours it starts at 0."""
+    dimension, at = cut.dimensions[i], max(0, cut.at[i])
     return (
         f'<label class="cut">{dimension.html} = {at} <input type="range" min="0" '
         f'max="{dimension.size - 1}" value="{at}" data-set="{dimension.name}"></label>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from torch import Tensor
 
@@ -87,8 +88,8 @@ def _own_words(failure: Failure) -> str:
 
 def _numbers(failure: Failure, words: str) -> str:
     """Returns a message with the values of the symbols in it."""
-    for symbol, value in sorted(failure.trace.table.values.items(), key=lambda s: -len(str(s[0]))):
-        words = words.replace(str(symbol), str(value))
+    values = {str(symbol): str(value) for symbol, value in failure.trace.table.values.items()}
+    words = re.sub(r"\w+", lambda word: values.get(word[0], word[0]), words)
     return words.replace("torch.Size(", "(").replace("FakeTensor", "array")
 
 

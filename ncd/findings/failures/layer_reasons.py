@@ -101,13 +101,7 @@ def _kernel(failure: Failure, layer: Any) -> str:
     """Returns why a window does not fit into its input."""
     given = failure.arrays[0]
     kernel = layer.kernel_size
-    sides = (
-        len(kernel)
-        if isinstance(kernel, tuple)
-        else int(type(layer).__name__[-2])
-        if type(layer).__name__[-2:-1].isdigit()
-        else given.dim() - 2
-    )
+    sides = len(kernel) if isinstance(kernel, tuple) else _sides(layer)
     wide = tuple(map(int, kernel)) if isinstance(kernel, tuple) else (int(kernel),) * sides
     values = failure.values()[-sides:]
     if isinstance(layer, _ConvNd) and layer.transposed:
@@ -128,15 +122,15 @@ def _kernel(failure: Failure, layer: Any) -> str:
     return ""
 
 
-def _pool(failure: Failure, layer: Any) -> str:
-    return _kernel(failure, layer)
+def _sides(layer: nn.Module) -> int:
+    """Returns the 2 of ``BatchNorm2d``, or 0 if the name of a layer has no number."""
+    sides = type(layer).__name__[-2]
+    return int(sides) if sides.isdigit() else 0
 
 
 def _batch_norm(failure: Failure, layer: Any) -> str:
     values = failure.values()
-    kinds = {"1": (2, 3), "2": (4,), "3": (5,)}
-    digit = next((c for c in type(layer).__name__ if c.isdigit()), "")
-    ranks = kinds.get(digit, (len(values),))
+    ranks = {1: (2, 3), 2: (4,), 3: (5,)}.get(_sides(layer), (len(values),))
     if len(values) not in ranks:
         wanted = " or ".join(map(str, ranks))
         given = shape_words(values)
@@ -261,7 +255,7 @@ def _embedding(failure: Failure, layer: Any) -> str:
 REASONS: tuple[tuple[Any, Reason], ...] = (
     (nn.Linear, _linear),
     (_ConvNd, _conv),
-    ((_MaxPoolNd, _AvgPoolNd), _pool),
+    ((_MaxPoolNd, _AvgPoolNd), _kernel),
     (_NormBase, _batch_norm),
     ((nn.LayerNorm, nn.RMSNorm), _layer_norm),
     (nn.GroupNorm, _group_norm),

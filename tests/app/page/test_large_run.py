@@ -13,7 +13,7 @@ from ncd.jobs.local_workers import Local
 from ncd.site import markup
 from tests.app.page.test_own_page import yours
 from tests.app.page.test_pages import fine, page
-from tests.app.panels.test_training_panel import told
+from tests.app.panels.learning.test_training_panel import told
 from tests.jobs.test_runs import ended
 
 NAME, QUERY = "multi-head-attention", {"y": "300", "x": "320", "panel": "Values"}

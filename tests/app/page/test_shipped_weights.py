@@ -12,7 +12,7 @@ from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.trained_weights import noted, read_weights
 from tests.app.page.test_pages import fine, page
-from tests.app.panels.test_training_panel import UNTRAINED, panel, state, told, trained
+from tests.app.panels.learning.test_training_panel import UNTRAINED, panel, state, told, trained
 
 SHIPPED = "trained for 1,000 steps from seed 0"
 

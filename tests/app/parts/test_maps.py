@@ -21,7 +21,7 @@ from ncd.app.scene.scene import numbers_origin
 from ncd.app.state.controls import Place
 from ncd.language.axes import Array, Axis
 from tests.app.panels.views import scene
-from tests.app.state.test_heatmap import grid
+from tests.app.parts.test_heatmap import grid
 
 ROW, COLUMN = Place("row"), Place("column")
 PLAIN = Heatmap(

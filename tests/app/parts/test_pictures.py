@@ -8,7 +8,7 @@ import torch
 
 from ncd.app.panels.learning.mistakes import COLOURS, painted
 from ncd.app.parts.heatmap import BEHIND, GAP, LEAST, MOST_PICTURES, mosaic
-from tests.app.state.test_heatmap import f32, pixels
+from tests.app.parts.test_heatmap import f32, pixels
 
 # --- mosaics --------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any
 from unittest.mock import MagicMock, patch
 
@@ -12,7 +13,7 @@ import streamlit as st
 
 import ncd
 from ncd.app.scene import own_entry, refusal
-from ncd.app.scene.refusal import Refusal
+from ncd.app.scene.refusal import PATIENCE, Refusal
 from ncd.errors import LimitError, SizeError
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
 
@@ -54,6 +55,25 @@ def test_more_than_two_sizes_are_tried_in_time_only() -> None:
         assert [*refusal._together(ENTRY, settings, 1.0)] == []
     with fitting(4096), patch.object(refusal, "thread_time", lambda: 2.0):
         assert [*refusal._together(ENTRY, settings, 1.0)] == [{"a": 8, "b": 8}]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "most", "ways"),
+    [
+        (0.0, 1024, ({"a": 16}, {"b": 16})),
+        (0.0, 64, ({"a": 8, "b": 8},)),
+        (PATIENCE / 2, 1024, ({"a": 16}, {"b": 16})),
+        (PATIENCE, 1024, ({"a": 32, "b": 32},)),
+    ],
+)
+def test_one_size_is_searched_for_as_long_as_patience_lasts(
+    seconds: float, most: int, ways: tuple[dict[str, int], ...]
+) -> None:
+    """The search begins at 7 s of CPU time, and every look at the clock finds so many more."""
+    clock = chain([7.0], repeat(7.0 + seconds))
+    error = LimitError("large")
+    with fitting(most), patch.object(refusal, "thread_time", lambda: next(clock)):
+        assert Refusal(error, None, ENTRY, {"a": 64, "b": 64, "c": 1})._found() == ways
 
 
 def test_of_a_published_model_a_smaller_one_is_offered() -> None:

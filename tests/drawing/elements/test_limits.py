@@ -149,6 +149,18 @@ def test_wires_that_all_cross_turn_in_rounds_and_keep_their_rows_between() -> No
     assert crossing_width(wires) > crossing_width([(0.0, 20.0), (20.0, 0.0)])
 
 
+@pytest.mark.parametrize("low", [0.0, 100.0, 300.0])
+@pytest.mark.parametrize("reverse", [False, True], ids=["narrow first", "narrow last"])
+def test_wires_cross_in_the_rows_of_the_side_on_which_they_are_closer(low, reverse) -> None:
+    """Wherever that side is: so that the wires are spread, or gathered, in one round alone."""
+    near, far = [low, low + 20, low + 40], [240.0, 180.0, 120.0]
+    wires = [*zip(far, near, strict=True)] if reverse else [*zip(near, far, strict=True)]
+    for path in cross_wires(wires, 0.0, 300.0):
+        ends = [path[0].a.y, *(curve.d.y for curve in path)]
+        inner = ends[1:] if reverse else ends[:-1]
+        assert set(inner) <= set(near)
+
+
 def test_a_first_drawing_weighs_its_wires_and_ops() -> None:
     term = ncd.Softmax("k:3") >> ncd.Softmax("k")
     drawing = ncd.draw(term)

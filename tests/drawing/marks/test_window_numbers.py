@@ -197,3 +197,12 @@ def test_a_long_name_widens_a_window() -> None:
     assert KIND.width(mark) - KIND.width(plain) == near(note.label.width + s.GAP)
     middle = letter.at.y - 0.345 * s.LETTER
     assert note.at == near((letter.box.x1 + s.GAP, middle - s.NOTE_LIFT))
+
+
+@pytest.mark.parametrize(("out", "behind"), [(40, "note"), (90, "letter"), (200, "letter")])
+def test_channels_leave_behind_a_long_name_unless_they_pass_under_it(out, behind) -> None:
+    canvas, _ = marked("trapezoid", "3|2|L", (ROW, 90), (ROW, out), note="encoder")
+    (note,) = [text for text in words(canvas) if text.label.words == "encoder"]
+    (letter,) = [text for text in words(canvas) if text.label == math("L", s.LETTER, bold=True)]
+    last = {"note": note, "letter": letter}[behind]
+    assert heads(canvas)[1][0] == near(last.box.x1 + s.GAP)

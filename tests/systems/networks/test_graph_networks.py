@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd.app.panels.attention import neighbours
-from tests.app.panels.test_language_panels import scene
+from tests.app.panels.attention.test_language_panels import scene
 
 SIZES = (
     {"n": 5, "e": 9, "c": 3},

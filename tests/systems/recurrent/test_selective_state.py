@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ncd.app.panels.language_models.recurrent_states import left, selective_layers
-from tests.app.panels.test_language_panels import scene
+from tests.app.panels.attention.test_language_panels import scene
 
 
 def test_the_states_shown_are_those_that_the_run_reads() -> None:

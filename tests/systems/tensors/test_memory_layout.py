@@ -19,7 +19,7 @@ from ncd.systems.tensors.memory_layout import (
     STRIDED,
     patches,
 )
-from tests.app.panels.test_tensor_panels import scene
+from tests.app.panels.tensors.test_tensor_panels import scene
 from tests.systems.retyped import given, same
 
 NOTES = [[0, 4, 1, 5], [8, 12, 9, 13], [2, 6, 3, 7], [10, 14, 11, 15]]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 import ncd
 from ncd.app.panels.attention.kv_cache import cache_ways
 from ncd.circuit.costs import cached_numbers
-from tests.app.panels.test_language_panels import scene
+from tests.app.panels.attention.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 
 ENTRY = ncd.catalogue["grouped-queries"]

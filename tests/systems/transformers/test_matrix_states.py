@@ -10,7 +10,7 @@ from torch import Tensor, nn
 import ncd
 from ncd.app.panels.language_models.recurrent_states import recall, record_states
 from ncd.systems.recurrent.linear_attention import delta_rule, linear_attention
-from tests.app.panels.test_language_panels import scene
+from tests.app.panels.attention.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 
 LINEAR, DELTA = ncd.catalogue["linear-attention"], ncd.catalogue["delta-rule"]

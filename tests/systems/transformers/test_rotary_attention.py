@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd.app.panels.attention import position_panels
-from tests.app.panels.test_language_panels import scene
+from tests.app.panels.attention.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 
 ENTRY = ncd.catalogue["rotary"]

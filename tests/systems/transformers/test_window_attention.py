@@ -15,7 +15,7 @@ from torch import Tensor, nn
 import ncd
 from ncd.app.panels.attention import token_reach
 from ncd.app.panels.attention.token_reach import TOKEN_REACH
-from tests.app.panels.test_language_panels import scene
+from tests.app.panels.attention.test_language_panels import scene
 from tests.systems.transformers.against_torch import equals_torch
 
 ENTRY = ncd.catalogue["sliding-window"]

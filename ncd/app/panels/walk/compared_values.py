@@ -222,13 +222,7 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
 
 def _along(cut: ArraySlice | None) -> str:
     """Returns a slider for the dimension that the Values panel shows as small pictures."""
-    if cut is None or cut.along is None:
-        return ""
-    dimension, at = cut.dimensions[cut.along], max(0, cut.at[cut.along])
-    return (
-        f'<label class="cut">{dimension.html} = {at} <input type="range" min="0" '
-        f'max="{dimension.size - 1}" value="{at}" data-set="{dimension.name}"></label>'
-    )
+    return "" if cut is None or cut.along is None else slice_picker.slider(cut, cut.along)
 
 
 def _part(scene: Scene, value: Value, cut: ArraySlice) -> Shown:

@@ -16,7 +16,7 @@ from ncd.app.panels.language_models import model_size, next_word
 from ncd.app.panels.language_models.model_size import _summary_html, _table
 from ncd.circuit.costs import cached_numbers_by_axis
 from tests.app.page.test_pages import fine, page
-from tests.app.panels.test_language_panels import scene
+from tests.app.panels.attention.test_language_panels import scene
 
 PANELS = {
     **{"gpt-2": "Next word", "bert": "Both sides", "t5": "Distances", "llama": "Memory"},

@@ -18,7 +18,7 @@ from ncd.app.panels.tensors.einops_shape_check import MOST, tried
 from ncd.explain.equation_proof import max_difference
 from ncd.systems.tensors.einops_patterns import TEXTS, CallError, term
 from tests.app.page.test_pages import fine, page
-from tests.app.panels.test_figure_panels import sent
+from tests.app.panels.images.test_figure_panels import sent
 from tests.support.einops_lines import ARRAYS, SIZES, by_hand, valid, wrong
 from tests.support.sampling import count
 

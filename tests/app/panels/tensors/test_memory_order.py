@@ -5,7 +5,7 @@ import pytest
 from ncd.app.panels.tensors.memory_order import ANSWER
 from ncd.systems.tensors.memory_layout import ORDERS
 from tests.app.page.test_pages import fine, page
-from tests.app.panels.test_figure_panels import sent
+from tests.app.panels.images.test_figure_panels import sent
 
 PANELS = ("In memory", "Puzzle", "Patches")
 

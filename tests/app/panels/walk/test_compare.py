@@ -22,7 +22,7 @@ from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.write.torch_source.source_file import source
 from tests.app.page.test_pages import attention, fine, heads, page
-from tests.app.panels.test_figure_panels import sent
+from tests.app.panels.images.test_figure_panels import sent
 
 ENTRIES = list(ncd.catalogue.values())
 NAMES = [entry.name for entry in ENTRIES]

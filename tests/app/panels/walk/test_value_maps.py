@@ -17,6 +17,7 @@ from ncd.app.panels.attention.attention_maps import SOFTMAX, Weights
 from ncd.app.panels.walk import compared_values
 from ncd.app.panels.walk.compared_diagrams import match
 from ncd.app.panels.walk.compared_values import Shown
+from ncd.app.parts import slice_picker
 from ncd.app.scene.scene import Scene
 from ncd.language.axes import Array, Axis
 from tests.app.panels.views import scene, tags, text
@@ -131,6 +132,20 @@ def test_colours_are_for_signs_where_a_number_is_below_zero() -> None:
         assert half.sides[0] == Shown() and half.ends == found.ends
     with patch.object(compared_values, "_part", return_value=Shown()):
         assert compared_values._values((PLAIN, PLAIN), values).ends.high == 1
+
+
+@pytest.mark.parametrize(("place", "at"), [("", 0), ("c.0", 0), ("c.1", 1), ("c.2", 2)])
+def test_a_colour_image_can_be_compared_channel_by_channel(
+    place: str, at: int, session: dict[str, Any]
+) -> None:
+    """The Values panel shows all three at first: no position, of which the first is compared."""
+    session[slice_picker.SLICES.name] = place
+    cut = slice_picker.chosen(Array.parse("c:3 x:4x5"))
+    (slider,) = tags(compared_values._along(cut), "input")
+    assert (slider["data-set"], slider["max"], slider["value"]) == ("c", "2", str(at))
+    assert f"= {at}" in text(compared_values._along(cut))
+    flat = slice_picker.chosen(Array.parse("x:4x5"))
+    assert compared_values._along(flat) == compared_values._along(None) == ""
 
 
 # --- heads ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ncd.app.scene.session_weights import TRAINING_KEY, Training
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.training.module_or_functional import adam, function_step, module_step, sgd
 from tests.app.page.test_pages import fine, page
-from tests.app.panels.test_training_panel import told
+from tests.app.panels.learning.test_training_panel import told
 from tests.jobs import test_runs
 
 NAME = "module-or-function"

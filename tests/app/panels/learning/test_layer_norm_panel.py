@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ncd.app.panels.learning.norm_panels import norms
-from tests.app.panels.test_tensor_panels import scene
+from tests.app.panels.tensors.test_tensor_panels import scene
 
 
 def test_both_variances_of_a_position() -> None:

@@ -14,7 +14,7 @@ from ncd.run.checkpointing import plans
 from ncd.site import markup
 from ncd.site.forward_steps import drawn_ids
 from tests.app.page.test_pages import page
-from tests.app.panels.test_figure_panels import sent
+from tests.app.panels.images.test_figure_panels import sent
 
 NODES = re.compile(r'class="node ')
 

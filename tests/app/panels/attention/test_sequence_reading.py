@@ -1,5 +1,6 @@
 """A sequence that is typed, what is said to it, and heads that are switched off."""
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -147,6 +148,20 @@ def test_the_maps_are_hidden_until_a_guess_is_made() -> None:
     assert ["guess", 4, 7] in seen["marks"] and ["looks", 4, best] in seen["marks"]
     right = sequence_reading._question(look, sequence_reading.Asked(head, 4, True, best))
     assert "As you said" in right and "As you said" not in sequence_reading._question(look, after)
+
+
+@pytest.mark.parametrize(
+    ("guess", "told"),
+    [
+        (0, "✓ <b>As you said.</b> "),
+        (1, "✓ <b>You said place 1</b>, which gets 0.25 (dashed). "),
+        (2, "✗ <b>You said place 2</b>, which gets 0.24 (dashed). "),
+        (3, "✗ <b>You said place 3</b>, which it cannot see (dashed). "),
+    ],
+)
+def test_half_of_the_largest_weight_is_as_good_as_all(guess: int, told: str) -> None:
+    weights = np.array([0.5, 0.25, 0.2399, 0.0], np.float32)
+    assert sequence_reading._verdict(guess, 0, weights) == told
 
 
 def test_the_next_question_is_about_another_row_with_an_answer() -> None:

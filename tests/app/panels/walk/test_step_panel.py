@@ -22,7 +22,7 @@ from ncd.site.forward_steps import drawn_ids, stops
 from ncd.systems.catalogue_entry import Entry
 from ncd.systems.inputs.run_inputs import InputSpec
 from tests.app.page.test_pages import ENTRIES, fine, language, language_term, page
-from tests.app.panels.test_figure_panels import sent
+from tests.app.panels.images.test_figure_panels import sent
 
 IDS = re.compile(r'data-(?:node|array)="([^"]*)"')
 MOST = 300_000  # bytes that are sent of a walk at once
