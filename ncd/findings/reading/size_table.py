@@ -13,7 +13,11 @@ from torch import Tensor
 from torch._dynamo.source import ConstantSource
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.sym_node import SymNode
-from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    GuardOnDataDependentSymNode,
+    ShapeEnv,
+)
 from torch.utils._pytree import tree_iter
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
@@ -153,10 +157,15 @@ class SizeTable(ShapeEnv):
             self.tests.append(Test(expr, bool(holds), self.call))
 
     def evaluate_expr(self, expr: Any, *_: Any, **__: Any) -> Any:  # type: ignore[override]
-        """Returns the answer to torch's question, by the values."""
+        """Returns the answer to torch's question, by the values.
+
+        Raises torch's own error where it depends on the numbers in an array, as ``x[x > 0]`` does.
+        """
         if getattr(expr, "is_number", False) or expr in (sympy.true, sympy.false):
             return expr
         value = _done(expr.xreplace(self.values))
+        if value.free_symbols:
+            raise GuardOnDataDependentSymNode(value)
         if value in (sympy.true, sympy.false):
             self.test(expr, bool(value))
         elif time.process_time() > self.deadline:

@@ -81,6 +81,8 @@ ONE = (
      "MultiheadAttention gets an attn_mask of 5 × 5; it takes 5 × 4 (queries, keys) for all, or 2 × 5 × 4 (batch 1 · heads 2, queries, keys)."),
     ("nn.MultiheadAttention(8, 2, batch_first=True)(torch.randn(3, 5, 8), torch.randn(4, 5, 8), torch.randn(4, 5, 8))",
      "MultiheadAttention takes (batch, length, features), so that 3 × 5 × 8 has a batch of 3 and 4 × 5 × 8 one of 4; their other axis is 5 in both: batch_first is the other way round."),
+    ("nn.MultiheadAttention(8, 2)(torch.randn(5, 3, 8), torch.randn(5, 4, 8), torch.randn(5, 4, 8))",
+     "MultiheadAttention takes (length, batch, features), so that 5 × 3 × 8 has a batch of 3 and 5 × 4 × 8 one of 4; their other axis is 5 in both: batch_first is the other way round."),
     ("nn.MultiheadAttention(8, 2)(torch.randn(3, 5, 8), torch.randn(4, 6, 8), torch.randn(4, 6, 8))",
      "MultiheadAttention takes (length, batch, features), so that 3 × 5 × 8 has a batch of 5 and 4 × 6 × 8 one of 6."),
     ("nn.MultiheadAttention(8, 2, vdim=4)(torch.randn(3, 5, 8), torch.randn(3, 5, 8), torch.randn(3, 5, 6))",

@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from ncd.findings.reading.source_trace import SourceTrace
+from ncd.findings.search import findings, size_findings
 
 TINY = """import torch
 from torch import nn
@@ -94,6 +95,35 @@ def test_the_shapes_of_the_result_are_those_of_torch(
 
 def test_time_ends_a_reading() -> None:
     assert SourceTrace(TINY, True, deadline=0).read().unsure
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x[x > 0]",
+        "x[x > 0].view(2)",
+        "torch.where(x > 0)[0]",
+        "x[: x.argmax()]",
+        "torch.masked_select(x, x > 0).mean()",
+        "x.repeat_interleave(torch.tensor([1, 2, 3]), 0)",
+    ],
+)
+def test_what_depends_on_the_numbers_in_an_array_is_neither_right_nor_wrong(
+    body: str, symbolic: bool
+) -> None:
+    """They run in torch with some numbers, whatever the shapes are."""
+    text = f"class Net(nn.Module):\n  def forward(self, x):\n    return {body}\n3x4"
+    trace = read(text, symbolic)
+    assert trace.unsure and trace.error is None
+    if not symbolic:
+        assert findings(text) == () == size_findings(text)
+
+
+def test_a_method_that_is_not_there_yet_is_no_fault_of_the_shapes() -> None:
+    body = "  def forward(self, x):\n    raise NotImplementedError\n"
+    trace = read(f"class Net(nn.Module):\n{body}Net()(torch.randn(3, 4))", False)
+    assert trace.unsure and trace.error is None
 
 
 @pytest.mark.parametrize(

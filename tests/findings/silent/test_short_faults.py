@@ -9,7 +9,12 @@ import pytest
 from ncd.findings.reading.finding import edited
 from ncd.findings.silent.axis_mistakes import grown_pairs
 from ncd.findings.silent.model_runs import Source
-from ncd.findings.silent.training_mistakes import softmax_before_loss
+from ncd.findings.silent.training_mistakes import (
+    dropout_always,
+    made_in_forward,
+    softmax_before_loss,
+    trained_in_evaluation,
+)
 from ncd.findings.silent.unused_parts import (
     plain_lists,
     plain_tensors,
@@ -224,3 +229,69 @@ def test_one_layer_that_a_loop_appends() -> None:
         "a.0 and a.1 are one and the same Linear, with one set of weights: all 2 places share it."
     )
     assert faults(tied_layers, text) == [(7, "a.0", says, "self.a.append(nn.Linear(3, 3))")]
+
+
+# evaluation that is never undone, and what it does not reach ---------------------------------------
+
+FIT = "model = Net()\nopt = torch.optim.SGD(model.parameters(), 0.1)\ndef fit(data):\n    {}\nmodel(torch.randn(4, 3))"
+SILENT = (
+    "model.eval() is never undone in the loop: from its second turn on {} silent while it trains."
+)
+DROP, NORM = "self.d = nn.Dropout(0.5)", "self.n = nn.BatchNorm1d(3)"
+TRAIN, EVAL, TURN = "model.train()", "model.eval()", "for x in data:"
+LOSS = "model(x).sum().backward()"
+ALWAYS = "F.{} drops numbers in evaluation too, as training is True unless it is passed on: eval() does not reach it."
+ANEW = "nn.{} is made at each call with new weights: nothing that it learns is kept."
+
+
+def loop(*rows: str) -> str:
+    return FIT.format("\n    ".join(rows))
+
+
+@pytest.mark.parametrize(
+    ("init", "rows", "line", "kinds"),
+    [
+        (DROP, (TURN, f"    {LOSS}", f"    {EVAL}"), 12, "Dropout is"),
+        (NORM, (TURN, f"    {LOSS}", f"    {EVAL}"), 12, "BatchNorm1d is"),
+        (f"{DROP}\n{NORM}", (TURN, f"    {LOSS}", f"    {EVAL}"), 13, "BatchNorm1d and Dropout are"),
+        (DROP, ("while data:", f"    {LOSS}", f"    {EVAL}"), 12, "Dropout is"),
+        (DROP, (TURN, "    for y in x:", f"        {LOSS}", f"    {EVAL}"), 13, "Dropout is"),
+        (DROP, (TURN, f"    {TRAIN}", f"    {LOSS}", f"    {EVAL}"), 0, ""),
+        (DROP, (TURN, f"    {EVAL}", "    model(x).sum()"), 0, ""),  # it does not train
+        (DROP, (TURN, f"    {LOSS}"), 0, ""),
+        (DROP, (TURN, f"    {LOSS}", "    other.eval()"), 0, ""),
+        (DROP, (EVAL, TURN, f"    {LOSS}"), 0, ""),
+        ("self.f = nn.Linear(3, 3)", (TURN, f"    {LOSS}", f"    {EVAL}"), 0, ""),  # nothing is silent
+    ],
+)  # fmt: skip
+def test_a_loop_that_trains_in_evaluation(init, rows, line, kinds) -> None:
+    found = faults(trained_in_evaluation, net(init, "x", loop(*rows)))
+    cured = [] if not line else [(line, "", SILENT.format(kinds), "model.train()")]
+    assert found == cured
+
+
+@pytest.mark.parametrize(
+    ("search", "call", "says", "cured"),
+    [
+        (dropout_always, "F.dropout(x)", ALWAYS.format("dropout"), "return F.dropout(x, training=self.training)"),
+        (dropout_always, "F.dropout(x, 0.5)", ALWAYS.format("dropout"), "return F.dropout(x, 0.5, training=self.training)"),
+        (dropout_always, "nn.functional.dropout2d(x, p=0.5)", ALWAYS.format("dropout2d"),
+         "return nn.functional.dropout2d(x, p=0.5, training=self.training)"),
+        (dropout_always, "F.dropout(x, 0)", "", ""),
+        (dropout_always, "F.dropout(x, p=0.0)", "", ""),
+        (dropout_always, "F.dropout(x, 0.5, self.training)", "", ""),
+        (dropout_always, "F.dropout(x, training=self.training)", "", ""),
+        (dropout_always, "F.dropout(x) if self.training else x", "", ""),
+        (dropout_always, "self.dropout(x)", "", ""),
+        (dropout_always, "F.relu(x)", "", ""),
+        (made_in_forward, "nn.Linear(3, 3)(x)", ANEW.format("Linear"), ""),
+        (made_in_forward, "nn.PReLU()(x)", ANEW.format("PReLU"), ""),
+        (made_in_forward, "nn.Dropout(0.5)(x)",
+         "nn.Dropout is made at each call, and so always training: eval() does not reach it.", ""),
+        (made_in_forward, "nn.ReLU()(x)", "", ""),
+        (made_in_forward, "nn.Softmax(1)(x)", "", ""),
+    ],
+)  # fmt: skip
+def test_what_evaluation_and_training_do_not_reach(search, call, says, cured) -> None:
+    found = faults(search, net("pass", call))
+    assert found == ([(6, "", says, cured)] if says else [])

@@ -111,6 +111,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
         (drawn(2, 4, 5, 3), drawn(2, 2, 5, 3)),
         0,
     ),
+    "written over an array": (lambda a: torch.empty_like(a).copy_(a.relu()) + a, (A,), 0),
+    "one column over all": (lambda a: torch.empty_like(a).copy_(a[..., :1]) * a, (A,), 0),
+    "a number over all": (lambda a: torch.empty_like(a).copy_(torch.tensor(3.0)) * a, (A,), 0),
     "view that splits": (lambda a: a.view(2, 3, 2, 2).transpose(1, 2), (A,), 0),
     "view that merges": (lambda a: a.transpose(0, 1).reshape(3, 8) * 2, (A,), 0),
     "view across axes": (lambda a: a.reshape(2, 4, 3) + 1, (A,), 0),
@@ -207,6 +210,26 @@ def test_a_function_of_torch(name: str) -> None:
     pairs = zip(mine, theirs, strict=True) if isinstance(mine, tuple) else [(mine, theirs)]
     for one, two in pairs:
         torch.testing.assert_close(one, two, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "op"),
+    [
+        ([0, 1, 2], "Map('-> m:3#p:3', 'm', 'positions')"),
+        ([1, 2, 3], "Map('-> m:3#p:4', 'm + 1', 'positions')"),
+        ([0, 2, 4], "Map('-> m:3#p:5', '2 * m', 'positions')"),
+        ([2, 4, 6], "Map('-> m:3#p:7', '2 * m + 2', 'positions')"),
+        ([2, 4, 5], "Given('m:3#p:6', 'constant', '2 4 5')"),
+        ([2, 2, 2], "Given('m:3#p:3', 'constant', '2*3')"),
+        ([0, 0, 0], "Given('m:3#p:2', 'constant', '0*3')"),
+        ([2, 1, 0], "Given('m:3#p:3', 'constant', '2 1 0')"),
+        ([-1, 0, 1], "Given('m:3', 'constant', '-1 0 1')"),
+        ([0.5, 0.5, 0.5], "Map('-> m:3', '0.5')"),
+    ],
+)
+def test_whole_numbers_that_rise_evenly_are_positions(numbers: list[float], op: str) -> None:
+    found = from_torch(Called(lambda x: x + torch.tensor(numbers)), torch.randn(2, 3))
+    assert f" >> {op} >> " in repr(found.term)
 
 
 # passes ---------------------------------------------------------------------------------------
