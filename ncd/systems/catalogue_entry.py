@@ -159,6 +159,7 @@ class Entry:
         bands: Whether its figure has column bands.
         cells: Whether its figure has grids of cells.
         width: The width at which its figure is drawn, in pixels.
+        height: The share of the window's height that a page keeps for its figure, in percent.
         listing: Whether its figure has the lines of its code beside it.
         text: The text that it was read from, if it is none of the catalogue.
         cached: The names of the ops whose results are kept of every position while a text is
@@ -195,6 +196,7 @@ class Entry:
     bands: bool = False
     cells: bool = False
     width: float = 1280.0
+    height: int = 35
     listing: bool = False
     text: str = ""
     cached: tuple[str, ...] = ()

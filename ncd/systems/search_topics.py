@@ -49,12 +49,14 @@ mlp, multilayer perceptron, perceptron, neural network:
 linear layer, fully connected, dense, affine: image-recogniser mlp-geometry linear-algebra
 activation, activation function, relu, gelu: elementwise mlp-geometry pointwise-feed-forward
 swish, silu, glu, gated linear unit: swiglu llama
-cnn, convnet, convolutional network, convolutional neural network: {_CNN}
-convolution, conv, filter, feature map, receptive field: {_CNN}
-kernel, kernel size: lenet residual-block visual-attention convnext
-stride, padding: residual-block identity-resnet lenet unet
+cnn, convnet, convolutional network, convolutional neural network: {_CNN} convolution
+convolution, conv, filter, feature map, receptive field, conv2d: convolution {_CNN}
+edge detection, sobel, blur, sharpen, image filter: convolution
+kernel, kernel size: convolution lenet residual-block visual-attention convnext
+stride, padding, output size: convolution residual-block identity-resnet lenet unet
+dilation, dilated convolution, atrous, groups, grouped convolution: convolution
 pooling, max pooling, maxpool, pool, average pooling: lenet unet identity-resnet
-depthwise, depthwise convolution: convnext
+depthwise, depthwise convolution: convolution convnext
 upsampling, transposed convolution, deconvolution: unet
 resnet, residual network: identity-resnet residual-block
 residual, residual connection, skip connection, shortcut: residual-block identity-resnet unet

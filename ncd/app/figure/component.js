@@ -9,6 +9,7 @@ export default function (component) {
   if (host.page !== component.data.page) host.want = null;
   host.page = component.data.page;
   if (!host.ready) prepare(host);
+  host.box.style.setProperty("--share", `${component.data.height}vh`);
   host.keyed = component.data.keys;
   fill(host, "keys", host.keyed);
   fill(host, "listing", component.data.listing);

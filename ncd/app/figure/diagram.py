@@ -215,7 +215,12 @@ def render(scene: Scene, link: str) -> None:
         scene.entry.listing and not scene.hidden_sizes and not scene.build_refusal
     )  # sizes are known
     listing = code_listing.html(scene) if listed else ""
-    data = {"page": scene.entry.name, "keys": found.keys, "listing": listing}
+    data = {
+        "page": scene.entry.name,
+        "keys": found.keys,
+        "listing": listing,
+        "height": scene.entry.height,
+    }
     _diagram(
         key="diagram",
         data=data,

@@ -179,8 +179,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
     if term is None:
         assert refused is not None
         return refused
-    if feed.words and not inputs.takes_words(term):  # such as one step with a KV cache
-        feed = InputSpec()
+    feed = feed.fitting(term)
     if refused is None and limit_refusal(entry, settings, term, device=knobs.device()) is None:
         join_linked_training(entry, settings, knobs.seed(), knobs.device())
     heatmap.DARK.set(dark := st.context.theme.type == "dark")

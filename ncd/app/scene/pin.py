@@ -189,8 +189,7 @@ def pinned_scene(scene: Scene, pin: Pin) -> Scene | Refusal:
     if term is None:
         assert refused is not None
         return refused
-    if feed.words and not inputs.takes_words(term):
-        feed = InputSpec()
+    feed = feed.fitting(term)
     return replace(
         scene,
         entry=entry,

@@ -333,7 +333,8 @@ def samples(term: Term) -> tuple[str, ...]:
     """Returns the names of samples for a system, its default first."""
     if classifies(term):
         return (*DIGITS[7:], *DIGITS[:7])
-    return (MADE_UP, *SCENES) if channels(term) == 1 else (*SCENES, MADE_UP)
+    marks = channels(term) == 1 and term.cod[0][-1:] == term.dom[0][-1:]  # each pixel of shapes
+    return (MADE_UP, *SCENES) if marks else (*SCENES, MADE_UP)
 
 
 def tensors(term: Term, pictures: Sequence[InputPicture], seed: int) -> tuple[Tensor, ...]:

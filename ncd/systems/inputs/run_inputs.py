@@ -95,6 +95,21 @@ class InputSpec:
         words = self.words.get(axis, ())
         return tuple(w if len(w) <= LONG else f"{w[: LONG - 1]}…" for w in words)
 
+    def fitting(self, term: Term) -> InputSpec:
+        """Returns these inputs if the term takes such ones, else random arrays.
+
+        A step with a KV cache takes no sentence, and a convolution along a line no picture.
+
+        >>> import ncd
+        >>> line = ncd.catalogue["convolution"].build(n=1)
+        >>> InputSpec(pictures=(picture_inputs.sample("boat"),)).fitting(line).is_random
+        True
+        """
+        strange = self.words and not takes_words(term)
+        if strange or (self.pictures and not picture_inputs.takes_pictures(term)):
+            return InputSpec()
+        return self
+
     def tensors(self, term: Term, seed: int, device: str) -> tuple[Tensor, ...]:
         """Returns a tensor for each array of ``term.dom``."""
         if self.pictures:

@@ -22,9 +22,18 @@ from ncd.run.guard import compile
 from ncd.run.seeding import generator
 from ncd.systems.catalogue import CATALOGUE
 from ncd.systems.catalogue_entry import Entry
+from ncd.systems.images.image_filters import (
+    FILTERS,
+    LEARNED,
+    RANDOM,
+    filter_weights,
+    learned_weights,
+    written_names,
+)
 from ncd.systems.training.head_analysis import attention_shares
 from ncd.systems.training.sequence_data import NUMBER, RELATIONS, sentences
 from ncd.systems.training.tasks import TASKS, task
+from ncd.words import listed
 
 # --- Weights as safetensors files, to be saved and loaded again
 
@@ -39,11 +48,15 @@ def written(module: nn.Module, note: Mapping[str, str]) -> bytes:
 
     Equal numbers and notes give equal bytes.
     """
-    tensors = {name: x.detach().cpu().contiguous() for name, x in module.state_dict().items()}
-    head, numbers = _parts(save(tensors))
+    return _as_file(module.state_dict(), note)
+
+
+def _as_file(numbers: Mapping[str, Tensor], note: Mapping[str, str]) -> bytes:
+    tensors = {name: x.detach().cpu().contiguous() for name, x in numbers.items()}
+    head, data = _parts(save(tensors))
     text = json.dumps({NOTE: dict(note), **head}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % LENGTH)  # the numbers begin at a multiple of 8
-    return len(text).to_bytes(LENGTH, "little") + text + numbers
+    return len(text).to_bytes(LENGTH, "little") + text + data
 
 
 def _parts(data: bytes) -> tuple[Any, bytes]:
@@ -81,7 +94,8 @@ def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     """Returns the file in ``assets/weights`` for a system at these settings, or None.
 
     Its name is the system's, with the knobs that differ from their defaults: ``induction-n1``.
-    How many examples a run takes together changes no weight.
+    How many examples a run takes together changes no weight. The filters of a convolution are
+    written for any settings.
 
     >>> import ncd
     >>> entry = ncd.catalogue["reversal"]
@@ -89,6 +103,8 @@ def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     ('0', None)
     """
     own = {knob.name: knob.default for knob in entry.knobs}
+    if entry.name == FILTERED:
+        return filters(**{name: settings.get(name, own[name]) for name in FILTER_KNOBS})
     if entry.name in TASKS:
         own.pop(TASKS[entry.name].batch_knob, None)
     turned = (f"{name}{n}" for name, n in settings.items() if n != own.get(name, n))
@@ -155,6 +171,38 @@ def _match(own: Mapping[str, Size], found: Mapping[str, Tensor]) -> None:
                 "{}: the module has {}, the file {}".format(repr(name)[:60], *words),
                 cure="weights that were trained at these knobs",
             )
+
+
+# --- The filters that the page of a convolution begins with
+
+FILTERED = "convolution"  # the system that has them
+FILTER_KNOBS = ("k", "c", "f", "g", "n", "filter")  # what they depend on
+ORIGIN = "origin"  # the phrase in the note of a file that no training made
+
+
+@lru_cache(64)
+def filters(k: int, c: int, f: int, g: int, n: int, filter: int) -> bytes | None:
+    """Returns the weights file of a convolution with chosen filters; None for random ones.
+
+    >>> noted(filters(k=3, c=1, f=3, g=1, n=2, filter=0))[ORIGIN]
+    'written by hand (upright edges, level edges and outline)'
+    >>> filters(k=3, c=1, f=4, g=1, n=2, filter=FILTERS.index(RANDOM)) is None
+    True
+    """
+    name = FILTERS[filter]
+    if name == RANDOM:
+        return None
+    if name == LEARNED:
+        lenet = _read(bundled("assets", "weights", "lenet.safetensors"))
+        assert lenet is not None, "assets/weights/lenet.safetensors is missing"
+        weight = learned_weights(load(lenet)["conv1.weight"], g * f, c, k, n)
+        fitted = "" if (k, n) == (5, 2) else ", fitted to this window"
+        origin = f"{_trained(lenet)} in LeNet’s first layer{fitted}"
+    else:
+        weight = filter_weights(filter, g * f, c, k, n)
+        origin = f"written by hand ({listed(written_names(filter, g * f))})"
+    numbers = {"conv.weight": weight, "conv.bias": torch.zeros(g * f)}
+    return _as_file(numbers, {"system": FILTERED, ORIGIN: origin})
 
 
 # --- The attention of the shipped proofreader, for pages that show it on a visitor's sentence
@@ -278,6 +326,8 @@ def proofreading(h: int, seed: int) -> TrainedWeights:
 
 
 def _trained(data: bytes) -> str:
-    """Returns a phrase about the training of shipped weights."""
+    """Returns a phrase about how shipped weights were made."""
     note = noted(data)
+    if ORIGIN in note:
+        return note[ORIGIN]
     return f"trained for {int(note['steps']):,} steps from seed {note['seed']}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 import torch
 from torch import Tensor
@@ -51,6 +52,28 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
                 torch.equal(f.value("Index"), f.value("Function", 1))
                 or torch.allclose(f.value("Index", 1), f.value("Function", 1))
             )
+        ),
+    },
+    "convolution": {
+        "A window of 3 × 3 pixels moves over the picture.": lambda f: f.settings["k"] == 3,
+        "At each place nine products are added up, and give one number of a map.": lambda f: (
+            f.count("flops") == 2 * 9 * f.size("f") * f.size("y")
+        ),
+        "Without padding the window never leaves the picture of 32 × 32.": lambda f: (
+            f.settings["p"] == 0 and f.shape("x") == (32, 32)
+        ),
+        "30 places on each side: 32 − 3 + 1.": lambda f: f.shape("y") == (30, 30),
+        "Now the picture is twice as wide and high.": lambda f: change(f, "x") == 2,
+        "Just as many: nine and a bias for each filter.": lambda f: (
+            f.grows("parameters") == 1 and f.count("parameters") == (9 + 1) * f.size("f")
+        ),
+        "The window now moves by two pixels at a time.": lambda f: f.then.settings["s"] == 2,
+        "A quarter is left: half as many windows along each side.": lambda f: (
+            f.grows("flops") == Fraction(1, 4) and f.shape("y") == (16, 16)
+        ),
+        "With a stride of 3 and no padding the last two rows and columns are in no window: no "
+        "filter will ever see them.": lambda f: (
+            (f.settings["s"], f.settings["p"], (f.shape("x")[0] - 3) % 3) == (3, 0, 2)
         ),
     },
     "decoder-only-block": {

@@ -1,0 +1,252 @@
+// A window over a picture: it is dragged, stepped or played, and one number is written out.
+
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const LEGIBLE = 5; // cells along a side, up to which their numbers are written
+const TOUR = 20_000; // milliseconds that a tour of all windows takes, at most
+const SLOWEST = 400; // milliseconds at one window
+
+export default function (component) {
+  const host = connect(component);
+  const { data } = component;
+  if (host.data !== data) take(host, data);
+  if (!host.listens) listen(host);
+  move(host, data.at);
+  host.leave ??= () => { halt(host); host.end(); };
+  return host.leave;
+}
+
+const floats = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+const find = (host, name) => host.box.querySelector(name);
+const clamp = (n, most) => Math.max(0, Math.min(most, n));
+
+function take(host, data) {
+  host.data = data;
+  Object.assign(host, { planes: floats(data.planes), weights: floats(data.weights), result: floats(data.result) });
+  host.plane = Math.min(host.plane ?? data.names.length >> 1, data.names.length - 1);
+  for (const [box, size] of [["taken", data.shape], ["made", data.count]]) {
+    find(host, `.${box} .picture`).style.setProperty("--high", size[0] / size[1]);
+    find(host, `.${box} svg`).setAttribute("viewBox", `0 0 ${size[1]} ${size[0]}`);
+  }
+  find(host, ".taken figcaption").textContent = data.title;
+  find(host, ".made figcaption").textContent = `The result: ${data.count.join(" × ")}`;
+  for (const name of ["sizes", "maps", "filters", "foot"]) write(host, find(host, `.${name}`), data[name]);
+  show(host);
+  ground(host);
+}
+
+// A picture in colours shows all its planes at once; else the chosen one is in sight.
+function show(host) {
+  const { taken, made } = host.data;
+  for (const [box, address] of [["taken", taken[Math.min(host.plane, taken.length - 1)]], ["made", made]]) {
+    const image = find(host, `.${box} img`);
+    if (image.src !== address) image.src = address;
+  }
+}
+
+// Replaces a part if its HTML changed; the focus stays where it was.
+function write(host, element, html) {
+  if (element.written === html) return;
+  const { set, pick } = host.root.activeElement?.dataset ?? {};
+  element.innerHTML = element.written = html;
+  if (set ?? pick)
+    [...element.querySelectorAll("[data-set],[data-pick]")].find((e) => e.dataset.set === set && e.dataset.pick === pick)?.focus();
+}
+
+// The border between picture and padding, and what no window reaches.
+function ground(host) {
+  const { shape, padding, stride, dilation, kernel, count } = host.data;
+  const [high, wide] = shape;
+  const end = [0, 1].map((i) => (count[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1);
+  const [top, left] = padding;
+  const off = [
+    end[1] < wide ? rect("fallen-off", end[1], 0, wide - end[1], high) : "",
+    end[0] < high ? rect("fallen-off", 0, end[0], end[1], high - end[0]) : "",
+  ];
+  const ring = top || left ? rect("ring", left, top, wide - 2 * left, high - 2 * top) : "";
+  find(host, ".taken svg").innerHTML = `${off.join("")}${ring}<g></g>`;
+}
+
+const rect = (name, x, y, w, h) => `<rect class="${name}" x="${x}" y="${y}" width="${w}" height="${h}"/>`;
+const framed = (x, y, w, h) => rect("frame", x, y, w, h) + rect("frame in", x, y, w, h);
+
+function move(host, at) {
+  const { count, kernel, stride, dilation } = host.data;
+  host.at = at.map((n, i) => clamp(n, count[i] - 1));
+  const [row, column] = host.at;
+  const start = [row * stride[0], column * stride[1]];
+  const taps = [];
+  for (let i = 0; i < kernel[0]; i++)
+    for (let j = 0; j < kernel[1]; j++)
+      if (dilation[0] > 1 || dilation[1] > 1) taps.push(rect("tap", start[1] + j * dilation[1], start[0] + i * dilation[0], 1, 1));
+  const span = [0, 1].map((i) => dilation[i] * (kernel[i] - 1) + 1);
+  find(host, ".taken g").innerHTML = taps.join("") + framed(start[1], start[0], span[1], span[0]);
+  const rest = host.playing
+    ? rect("rest", column + 1, row, count[1] - column - 1, 1) + rect("rest", 0, row + 1, count[1], count[0] - row - 1)
+    : "";
+  find(host, ".made svg").innerHTML = rest + framed(column, row, 1, 1);
+  find(host, ".at").textContent = `row ${row + 1}, column ${column + 1}`;
+  for (const box of host.box.querySelectorAll(".picture"))
+    box.setAttribute("aria-label", `The window at row ${row + 1}, column ${column + 1}; the arrow keys move it`);
+  for (const line of host.box.querySelectorAll(".strip line"))
+    line.classList.toggle("now", Number(line.dataset.window) === column);
+  spell(host);
+}
+
+// --- the sum, written out
+
+function terms(host, plane) {
+  const { kernel, stride, dilation, shape, padding } = host.data;
+  const [high, wide] = shape;
+  const found = [];
+  for (let i = 0; i < kernel[0]; i++)
+    for (let j = 0; j < kernel[1]; j++) {
+      const y = host.at[0] * stride[0] + i * dilation[0];
+      const x = host.at[1] * stride[1] + j * dilation[1];
+      const inside = y >= padding[0] && y < high - padding[0] && x >= padding[1] && x < wide - padding[1];
+      const pixel = host.planes[(plane * high + y) * wide + x];
+      const weight = host.weights[(plane * kernel[0] + i) * kernel[1] + j];
+      found.push({ pixel, weight, product: pixel * weight, inside });
+    }
+  return found;
+}
+
+const total = (list) => list.reduce((sum, { product }) => sum + product, 0);
+const short = (n) => (Number.isInteger(n) ? String(n) : Math.abs(n) < 0.005 ? "0.00" : n.toFixed(2)).replace("-", "−");
+const added = (n, i) => (i ? (n < -0.005 ? ` − ${short(-n)}` : ` + ${short(n)}`) : short(n));
+const held = (n) => (n < -0.005 ? `(${short(n)})` : short(n));
+
+function spell(host) {
+  const { kernel, names, bias, count } = host.data;
+  const many = names.length > 1;
+  const own = terms(host, host.plane);
+  const sums = names.map((_, i) => total(terms(host, i)));
+  const sum = sums.reduce((a, b) => a + b, bias);
+  const legible = Math.max(...kernel) <= LEGIBLE;
+  const box = find(host, ".products");
+  const cell = legible ? (Math.max(...kernel) < 4 ? 56 : 40) : Math.min(24, 230 / Math.max(...kernel));
+  box.style.gridTemplateColumns = `repeat(${kernel[1]}, max-content)`;
+  box.style.setProperty("--cell", `${cell}px`);
+  box.style.setProperty("--type", Math.max(...kernel) < 4 ? "0.88rem" : "0.74rem");
+  const most = Math.max(1e-9, ...own.map(({ product }) => Math.abs(product)));
+  box.innerHTML = own.map((term) => product(term, legible && (cell > 40 ? "× " : " "), most)).join("");
+  find(host, ".sum figcaption").textContent = "Pixel × weight, in the window";
+  find(host, ".planes").innerHTML = many
+    ? names.slice(0, 12).map((name, i) => `<button type="button" class="plain" data-plane="${i}" aria-pressed="${i === host.plane}">${name}</button>`).join("")
+    : "";
+  const ends = (i) => (i && i % kernel[1] === 0 && many === false ? "<br>" : "");
+  const line = own.length <= LEGIBLE ** 2 ? own.map(({ product }, i) => ends(i) + added(product, i)).join("") : `${own.length} products`;
+  const first = many ? `${names[host.plane]}: ${line} = ${short(sums[host.plane])}<br>` : "";
+  const parts = many ? (names.length <= 12 ? sums.map(added).join("") : `${names.length} sums`) : line;
+  const at = host.at[0] * count[1] + host.at[1];
+  find(host, ".written").innerHTML = `${first}${parts}<br>${bias < -0.005 ? "−" : "+"} bias ${short(Math.abs(bias))} = <b>${short(sum)}</b>`;
+  host.box.dataset.sum = sum;
+  host.box.dataset.result = host.result[at];
+}
+
+function product({ pixel, weight, product, inside }, legible, most) {
+  const share = Math.round((70 * Math.abs(product)) / most);
+  const hue = product < 0 ? "light-dark(#92c5de, #2166ac)" : "light-dark(#f4a582, #a8382c)";
+  const times = legible === " " ? short(weight) : `${legible}${held(weight)}`;
+  const text = legible ? `<span>${short(pixel)}</span><small>${times}</small>` : "";
+  return `<div class="${inside ? "" : "pad"}" title="${short(pixel)} × ${held(weight)} = ${short(product)}" style="background:color-mix(in srgb, ${hue} ${share}%, transparent)">${text}</div>`;
+}
+
+// --- what moves the window
+
+function listen(host) {
+  host.listens = true;
+  const [taken, made] = host.box.querySelectorAll(".picture");
+  for (const box of [taken, made]) {
+    box.onpointerdown = (event) => { box.setPointerCapture(event.pointerId); drag(host, box, event); };
+    box.onpointermove = (event) => event.buttons && drag(host, box, event);
+    box.onpointerup = () => remember(host);
+    box.onkeydown = (event) => {
+      const step = STEPS[event.key];
+      if (!step) return;
+      event.preventDefault();
+      event.stopPropagation();
+      stride(host, step);
+    };
+  }
+  for (const button of host.box.querySelectorAll("[data-by]")) button.onclick = () => onward(host, Number(button.dataset.by));
+  find(host, ".play").onclick = () => (host.playing ? halt(host) : play(host));
+  find(host, ".planes").onclick = ({ target }) => {
+    if (target.dataset.plane === undefined) return;
+    host.plane = Number(target.dataset.plane);
+    show(host);
+    spell(host);
+    find(host, `[data-plane="${host.plane}"]`).focus();
+  };
+  host.box.onchange = ({ target: { dataset, value } }) => dataset.set && host.send("pick", `${dataset.set}=${value}`);
+}
+
+// Returns the window whose middle is nearest to the pointer, on either picture.
+function drag(host, box, event) {
+  halt(host);
+  const { left, top, width, height } = box.getBoundingClientRect();
+  const { shape, count, kernel, stride, dilation } = host.data;
+  const share = [(event.clientY - top) / height, (event.clientX - left) / width];
+  const whole = box.parentElement.classList.contains("made");
+  move(host, share.map((n, i) => {
+    if (whole) return Math.floor(n * count[i]);
+    const half = (dilation[i] * (kernel[i] - 1) + 1) / 2;
+    return Math.round((n * shape[i] - half) / stride[i]);
+  }));
+}
+
+function stride(host, step) {
+  halt(host);
+  move(host, host.at.map((n, i) => n + step[i]));
+  remember(host);
+}
+
+function onward(host, by) {
+  halt(host);
+  jump(host, host.at[0] * host.data.count[1] + host.at[1] + by);
+  remember(host);
+}
+
+function jump(host, index) {
+  const [high, wide] = host.data.count;
+  const at = clamp(index, high * wide - 1);
+  move(host, [Math.floor(at / wide), at % wide]);
+}
+
+// Tells the server, for the link, once the window rests.
+function remember(host) {
+  clearTimeout(host.telling);
+  host.telling = setTimeout(() => {
+    host.data.at = host.at;
+    host.send("pick", `window=${host.at.join(".")}`);
+  }, 250);
+}
+
+function play(host) {
+  const windows = host.data.count[0] * host.data.count[1];
+  const pace = Math.min(SLOWEST, TOUR / windows);
+  const begun = performance.now();
+  host.playing = true;
+  label(host);
+  const frame = () => {
+    if (!host.playing) return;
+    const index = Math.floor((performance.now() - begun) / pace);
+    jump(host, index);
+    if (index < windows) host.frame = requestAnimationFrame(frame);
+    else { halt(host); remember(host); }
+  };
+  frame();
+}
+
+function halt(host) {
+  if (!host.playing) return;
+  host.playing = false;
+  cancelAnimationFrame(host.frame);
+  label(host);
+  move(host, host.at);
+}
+
+function label(host) {
+  const button = find(host, ".play");
+  button.textContent = host.playing ? "Pause" : "Play";
+  button.setAttribute("aria-pressed", Boolean(host.playing));
+}

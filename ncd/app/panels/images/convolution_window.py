@@ -1,0 +1,432 @@
+"""The Window panel: a window moves over a picture, and one number of the result is written out."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import streamlit as st
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ncd.app.parts import heatmap, html_panel
+from ncd.app.parts.heatmap import CellGrid, ColourRange
+from ncd.app.parts.html_panel import read_static, sent_value
+from ncd.app.scene.panel import Panel
+from ncd.app.scene.scene import Scene, numbers_origin
+from ncd.app.state import knobs
+from ncd.app.state.cache import cached
+from ncd.app.state.controls import Place, TextControl, pick, slider
+from ncd.circuit.circuit import Cell
+from ncd.ops.sliding_window import Sides, SlidingWindowOp, per_dimension
+from ncd.site import markup
+from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
+
+AT = TextControl("window", r"[0-9]{1,4}\.[0-9]{1,4}")  # row and column of the written number
+MAP = Place("map")
+DEEP = Place("depth", None)  # the slice of a volume's result; the middle one at first
+KEY = "convolution window"
+MOST, SHOWN = 16, 12  # maps of the result and planes of the input that are shown
+LARGEST, LONGEST = 200_000, 300  # numbers of a picture, and places along a side, that are drawn
+COLOURS = ("red", "green", "blue")
+
+_window = st.components.v2.component(
+    "ncd_window",
+    html=read_static("panels/images/convolution_window.html"),
+    css=PANEL_CSS + read_static("panels/images/convolution_window.css"),
+    js=HIGHLIGHT_JS + read_static("panels/images/convolution_window.js"),
+)
+
+
+# --- Numbers: what one map of the result is made of
+
+
+@dataclass(frozen=True)
+class WindowSizes:
+    """A window along one dimension of so many places; the letters are those of the formula."""
+
+    x: int
+    k: int
+    s: int
+    p: int
+    d: int
+
+    @property
+    def padded(self) -> int:
+        """The places with the padding at both ends."""
+        return self.x + 2 * self.p
+
+    @property
+    def span(self) -> int:
+        """The places from the first to the last weight."""
+        return self.d * (self.k - 1) + 1
+
+    @property
+    def room(self) -> int:
+        """The number of places by which the first window can move on."""
+        return self.padded - self.span
+
+    @property
+    def count(self) -> int:
+        """The number of windows.
+
+        >>> WindowSizes(x=32, k=5, s=2, p=0, d=1).count
+        14
+        """
+        return self.room // self.s + 1
+
+    @property
+    def left(self) -> int:
+        """The places at the far end that no window reaches."""
+        return self.room % self.s
+
+
+@dataclass(frozen=True)
+class WindowPlanes:
+    """A map of the result, with the planes of the padded input and the weights that make it.
+
+    A plane is a channel of a picture, or one of its slices in a volume; a line is a picture of one
+    row. ``planes`` has the shape (planes, height, width), ``weights`` (planes, rows, columns), and
+    ``result`` (height, width).
+    """
+
+    names: tuple[str, ...]
+    planes: CellGrid
+    weights: CellGrid
+    result: CellGrid
+    bias: float
+    padding: tuple[int, int]
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+
+    def written_sum(self, row: int, column: int) -> float:
+        """Returns the sum of all products of a window, with the bias."""
+        (down, across), (far, wide) = self.stride, self.dilation
+        _, high, broad = self.weights.shape
+        rows = row * down + far * np.arange(high)
+        columns = column * across + wide * np.arange(broad)
+        seen = self.planes[:, rows[:, None], columns]
+        return float((seen.astype(float) * self.weights).sum() + self.bias)
+
+
+def convolution_cell(scene: Scene) -> Cell:
+    """Returns the convolution of a page that has one."""
+    return next(cell for cell in scene.circuit.cells if cell.op.role == "convolution")
+
+
+def window_planes(scene: Scene, map: int, depth: int = 0) -> WindowPlanes:
+    """Returns what one map is made of, from the numbers of the run.
+
+    Args:
+        map: The channel of the result.
+        depth: The slice of the result, if it is a volume.
+    """
+    cell = convolution_cell(scene)
+    op, values = cell.op, scene.trace.values
+    assert isinstance(op, SlidingWindowOp)
+    x, made = (values[each.id].detach().float().cpu() for each in (*cell.inputs, *cell.outputs))
+    weight, bias = (
+        scene.module.get_parameter(f"{cell.path}.{name}").detach().float().cpu()
+        for name in ("weight", "bias")
+    )
+    n, channels, each = x.dim() - 1, len(x), weight.shape[1]
+    first = map // (len(weight) // (channels // each)) * each  # of its group
+    ends = [end for pad in per_dimension(op.pad, n)[::-1] for end in (pad, pad)]
+    x = F.pad(x[first : first + each], ends)
+    if n == 3:
+        x = _slices(op, x, weight.shape[2], depth)
+    return WindowPlanes(
+        _names(first, each, channels, weight.shape[2] if n == 3 else 0),
+        _flat(x, n),
+        _flat(weight[map], n),
+        (made[map][depth] if n == 3 else made[map].view(-1, made.shape[-1])).numpy(),
+        float(bias[map]),
+        _last_two(op.pad, n, 0),
+        _last_two(op.stride, n, 1),
+        _last_two(op.dilation, n, 1),
+    )
+
+
+def _slices(op: SlidingWindowOp, x: Tensor, window: int, depth: int) -> Tensor:
+    """Returns the slices of a volume (channels, depth, …) that a window reads."""
+    start = depth * per_dimension(op.stride, 3)[0]
+    return x[:, start + per_dimension(op.dilation, 3)[0] * torch.arange(window)]
+
+
+def _flat(numbers: Tensor, n: int) -> CellGrid:
+    """Returns planes (planes, height, width) of a line, a picture, or slices of a volume."""
+    if n == 1:
+        numbers = numbers.unsqueeze(1)
+    found: CellGrid = (numbers.flatten(0, 1) if n == 3 else numbers).numpy()
+    return found
+
+
+def _last_two(own: Sides, n: int, missing: int) -> tuple[int, int]:
+    """Returns a setting along height and width.
+
+    >>> _last_two(2, 1, 0), _last_two((3, 1, 2), 3, 0)
+    ((0, 2), (1, 2))
+    """
+    *_, high, wide = (missing, *per_dimension(own, n))
+    return high, wide
+
+
+def _names(first: int, some: int, channels: int, slices: int) -> tuple[str, ...]:
+    """Returns what ``some`` of the channels are called, from the ``first`` on, and their slices.
+
+    >>> _names(0, 3, 3, 0), _names(1, 1, 3, 0), _names(0, 1, 1, 0), _names(0, 1, 1, 3)
+    (('red', 'green', 'blue'), ('green',), ('picture',), ('slice 1', 'slice 2', 'slice 3'))
+    """
+    every = {1: ("picture",), 3: COLOURS}.get(channels) or [
+        f"channel {i + 1}" for i in range(channels)
+    ]
+    own = every[first : first + some]
+    if not slices:
+        return tuple(own)
+    if channels == 1:
+        return tuple(f"slice {i + 1}" for i in range(slices))
+    return tuple(f"{name}, slice {i + 1}" for name, i in product(own, range(slices)))
+
+
+# --- The panel
+
+
+def show_convolution_window(scene: Scene) -> None:
+    """Shows the picture with its window, the products, the map, and how its size comes about."""
+    cell = convolution_cell(scene)
+    shape = cell.outputs[0].array.shape
+    if cell.inputs[0].array.numel > LARGEST:
+        said = f"The window is drawn on at most {LARGEST:,} numbers."
+        html_panel.render(f"<p>{said}</p><p>{_against_dense(scene, cell)}</p>", KEY)
+        return
+    map = MAP.among(shape[0])
+    depth = DEEP.among(shape[1], shape[1] // 2) if scene.settings["n"] == 3 else 0
+    key = (*scene.run_key, map, depth, scene.dark)
+    found = cached("window", scene.term, *key, make=lambda: window_planes(scene, map, depth))
+    at = _place(found)
+    data = {
+        **_numbers(found),
+        "at": at,
+        "taken": _input_addresses(scene, found),
+        "made": _address(found.result),
+        "maps": _maps(scene, map, depth),
+        "filters": _filters(scene),
+        "sizes": _sizes(scene),
+        "foot": f"{_against_dense(scene, cell)} <span class='muted'>{numbers_origin(scene)}</span>",
+        "title": _title(scene, map),
+    }
+    _window(key=KEY, data=data, on_pick_change=lambda: _pick(scene), on_select_change=lambda: None)
+
+
+CONVOLUTION_WINDOW = Panel("Window", show_convolution_window, controls=(AT, MAP, DEEP))
+
+
+def _pick(scene: Scene) -> None:
+    """Sets a control of the panel, or a knob; a callback."""
+    name, _, value = str(sent_value(KEY, "pick") or "").partition("=")
+    knob = next((knob for knob in scene.entry.knobs if knob.name == name), None)
+    if knob is None:
+        pick(CONVOLUTION_WINDOW.controls, name, value)
+    elif value.isascii() and value.isdecimal() and len(value) < 6:
+        knobs.set_values({name: knob.legal(int(value))})
+
+
+def _place(found: WindowPlanes) -> tuple[int, int]:
+    """Returns the row and column of the written number; at first of the largest one.
+
+    At the border a filter finds the end of the picture, so that it begins inside.
+    """
+    high, wide = found.result.shape
+    if not AT.value:
+        sizes = np.abs(found.result)
+        (top, left), (down, across) = found.padding, found.stride
+        edge = -(-top // down), -(-left // across)
+        inner = sizes[edge[0] : high - edge[0], edge[1] : wide - edge[1]]
+        if not inner.size:
+            inner, edge = sizes, (0, 0)
+        row, column = divmod(int(inner.argmax()), inner.shape[1])
+        return row + edge[0], column + edge[1]
+    row, column = map(int, AT.value.split("."))
+    return min(row, high - 1), min(column, wide - 1)
+
+
+def _numbers(found: WindowPlanes) -> dict[str, Any]:
+    """Returns the numbers that the browser multiplies and adds up."""
+    return {
+        "names": found.names,
+        "planes": _packed(found.planes),
+        "shape": found.planes.shape[1:],
+        "weights": _packed(found.weights),
+        "kernel": found.weights.shape[1:],
+        "result": _packed(found.result),
+        "count": found.result.shape,
+        "bias": found.bias,
+        "padding": found.padding,
+        "stride": found.stride,
+        "dilation": found.dilation,
+    }
+
+
+def _packed(numbers: CellGrid) -> str:
+    return b64encode(np.ascontiguousarray(numbers, "<f4").tobytes()).decode()
+
+
+def _title(scene: Scene, map: int) -> str:
+    what = {1: "line", 2: "picture", 3: "volume"}[scene.settings["n"]]
+    return f"The {what}, with its padding" if scene.settings["p"] else f"The {what}"
+
+
+# --- as pictures ----------------------------------------------------------------------------------
+
+
+def _input_addresses(scene: Scene, found: WindowPlanes) -> list[str]:
+    """Returns the padded planes as pictures: together in colours, or each for itself."""
+    planes, pictured = found.planes, bool(scene.inputs_spec.pictures)
+    if pictured and found.names == COLOURS:
+        pixels = np.round(255 * np.moveaxis(planes.clip(0, 1), 0, -1)).astype(np.uint8)
+        return [heatmap.image_url(pixels)]
+    return [_plane_address(plane, pictured) for plane in planes[:SHOWN]]
+
+
+def _plane_address(plane: CellGrid, pictured: bool) -> str:
+    return heatmap.data_url(plane, ColourRange(0, 1), GREY) if pictured else _address(plane)
+
+
+def _address(numbers: CellGrid) -> str:
+    """Returns numbers as a picture in two hues, white (or dark) where they are 0."""
+    return heatmap.data_url(numbers, ColourRange.of(numbers, signed=True), heatmap.scale(True))
+
+
+def _maps(scene: Scene, map: int, depth: int) -> str:
+    """Returns the maps of the result as buttons."""
+    cell = convolution_cell(scene)
+    whole = scene.trace.values[cell.outputs[0].id].detach().float().cpu().numpy()
+    if scene.settings["n"] == 3:
+        whole = whole[:, depth]
+    elif scene.settings["n"] == 1:
+        whole = whole[:, None]
+    slices = cell.outputs[0].array.shape[1]
+    deep = DEEP.html(f"slice {depth + 1}", slices, depth) if scene.settings["n"] == 3 else ""
+    if len(whole) == 1:
+        return deep
+    shown = heatmap.visible_range(len(whole), map, MOST)
+    buttons = "".join(
+        MAP.button(
+            i,
+            f'<img alt="map {i + 1}" src="{_address(heatmap.pool(whole[i], 64).maps)}">',
+            i == map,
+        )
+        for i in shown
+    )
+    more = f'<span class="muted">of {len(whole):,}</span>' if len(shown) < len(whole) else ""
+    return f"{deep}{buttons}{more}"
+
+
+def _filters(scene: Scene) -> str:
+    """Returns the knob of the filters as a list to choose from."""
+    knob = next(knob for knob in scene.entry.knobs if knob.name == "filter")
+    now = scene.settings["filter"]
+    options = "".join(
+        f'<option value="{i}"{" selected" if i == now else ""}>{name}</option>'
+        for i, name in enumerate(knob.names)
+    )
+    return f'<label>filter <select data-set="filter">{options}</select></label>'
+
+
+# --- how the size comes about ---------------------------------------------------------------------
+
+
+def _sizes(scene: Scene) -> str:
+    """Returns the sliders, and the size of the result derived step by step."""
+    own = WindowSizes(**{name: scene.settings[name] for name in "xkspd"})
+    ranges = {knob.name: knob for knob in scene.entry.knobs}
+    called = {"k": "kernel", "s": "stride", "p": "padding", "d": "dilation"}
+    sliders = "".join(
+        slider(
+            f"{word} {getattr(own, name)}",
+            name,
+            range(ranges[name].min, ranges[name].max + 1),
+            getattr(own, name),
+            f"<span>{word} <i>{name}</i></span><b>{getattr(own, name)}</b>",
+        )
+        for name, word in called.items()
+    )
+    return f'<div class="knobs">{sliders}</div>{_derivation(own)}{_strip(own)}'
+
+
+def _derivation(own: WindowSizes) -> str:
+    """Returns the number of windows along a side, step by step."""
+    x, k, s, p, d = own.x, own.k, own.s, own.p, own.d
+    steps = (
+        ("<i>x</i> + 2<i>p</i>", f"{x} + 2·{p}", own.padded, "places"),
+        ("<i>d</i>(<i>k</i> − 1) + 1", f"{d}·{k - 1} + 1", own.span, "under the window"),
+        (f"{own.padded} − {own.span}", "", own.room, "places to move on"),
+        (f"⌊{own.room} / {s}⌋ + 1", "", own.count, "windows"),
+    )
+    rows = "".join(
+        f"<p>{' = '.join(filter(None, (letters, numbers)))} = <b>{result}</b> "
+        f"<span class='muted'>{what}</span></p>"
+        for letters, numbers, result, what in steps
+    )
+    formula = (
+        "<i>y</i> = ⌊(<i>x</i> + 2<i>p</i> − <i>d</i>(<i>k</i> − 1) − 1) / <i>s</i>⌋ + 1 = "
+        f"<b>{own.count}</b>"
+    )
+    return f'<div class="steps">{rows}</div><p class="formula">{formula}</p>'
+
+
+def _strip(own: WindowSizes) -> str:
+    """Returns one side as a row of cells, with a line for every window."""
+    told = (
+        f"✂ {markup.plural(own.left, 'place')} at the far end: in no window"
+        if own.left
+        else "Every place is in a window"
+    )
+    said = f"<p class='fallen'>{told}.</p>"
+    if own.padded > LONGEST:
+        return said
+    levels = min(-(-own.span // own.s), 6)
+    cells = "".join(
+        f'<rect x="{i + 0.06:.2f}" y="0.06" width="0.88" height="0.88" class="{_kind(own, i)}"/>'
+        for i in range(own.padded)
+    )
+    unit = own.padded / 40  # a line is as thick at any number of cells
+    lines = "".join(
+        f'<line data-window="{i}" x1="{i * own.s + 0.1:.2f}" x2="{i * own.s + own.span - 0.1:.2f}" '
+        f'y1="{1 + unit * (i % levels + 1):.2f}" y2="{1 + unit * (i % levels + 1):.2f}"/>'
+        for i in range(own.count)
+    )
+    high = 1 + unit * (levels + 1)
+    return (
+        f'<svg class="strip" viewBox="0 0 {own.padded} {high:.2f}" role="img" aria-label="'
+        f'{own.count} windows of {own.span} on {own.padded} places">{cells}{lines}</svg>{said}'
+    )
+
+
+def _kind(own: WindowSizes, place: int) -> str:
+    """Returns whether a place is padding, a pixel, or fallen off the far end."""
+    if place >= own.padded - own.left:
+        return "off"
+    return "pad" if not own.p <= place < own.p + own.x else "pixel"
+
+
+def _times(ratio: float) -> str:
+    return f"{round(ratio):,} times as many" if ratio >= 10 else f"{ratio:.2g} times as many"
+
+
+def _against_dense(scene: Scene, cell: Cell) -> str:
+    """Returns its parameters and FLOPs beside those of a dense map of the same arrays."""
+    taken, made = cell.inputs[0].array.numel, cell.outputs[0].array.numel
+    pairs = (
+        ("parameters", scene.cost.parameters, (taken + 1) * made),
+        ("FLOPs", scene.cost.flops, 2 * taken * made),
+    )
+    told = "; ".join(
+        f"<b>{own:,}</b> {what}, where a dense map has {dense:,}, {_times(dense / own)}"
+        for what, own, dense in pairs
+    )
+    return f"<span>Of {taken:,} numbers it makes {made:,}: {told}.</span>"

@@ -1,0 +1,80 @@
+"""Filters that people wrote down, and some that a network learned, as weights of a convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def _rise(k: int, n: int, along: int) -> Tensor:
+    """Returns 1 on the far side of a dimension, -1 on the near one, and 0 between."""
+    line = (torch.arange(k) - (k - 1) / 2).sign()
+    return line.view([k if i == along % n else 1 for i in range(n)]).expand([k] * n)
+
+
+def _middle(k: int, n: int, value: float) -> Tensor:
+    """Returns a number in the middle, and 0 around it."""
+    found = torch.zeros([k] * n)
+    found[(k // 2,) * n] = value
+    return found
+
+
+# Each takes the length of the window and the number of its dimensions.
+WRITTEN: Mapping[str, Callable[[int, int], Tensor]] = {
+    "upright edges": lambda k, n: _rise(k, n, -1),
+    "level edges": lambda k, n: _rise(k, n, 0),
+    "outline": lambda k, n: _middle(k, n, k**n) - 1,
+    "blur": lambda k, n: torch.full([k] * n, 1 / k**n),
+    "sharpen": lambda k, n: _middle(k, n, k**n + 1) - 1,
+}
+LEARNED, RANDOM = "learned by LeNet", "random"
+FILTERS = (*WRITTEN, LEARNED, RANDOM)
+
+
+def filter_weights(first: int, maps: int, channels: int, k: int, n: int) -> Tensor:
+    """Returns the weights of written filters, (maps, channels, k, …), from the ``first`` one on.
+
+    They add nothing up twice: what a filter makes of several equal channels is what it makes of
+    one.
+
+    >>> filter_weights(0, 2, 1, 3, 2).int().tolist()
+    [[[[-1, 0, 1], [-1, 0, 1], [-1, 0, 1]]], [[[-1, -1, -1], [0, 0, 0], [1, 1, 1]]]]
+    """
+    made = [*WRITTEN.values()]
+    every = torch.stack([made[(first + i) % len(made)](k, n) for i in range(maps)])
+    return _on_channels(every, channels)
+
+
+def written_names(first: int, maps: int) -> list[str]:
+    """Returns the names of the written filters of so many maps, each once.
+
+    >>> written_names(3, 3)
+    ['blur', 'sharpen', 'upright edges']
+    """
+    names = [*WRITTEN]
+    return [names[(first + i) % len(names)] for i in range(min(maps, len(names)))]
+
+
+def learned_weights(conv1: Tensor, maps: int, channels: int, k: int, n: int) -> Tensor:
+    """Returns LeNet's first filters, (6, 3, 5, 5), drawn larger or smaller to fit a window.
+
+    Their three channels, which were all grey, are added up. A line gets their middle row, and a
+    volume repeats them.
+
+    >>> learned_weights(torch.ones(6, 3, 5, 5), 2, 1, 3, 1).shape
+    torch.Size([2, 1, 3])
+    """
+    grey = conv1.sum(1)[torch.arange(maps) % len(conv1)]
+    sized = F.interpolate(grey[None], (k, k), mode="bilinear", align_corners=True)[0]
+    if n == 1:
+        sized = sized[:, k // 2]
+    if n == 3:
+        sized = sized[:, None].expand(-1, k, -1, -1) / k
+    return _on_channels(sized, channels)
+
+
+def _on_channels(filters: Tensor, channels: int) -> Tensor:
+    return (filters / channels)[:, None].repeat_interleave(channels, 1)

@@ -1,0 +1,85 @@
+"""The window in a real browser: dragged, stepped and played, with its number written out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.page.test_visit import slider, until_query, visit
+
+pytestmark = pytest.mark.browser
+PAGE = "/convolution?x=16&filter=6&c=3&window=4.4"
+
+
+def panel(page: Page) -> Locator:
+    return page.locator(".ncd.window")
+
+
+def numbers(page: Page) -> tuple[float, float]:
+    """What the browser has added up, and what torch has computed."""
+    data = panel(page).evaluate("e => [e.dataset.sum, e.dataset.result].map(Number)")
+    return data[0], data[1]
+
+
+def drag(page: Page, box: Locator, x: float, y: float) -> None:
+    found = box.bounding_box()
+    assert found
+    page.mouse.move(found["x"] + found["width"] * 0.5, found["y"] + found["height"] * 0.5)
+    page.mouse.down()
+    page.mouse.move(found["x"] + found["width"] * x, found["y"] + found["height"] * y, steps=4)
+    page.mouse.up()
+
+
+def test_the_window_moves_and_its_sum_is_the_number_of_the_map(page: Page, address: str) -> None:
+    visit(page, address, PAGE)
+    at = panel(page).locator(".at")
+    expect(at).to_have_text("row 5, column 5")
+    ours, theirs = numbers(page)
+    assert ours == pytest.approx(theirs, abs=1e-4) and ours != 0
+    expect(panel(page).locator(".products div")).to_have_count(9)
+    first = panel(page).locator(".products").inner_text()
+    panel(page).get_by_role("button", name="blue").click()
+    assert panel(page).locator(".products").inner_text() != first
+    assert numbers(page) == (ours, theirs)
+
+    drag(page, panel(page).locator(".taken .picture"), 0.99, 0.99)
+    expect(at).to_have_text("row 16, column 16")
+    until_query(page, window="15.15")
+    drag(page, panel(page).locator(".made .picture"), 0.01, 0.51)
+    expect(at).to_have_text("row 9, column 1")
+    ours, theirs = numbers(page)
+    assert ours == pytest.approx(theirs, abs=1e-4)
+
+    panel(page).locator(".made .picture").press("ArrowRight")
+    expect(at).to_have_text("row 9, column 2")
+    until_query(page, window="8.1")
+    panel(page).get_by_role("button", name="The window before").click()
+    expect(at).to_have_text("row 9, column 1")
+
+
+def test_a_slider_beside_the_formula_is_the_knob(page: Page, address: str) -> None:
+    visit(page, address, PAGE)
+    panel(page).get_by_role("slider", name=re.compile("stride")).press("ArrowRight")
+    expect(panel(page).locator(".formula")).to_contain_text("= 8")
+    until_query(page, s="2")
+    expect(slider(page, "s")).to_have_value("2")
+    expect(panel(page).locator(".fallen-off")).to_have_count(2)
+    panel(page).get_by_role("combobox").select_option("blur")
+    until_query(page, filter="3")
+
+
+def test_a_tour_uncovers_the_map_number_by_number(page: Page, address: str) -> None:
+    visit(page, address, PAGE)
+    play = panel(page).get_by_role("button", name="Play")
+    play.click()
+    expect(panel(page).locator(".rest")).to_have_count(2)
+    page.wait_for_function(
+        """() => [...document.querySelectorAll("*")].map((e) => e.shadowRoot?.querySelector(".at"))
+        .find(Boolean)?.textContent.startsWith("row 2")"""
+    )
+    panel(page).get_by_role("button", name="Pause").click()
+    expect(panel(page).locator(".rest")).to_have_count(0)
+    ours, theirs = numbers(page)
+    assert ours == pytest.approx(theirs, abs=1e-4)
