@@ -6,8 +6,11 @@ import json
 
 import pytest
 
+from ncd.circuit.elaborate import elaborate
 from ncd.errors import NCDError
+from ncd.language.torch_code import Arg
 from ncd.systems.catalogue import CATALOGUE
+from ncd.systems.lessons import lesson
 from ncd.systems.lessons.lesson import LETTERS, LINE, MOST, Lesson, LessonStep
 
 LESSON = Lesson(
@@ -65,3 +68,14 @@ def test_limits() -> None:
         Lesson.of_json(long.json(), CATALOGUE)
     assert len(Lesson.of_link(str(many), CATALOGUE).views) == MOST
     assert Lesson.of_link("nothing;../x?h=1;;%ff#%ff", CATALOGUE).views == ()
+
+
+def test_a_lesson_made_from_a_system_asks_about_ops_that_compute() -> None:
+    """Not about one that passes arrays on as they are, under other names at most."""
+    for name, entry in CATALOGUE.items():
+        circuit = elaborate(entry.build(**entry.settings({})))
+        makers = {f"ask=shape:{made.id}": cell for cell in circuit.cells for made in cell.outputs}
+        for query, _ in lesson._shapes(entry, circuit):
+            cell = makers[query]
+            calls = cell.torch_code if isinstance(cell.torch_code, tuple) else (cell.torch_code,)
+            assert not all(isinstance(call, Arg) for call in calls), (name, cell.op)
