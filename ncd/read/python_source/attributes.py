@@ -289,7 +289,7 @@ def _called(
         spread = args[0] if isinstance(args[0], dict) else machine.items(args[0])
         args = (spread, *args[1:])
         _grown(machine, value, len(spread))
-    if name in ("join",):
+    if name == "join":
         parts = machine.items(args[0]) if args else []
         _grown(machine, value, sum(len(value) + len(x) for x in parts if isinstance(x, str)))
         args = (parts, *args[1:])

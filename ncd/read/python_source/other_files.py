@@ -247,9 +247,11 @@ def of_no_number(machine: Interpreter, name: str) -> Any:
     if value is None:
         return None
     owner, _, size = value.name.rpartition(".")
-    machine.assumed_settings.get(owner, {}).pop(size, None)
-    if not machine.assumed_settings.get(owner, {1: 1}):
-        del machine.assumed_settings[owner]
+    settings = machine.assumed_settings.get(owner)
+    if settings is not None:
+        settings.pop(size, None)
+        if not settings:
+            del machine.assumed_settings[owner]
     return unknown_attribute(machine, value, name, True)
 
 

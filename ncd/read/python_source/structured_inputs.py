@@ -208,13 +208,15 @@ def keyed(
 ) -> Guess | None:
     """Returns a dictionary for an input of which a ``forward`` reads keys; None if it reads none.
 
-    ``own`` are shapes of its arrays, by their names such as ``x.high``; others have the main one.
+    Its keys stand in the order in which they are read. ``own`` are shapes of its arrays, by their
+    names such as ``x.high``; others have the main one.
 
     >>> tree = ast.parse("def forward(self, x): return x['low'] + x['high']")
     >>> keyed(tree, "x", "1x8x4x4", {"low_channels": 3}).words
     'low 1x3x4x4, high 1x8x4x4'
     """
-    keys = [one.value for one in _places(forward, name) if isinstance(one, ast.Constant)]
+    places = sorted(_places(forward, name), key=lambda one: (one.lineno, one.col_offset))
+    keys = [one.value for one in places if isinstance(one, ast.Constant)]
     shapes: dict[str, str] = {}
     for key in (one for one in keys if isinstance(one, str)):
         width = settings.get(f"{key}_channels")
