@@ -158,3 +158,15 @@ def test_the_order_k_h_matters() -> None:
         twin.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
     target, source = ncd.example_inputs(term)
     assert not torch.allclose(module(target, source), twin(target, source, source)[0], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("w", "said"),
+    [
+        (1, "$1 × 1$ convolution tensors are the identity, so can be freely added."),
+        (2, "The window of $2 × 2$ takes in a patch of the image; $1 × 1$ is the identity."),
+    ],
+)
+def test_the_published_callout_is_said_of_windows_of_one_pixel_alone(w: int, said: str) -> None:
+    entry = ncd.catalogue["visual-attention"]
+    assert entry.look({"w": w})["notes"] == {"Q": said}
