@@ -182,7 +182,7 @@ def batch_norm(
     both = (*resolved_atoms(value.dims[0]), *resolved_atoms(value.dims[1]))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        return BatchNorm(axes(both), name, eps, bool(learned))
+        return in_order(arrays[0], axes(both), BatchNorm(axes(both), name, eps, bool(learned)))
 
     return g.op(make, [value], value.dims, [*learned, *kept])
 

@@ -173,3 +173,52 @@ def test_a_matrix_with_a_side_of_1_is_that_of_a_layer_if_its_rows_come_first(
     found = from_torch(Reshaped(*shape), torch.ones(3, 4))
     assert ("Linear('m:4 -> d:8', 'w')" in repr(found.term)) == layer
     assert found.difference == 0
+
+
+class Turned(nn.Module):
+    """A layer on the dimensions of its input in another order."""
+
+    def __init__(self, layer: nn.Module, *order: int) -> None:
+        super().__init__()
+        self.layer, self.order = layer, order
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x.permute(self.order))
+
+
+BATCHES: dict[str, tuple[Callable[[], nn.Module], Shape]] = {
+    "one": (lambda: nn.BatchNorm1d(6), PAIR),
+    "two that are merged": (lambda: nn.Sequential(nn.Flatten(0, 1), nn.BatchNorm1d(8)), ROW),
+    "two that were one": (
+        lambda: nn.Sequential(nn.Unflatten(0, (2, 2)), nn.Flatten(0, 1), nn.BatchNorm1d(6)),
+        PAIR,
+    ),
+    "rows of a picture": (
+        lambda: nn.Sequential(
+            nn.Conv2d(6, 4, 3), nn.Flatten(0, 1), Turned(nn.BatchNorm1d(8), 1, 0, 2)
+        ),
+        IMAGE,
+    ),
+    "places of a picture": (
+        lambda: nn.Sequential(
+            nn.Conv2d(6, 4, 3), Turned(nn.Flatten(0, 2), 0, 2, 3, 1), nn.BatchNorm1d(4)
+        ),
+        IMAGE,
+    ),
+    "merged pictures": (
+        lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), nn.Flatten(0, 1), nn.BatchNorm2d(3)),
+        IMAGE,
+    ),
+}
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", BATCHES)
+def test_a_batch_norm_takes_its_mean_over_any_batch(name: str, training: bool) -> None:
+    make, shape = BATCHES[name]
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        module, x = make().train(training), torch.randn(shape)
+    found = from_torch(module, x)
+    assert found.difference < 1e-5 and not found.boxes
+    torch.testing.assert_close(found.module()(2 * x), module(2 * x), rtol=1e-4, atol=1e-5)
