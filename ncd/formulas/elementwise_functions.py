@@ -53,6 +53,7 @@ ELEMENTWISE: Mapping[str, ElementwiseFunction] = {
         math.erf, f"{2 / math.sqrt(math.pi)} * exp(-$1 ** 2)", "torch.erf", "Erf"
     ),
     "exp": ElementwiseFunction(math.exp, "$2", "torch.exp", "Exp", "e^{{{}}}"),
+    "expm1": ElementwiseFunction(math.expm1, "$2 + 1", "torch.expm1", latex="e^{{{}}} - 1"),
     "floor": ElementwiseFunction(
         math.floor, "0", "torch.floor", "Floor", r"\lfloor {} \rfloor", keeps_whole=True
     ),
@@ -63,6 +64,7 @@ ELEMENTWISE: Mapping[str, ElementwiseFunction] = {
         latex=r"{0}\,\Phi({0})",
     ),
     "log": ElementwiseFunction(math.log, "1 / $1", "torch.log", "Log"),
+    "log1p": ElementwiseFunction(math.log1p, "1 / (1 + $1)", "torch.log1p", latex=r"\log(1 + {})"),
     "relu": ElementwiseFunction(lambda x: max(x, 0), "$1 > 0", "F.relu", "Relu", r"\max({}, 0)"),
     "rsqrt": ElementwiseFunction(
         lambda x: 1 / math.sqrt(x),

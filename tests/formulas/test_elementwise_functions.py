@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from ncd.formulas.elementwise_functions import ELEMENTWISE
 
 POINTS = (-3.7, -1.0, -0.25, 0.0, 0.5, 1.0, 2.9, 40.0)
-POSITIVE = ("log", "rsqrt", "sqrt")
+POSITIVE = ("log", "log1p", "rsqrt", "sqrt")
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)

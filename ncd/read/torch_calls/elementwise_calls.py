@@ -155,16 +155,13 @@ WRITTEN: Mapping[str, str] = {
     "relu6": "clamp($1, 0, 6)",
     "hardtanh": "clamp($1, {0}, {1})",
     "leaky_relu": "max($1, 0) + {0} * min($1, 0)",
-    "elu": "where($1 > 0, $1, {0} * (exp(min($1, 0)) - 1))",
     "mish": "$1 * tanh(softplus($1))",
     "hardsigmoid": "clamp($1 / 6 + 1 / 2, 0, 1)",
     "hardswish": "$1 * clamp($1 / 6 + 1 / 2, 0, 1)",
-    "log1p": "log(1 + $1)",
     "log2": "log($1) / log(2)",
     "log10": "log($1) / log(10)",
     "exp2": "exp($1 * log(2))",
-    "expm1": "exp($1) - 1",
-    "sinh": "(exp($1) - exp(-$1)) / 2",
+    "sinh": "(expm1($1) - expm1(-$1)) / 2",  # exact for small numbers as well
     "cosh": "(exp($1) + exp(-$1)) / 2",
     "erfc": "1 - erf($1)",
     "trunc": "sign($1) * floor(abs($1))",
@@ -176,14 +173,11 @@ WRITTEN: Mapping[str, str] = {
 USUAL: Mapping[str, tuple[float, ...]] = {
     "hardtanh": (-1.0, 1.0),
     "leaky_relu": (0.01,),
-    "elu": (1.0,),
 }
 
 
 def unary(name: str, g: DimensionBuilder, x: Operand, *settings: float) -> ImportedValue:
-    if name == "elu" and any(n != 1 for n in settings[1:]):
-        g.reject_call("another elu")
-    if name in NAMED or (name == "elu" and settings[:1] in ((), (1,))):
+    if name in NAMED:
         x = g.value(x)
         if x.slot.kind != "real":
             return mapped(g, x, f"{name}($1)")
@@ -192,6 +186,24 @@ def unary(name: str, g: DimensionBuilder, x: Operand, *settings: float) -> Impor
     given = (*settings[: len(usual)], *usual[len(settings) :])
     title = "" if name in ("neg", "reciprocal", "square") else name.replace("_", " ")
     return mapped(g, x, WRITTEN[name].format(*map(formula_number, given)), title)
+
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # of torch.nn.SELU
+
+
+def elu(
+    g: DimensionBuilder, x: Operand, alpha: float = 1, scale: float = 1, inner: float = 1
+) -> ImportedValue:
+    """Adds a line above 0, and below it a power that comes to rest; so are selu and celu written.
+
+    The power is taken of numbers below 0 alone: above, its gradient would overflow.
+    """
+    if alpha == scale == inner == 1:
+        return unary_named(g, as_real_numbers(g, x), "elu")
+    line = "$1" if scale == 1 else f"{formula_number(scale)} * $1"
+    below = "min($1, 0)" if inner == 1 else f"min($1, 0) * {formula_number(inner)}"
+    curve = f"{formula_number(alpha * scale)} * expm1({below})"
+    return mapped(g, x, f"where($1 > 0, {line}, {curve})", "elu")
 
 
 def gelu(g: DimensionBuilder, x: Operand, *, approximate: str = "none") -> ImportedValue:
@@ -286,6 +298,9 @@ ACTIVATION_CALLS: dict[str, Handler] = {
     **dict.fromkeys(("clamp", "clamp_min", "clip"), clamp),
     "clamp_max": lambda g, x, max: clamp(g, x, None, max),
     **dict.fromkeys(("prelu", "_prelu_kernel"), prelu),
+    "celu": lambda g, x, alpha=1.0: elu(g, x, alpha, 1, 1 / alpha),
+    "elu": elu,
+    "selu": lambda g, x: elu(g, x, SELU_ALPHA, SELU_SCALE),
     "round": rounded,
     "rrelu": leaky_at_random,
     "gelu": gelu,
@@ -307,7 +322,8 @@ def converted(g: DimensionBuilder, x: Operand, *args: Any, **more: Any) -> Opera
     x = g.materialise(x)
     if g.kind == "bool":
         return explicit(g, [x], x.dims, "$1 != 0", kind="bool")
-    return explicit(g, [x], x.dims, "$1", kind="whole", below=x.slot.below)
+    title = str(g.dtype).removeprefix("torch.") if x.slot.kind == "real" else ""
+    return explicit(g, [x], x.dims, "$1", title, kind="whole", below=x.slot.below)
 
 
 def as_whole(g: DimensionBuilder, found: Any, val: Any) -> Any:

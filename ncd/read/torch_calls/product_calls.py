@@ -417,12 +417,6 @@ def softmax(g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any) 
     return g.op(make, [value], value.dims)
 
 
-def log_softmax(
-    g: DimensionBuilder, x: Operand, at: int, *more: Any, **named: Any
-) -> ImportedValue:
-    return mapped(g, softmax(g, x, at), "log($1)")
-
-
 def top(
     g: DimensionBuilder, x: Operand, k: int, at: int = -1, largest: bool = True, *more: Any
 ) -> Any:
@@ -512,7 +506,6 @@ REDUCTION_CALLS: dict[str, Handler] = {
     "std_mean": deviation,
     "var": lambda g, x, *args, **named: variance(g, x, *args, **named)[0],
     "var_mean": variance,
-    "log_softmax": log_softmax,
     "scaled_dot_product_attention": attention,
     "topk": top,
 }

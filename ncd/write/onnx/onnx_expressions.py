@@ -61,6 +61,21 @@ def _silu(nodes: Nodes, x: Tensor) -> Tensor:
     return nodes.real("Mul", x, nodes.real("Sigmoid", x))
 
 
+def _expm1(nodes: Nodes, x: Tensor) -> Tensor:
+    """Returns eˣ − 1 as tanh(x / 2) (eˣ + 1), which is exact for small numbers as well."""
+    more = nodes.real("Add", nodes.real("Exp", x), 1.0)
+    return nodes.real("Mul", nodes.real("Tanh", nodes.real("Mul", x, 0.5)), more)
+
+
+def _log1p(nodes: Nodes, x: Tensor) -> Tensor:
+    """Returns log(1 + x): of small numbers as 2 artanh(x / (x + 2)), which is exact."""
+    small = nodes.real("Atanh", nodes.real("Div", x, nodes.real("Add", x, 2.0)))
+    near = nodes.elementwise("Less", "real", nodes.real("Abs", x), 0.5, to="truth")
+    return _where(
+        nodes, near, nodes.real("Mul", small, 2.0), nodes.real("Log", nodes.real("Add", x, 1.0))
+    )
+
+
 def _rsqrt(nodes: Nodes, x: Tensor) -> Tensor:
     return nodes.real("Reciprocal", nodes.real("Sqrt", x))
 
@@ -210,6 +225,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "torch.cumprod": _cumprod,
     "torch.cumsum": _cumsum,
     "torch.div": _div,
+    "torch.expm1": _expm1,
+    "torch.log1p": _log1p,
     "torch.maximum": _extreme("Max"),
     "torch.mean": _reduce("ReduceMean"),
     "torch.minimum": _extreme("Min"),

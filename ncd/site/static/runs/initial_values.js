@@ -26,7 +26,7 @@ const OPERATIONS = {
   silu: (a) => a / (1 + Math.exp(-a)),
   softplus: (a) => Math.max(a, 0) + Math.log1p(Math.exp(-Math.abs(a))),
   elu: (a) => (a > 0 ? a : Math.expm1(a)),
-  ...Object.fromEntries(["abs", "ceil", "cos", "exp", "floor", "log", "max", "min", "sign", "sin", "sqrt", "tanh"].map((name) => [name, Math[name]])),
+  ...Object.fromEntries(["abs", "ceil", "cos", "exp", "expm1", "floor", "log", "log1p", "max", "min", "sign", "sin", "sqrt", "tanh"].map((name) => [name, Math[name]])),
 };
 
 // Returns a formula as a number, or as a function of the place in memory.
