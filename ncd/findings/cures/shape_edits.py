@@ -15,6 +15,7 @@ from torch.nn.modules.conv import _ConvNd
 from ncd.findings.cures.candidate import Candidate, appended, inserted, operands, replaced
 from ncd.findings.failures.call_reasons import CLASSES, LOSSES, PAIRS, is_view
 from ncd.findings.failures.failure import Failure, equation
+from ncd.findings.reading.axis_range import NoAxis
 from ncd.findings.reading.finding import Edit, further_argument
 
 # --- Cures at the call itself: axes moved, memory copied, sizes left open, letters of an einsum
@@ -23,6 +24,9 @@ from ncd.findings.reading.finding import Edit, further_argument
 def axis_edits(failure: Failure) -> Iterator[Candidate]:
     """Yields operands with two axes exchanged, and pictures with their channels second."""
     found = equation(failure)
+    if isinstance(failure.trace.error, NoAxis):
+        yield from _other_axes(failure, failure.trace.error)
+        return
     if found is not None and found[0] == "at most":
         return
     shapes = [*failure.shapes, *(failure.call.shapes if failure.call else ())]
@@ -34,6 +38,18 @@ def axis_edits(failure: Failure) -> Iterator[Candidate]:
             for move, cost in _axis_moves(rank, _first(failure)):
                 edits = appended(failure.trace.text, node, move)
                 yield Candidate(edits, cost + last, "axes")
+
+
+def _other_axes(failure: Failure, error: NoAxis) -> Iterator[Candidate]:
+    """Yields the call, or the layer that is made, with the nearest axis that the array has."""
+    nearest = error.rank - 1 if error.axis > 0 else -error.rank
+    nodes = [*ast.walk(failure.node), *(ast.walk(failure.made) if failure.made else ())]
+    for node in nodes:
+        if not isinstance(node, ast.Constant | ast.UnaryOp):
+            continue
+        if ast.unparse(node) == str(error.axis):
+            edit = replaced(failure.trace.text, node, str(nearest))
+            yield Candidate((edit,) if edit else (), 0.2, "axes")
 
 
 def _first(failure: Failure) -> float:

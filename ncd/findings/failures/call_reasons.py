@@ -21,6 +21,7 @@ from ncd.findings.failures.failure import (
     size_words,
 )
 from ncd.findings.failures.masks import SCORES, mask_of, meets, scores_shape
+from ncd.findings.reading.axis_range import ONE_MORE, NoAxis
 from ncd.findings.reading.size_table import OutOfRange
 from ncd.words import listed
 
@@ -47,12 +48,24 @@ def call_reason(failure: Failure) -> str:
     if call is None:
         return ""
     reason = REASONS.get(call.name)
-    words = reason(failure, call) if reason is not None else ""
+    words = (reason(failure, call) if reason is not None else "") or _rows(failure, call)
     return f"`{failure.source}`: {words}." if words else ""
 
 
 def _shape(failure: Failure, array: Tensor) -> tuple[int, ...]:
     return failure.trace.recorder.values(failure.trace.recorder.shape(array))
+
+
+def axis_reason(failure: Failure) -> str:
+    """Returns which axis is named that an array does not have; empty if it is none of that."""
+    error = failure.trace.error
+    if not isinstance(error, NoAxis) or failure.call is None:
+        return ""
+    has = shape_words(tuple(map(failure.value, failure.call.shapes[0]))) or "one number"
+    last = error.rank - 1
+    room = f"0 to {last}, or {-error.rank} to -1 from the last" if last else "0 or -1"
+    of = "a new axis comes at" if failure.call.name in ONE_MORE else "its axes are"
+    return f"`{failure.source}`: {has} has no axis {error.axis}; {of} {room}."
 
 
 def _pair(failure: Failure, call: Any) -> str:
@@ -240,6 +253,7 @@ def _rows(failure: Failure, call: Any) -> str:
         return ""
     rows = size_words(failure, found[2]) if found is not None else str(error.rows)
     axis = "rows" if call.name.startswith("embedding") else "places on this axis"
+    axis = {"one_hot": "classes", "take": "numbers"}.get(call.name, axis)
     return f"there are {rows} {axis}, 0 to {error.rows - 1}, but {error.largest} is asked for"
 
 
@@ -247,8 +261,6 @@ def _classes(failure: Failure, call: Any) -> str:
     """Returns why a number names none of the classes of ``one_hot``."""
     if "non-negative" in failure.message:
         return "a number below 0 names no class"
-    if "num_classes" in failure.message:
-        return "a number is not below num_classes: the classes are 0 to num_classes - 1"
     return ""
 
 
@@ -291,9 +303,8 @@ REASONS: dict[str, Callable[[Failure, Any], str]] = {
     **dict.fromkeys(LOSSES, _targets),
     **dict.fromkeys(("rearrange", "reduce", "repeat"), _rearranged),
     **dict.fromkeys(("split", "chunk", "unflatten", "split_with_sizes"), _split),
-    **dict.fromkeys(("embedding", "embedding_bag", "__getitem__", "index_select", "gather"), _rows),
     "einsum": _einsum,
-    "one_hot": _classes,
+    "one_hot": lambda failure, call: _classes(failure, call) or _rows(failure, call),
     "linear": _linear,
     "scaled_dot_product_attention": _attention,
 }

@@ -8,7 +8,7 @@ import re
 from torch import Tensor
 
 from ncd.errors import plain_message, printable_line
-from ncd.findings.failures.call_reasons import call_reason
+from ncd.findings.failures.call_reasons import axis_reason, call_reason
 from ncd.findings.failures.failure import Failure, equation, equation_words, shape_words, size_words
 from ncd.findings.failures.layer_reasons import layer_reason, subject
 from ncd.words import listed
@@ -19,7 +19,8 @@ WORDS = 160  # letters of a message of the source's own
 def explanation(failure: Failure) -> str:
     """Returns what is wrong and why, without torch's words for its arrays without numbers."""
     return (
-        layer_reason(failure)
+        axis_reason(failure)
+        or layer_reason(failure)
         or call_reason(failure)
         or _made(failure)
         or _kinds(failure)

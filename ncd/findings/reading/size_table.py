@@ -242,6 +242,9 @@ def _below(recorder: Any, value: Any, deep: int) -> Any:
     """Returns the size that a number, or the numbers of an array, are below."""
     if isinstance(value, Tensor):
         return numbers_below(recorder, value, deep - 1)
+    if isinstance(value, list):
+        most = len(value) <= MOST and max(filter(_whole, value), default=None)
+        return recorder.table.expr(most) + 1 if _whole(most) else None
     return recorder.table.expr(value) + 1 if _whole(value) else None
 
 
@@ -284,7 +287,7 @@ def _end_of_arange(call: Any) -> Any:
 def check_range(recorder: Any, call: Any) -> None:
     """Raises OutOfRange for rows that a table lacks, and for classes that have no score."""
     for rows, wanted in _lookups(recorder, call):
-        high = numbers_below(recorder, wanted)
+        high = _below(recorder, wanted, DEEP)
         if high is None:
             continue
         count, largest = recorder.table.value(rows), recorder.table.value(high) - 1
@@ -293,24 +296,52 @@ def check_range(recorder: Any, call: Any) -> None:
             raise OutOfRange(largest, count)
 
 
-def _lookups(recorder: Any, call: Any) -> Iterator[tuple[Any, Tensor]]:
-    """Yields how many rows a call chooses from, and the array that says which."""
+PLACED = ("index_add", "index_copy", "index_fill", "scatter", "scatter_add", "scatter_reduce")
+
+
+def _lookups(recorder: Any, call: Any) -> Iterator[tuple[Any, Any]]:
+    """Yields how many rows a call chooses from, and the array, list or number that says which."""
     first, second = call.words.get(0), call.words.get(1)
     if call.name in ("embedding", "embedding_bag") and len(call.takes) > 1:
         yield call.shapes[1][0], call.takes[0]
-    elif call.name == "__getitem__" and isinstance(first, Tensor):
-        shape, axis = recorder.shape(first), 0
-        for index in second if isinstance(second, tuple) else (second,):
-            if index is Ellipsis or (isinstance(index, Tensor) and index.dtype == torch.bool):
-                return
-            if isinstance(index, Tensor) and axis < len(shape):
-                yield shape[axis], index
-            axis += index is not None
-    elif call.name in ("index_select", "gather") and type(second) is int and first.dim():
-        yield recorder.shape(first)[second % first.dim()], call.takes[-1]
+    elif call.name in ("__getitem__", "__setitem__") and isinstance(first, Tensor):
+        yield from _indexed(
+            recorder.shape(first), second if isinstance(second, tuple) else (second,)
+        )
+    elif call.name.rstrip("_") in ("index_select", "gather", "select", *PLACED):
+        axis, wanted = (call.words.get(n, call.words.get(i)) for i, n in ((1, "dim"), (2, "index")))
+        if _whole(axis) and isinstance(first, Tensor) and first.dim():
+            yield recorder.shape(first)[recorder.table.value(axis) % first.dim()], wanted
+    elif call.name == "take" and isinstance(first, Tensor):
+        yield sympy.Mul(*recorder.shape(first)), call.words.get("index", second)
+    elif call.name == "take_along_dim" and len(call.takes) > 1:
+        axis = call.words.get("dim", call.words.get(2))
+        shape = recorder.shape(first)
+        if _whole(axis) and shape:
+            yield shape[recorder.table.value(axis) % len(shape)], call.takes[1]
+    elif call.name == "one_hot":
+        count = call.words.get("num_classes", call.words.get(1, -1))
+        if _whole(count) and recorder.table.value(count) > 0:
+            yield recorder.table.expr(count), first
     elif call.name in ("cross_entropy", "nll_loss") and len(call.takes) > 1:
         shape, wanted = call.shapes[0], call.takes[1]
         scores, target = recorder.values(shape), recorder.values(recorder.shape(wanted))
         fits = target == (*scores[:1], *scores[2:]) or len(shape) < 2
         if not wanted.is_floating_point() and shape and fits:
             yield (shape[1] if len(shape) > 1 else shape[0]), wanted
+
+
+def _indexed(shape: tuple[Any, ...], index: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    """Yields the sizes of the axes that an index in brackets chooses from, and what it chooses."""
+    masks = [x for x in index if isinstance(x, Tensor) and x.dtype == torch.bool]
+    if masks or any(isinstance(x, bool) for x in index):
+        return
+    rest = len(shape) - sum(x is not None and x is not Ellipsis for x in index)
+    axis = 0
+    for one in index:
+        if one is Ellipsis:
+            axis += max(0, rest)
+            continue
+        if isinstance(one, Tensor | list | int | torch.SymInt) and axis < len(shape):
+            yield shape[axis], one
+        axis += one is not None

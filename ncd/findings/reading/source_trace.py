@@ -18,6 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_iter, tree_leaves, tree_map
 
+from ncd.findings.reading.axis_range import check_axes
 from ncd.findings.reading.size_table import OutOfTime, SizeTable, check_range
 from ncd.findings.reading.traced_numbers import (
     Real,
@@ -165,6 +166,7 @@ class CallRecorder(TorchFunctionMode):
     def _recorded(self, name: str, func: Any, args: Any, words: dict[str, Any]) -> Any:
         call = self._begun(name, func, args, words)
         try:
+            check_axes(self, call)
             check_range(self, call)
             found = self._run(call, func, args, words)
         except Exception as error:
@@ -367,6 +369,7 @@ def record_einops(machine: Interpreter, recorder: CallRecorder) -> None:
 
 RUNS = 12  # of modules outside of others; a loop of training goes on with unknown results
 UNSURE = ("DataDependent", "DynamicOutput", "GuardOnData", "UnsupportedOperator", "Metadata")
+UNKNOWN = "truth value of Relational"  # of a size that only a run tells
 WHY = "it is the result of a later turn of a loop"
 
 
@@ -594,7 +597,8 @@ class SourceTrace:
             self.refusal = error
             return
         name = type(error).__name__
-        if any(word in name for word in UNSURE) or isinstance(error, NotImplementedError):
+        unknown = any(word in name for word in UNSURE) or UNKNOWN in str(error)
+        if unknown or isinstance(error, NotImplementedError):
             self.unsure = True
             return
         assert isinstance(error, Exception)

@@ -65,6 +65,15 @@ def selected(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> Impor
     return ImportedValue((*rest[:at], *spots, *rest[at:]), found.slot)
 
 
+def index_select(g: DimensionBuilder, x: Operand, at: int, places: Operand) -> ImportedValue:
+    """Adds a lookup along one dimension, which stays; a single position counts as a row of one."""
+    found = selected(g, x, at, places)
+    if g.value(places).dims:
+        return found
+    at %= len(found.dims) + 1
+    return ImportedValue((*found.dims[:at], (), *found.dims[at:]), found.slot)
+
+
 def indexed(g: DimensionBuilder, x: Operand, places: Sequence[Any]) -> Operand:
     """Adds a lookup by an array of positions along one dimension."""
     given = [i for i, place in enumerate(places) if place is not None]
@@ -187,5 +196,5 @@ LOOKUP_CALLS: dict[str, Handler] = {
     "embedding": embedding,
     "gather": gathered,
     "index": indexed,
-    "index_select": selected,
+    "index_select": index_select,
 }
