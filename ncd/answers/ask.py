@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ncd.answers.answer import Answer
-from ncd.answers.opened_files import File, joined, of_text
+from ncd.answers.opened_files import File, joined, notebook_code, of_text
 from ncd.answers.plain_answer import answer_of, completed, config_answer, reading_of, refused
 from ncd.errors import NCDError
 from ncd.findings.reading.finding import LATE, LATE_SIZES, Finding
@@ -22,8 +22,8 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
 
     Args:
         text: PyTorch source, a line of it, an einsum, a line of einops, a published
-            ``config.json``, a term, or the message of an error. Blanks or prompts before all of its
-            lines are left out.
+            ``config.json``, a term, the message of an error, or a notebook, of which the code is
+            taken. Blanks or prompts before all of its lines are left out.
         files: Further files whose classes the text uses: paths, or pairs of a name and a text.
 
     Returns:
@@ -39,7 +39,7 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
     ('einsum', ((8, 8, 8, 8),), 'out: 8 × 8 × 8 × 8 (b, h, i, j)')
     """
     check_text(text, "text", "ask")
-    text = unindented(text)
+    text = notebook_code(text) or unindented(text)
     whole = joined(text, files)
     try:
         if is_config(text):

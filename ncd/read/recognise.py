@@ -84,6 +84,7 @@ SOURCE = re.compile(
 LAYER_LINE = re.compile(r"\s*(torch\.)?nn\.[\w.]+\(")
 BARE = re.compile(r"(torch\.)?nn\.\w{1,60}")
 ONE_SHAPE = re.compile(r"\(?\d{1,12}(\s*[x×,]\s*\d{1,12})+\)?")
+NOTEBOOK = re.compile(r'"cell_type"\s*:')
 MESSAGE = re.compile(r"^(Traceback \(most recent call last\):|\w*(Error|Exception): )", re.M)
 LAYER_LINES, SOURCES = "a line of PyTorch", "PyTorch source"  # the kinds of text that it is
 
@@ -128,6 +129,9 @@ def _check_kind(text: str) -> None:
     if ONE_SHAPE.fullmatch(text):
         fact = "this is a shape, without a layer that takes it"
         raise TextError(fact, 1, 1, cure="a line above it, such as nn.Conv2d(3, 64, 7)")
+    if text.startswith("{") and NOTEBOOK.search(text):
+        fact = "this is the file of a notebook, but not all of it"
+        raise TextError(fact, 1, 1, cure="the whole file, or the code of its cells")
     if BARE.fullmatch(text):
         raise TextError(f"{text} stands here without its arguments", 1, 1, cure=f"{text}(…)")
 

@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
+from ncd.answers.ask import ask
 from ncd.answers.opened_files import BYTES, notebook_code, opened
 from ncd.app.page.own_page import edited
 from ncd.errors import LimitError, ParseError
@@ -71,6 +72,18 @@ def test_a_notebook_gives_the_code_of_its_cells() -> None:
     for code in (opened([("net.ipynb", text.encode())]), edited(text)):
         assert "# !pip install torch\n# %matplotlib inline" in code
         _checked(code)
+
+
+def test_the_answer_to_a_notebook_is_that_to_its_code() -> None:
+    text = _notebook(*["x = 1"] * 3, PARTS, MAIN)
+    assert ask(text).shapes == ask(f"{PARTS}\n{MAIN}").shapes != ()
+    cut = ask(text[: len(text) // 2])
+    assert cut.sentence == (
+        "line 1: this is the file of a notebook, but not all of it. "
+        "Try the whole file, or the code of its cells."
+    )
+    many = ask(_notebook(*["x = 1" * 9] * 20_000))
+    assert "letters, at most 30,000 are read" in many.sentence
 
 
 def test_other_json_is_no_notebook() -> None:
