@@ -183,6 +183,11 @@ def line_ops(machine: Interpreter, found: Imported) -> dict[int, str]:
     return {line: " ".join(own) for line, own in ids.items() if len(own) <= MOST}
 
 
+def _line_of(node: fx.Node | None) -> int:
+    """Returns the line whose call a node is; the first line if none is known."""
+    return (_called(node)[-1:] or (1,))[0] if node is not None else 1
+
+
 def _called(node: fx.Node) -> tuple[int, ...]:
     """Returns the lines whose call a node is, the outer ones first."""
     lines: tuple[int, ...] = (node.meta.get("custom") or {}).get(LINES, ())
@@ -386,7 +391,8 @@ def _in_its_mode(
         with preserve_node_meta():  # the lines that make them
             found = drawn(machine, model, inputs, named, steps_first(model, inputs))
     except NCDError as error:
-        wrong = TextError(str(error).rstrip("."), 1, 1)
+        line = _line_of(getattr(error, "node", None))
+        wrong = TextError(str(error).rstrip("."), line, 1)
         raise _stopped(machine, model, inputs, named) or wrong from None
     except Exception as error:  # whatever torch raises for what nobody has thought of
         wrong = TextError(_draw_error_text(error), 1, 1, cure="smaller sizes")
@@ -394,7 +400,9 @@ def _in_its_mode(
     finally:
         machine.tracing = False
     if found.failure:
-        machine.failure = _stopped(machine, model, inputs, named)
+        nodes = {node.name: node for node in found.exported.program.graph.nodes}
+        at = TextError(found.failure, _line_of(nodes.get(found.failed)), 1)
+        machine.failure = _stopped(machine, model, inputs, named) or at
     return found
 
 

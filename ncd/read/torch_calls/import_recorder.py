@@ -48,11 +48,16 @@ class ImportFailed(NCDError):
         cure: A way around it.
         where: The module at fault.
 
+    Attributes:
+        node: The call in torch's graph, if it is one; None before a graph is there.
+
     Source: the errors of ``torch.export``.
 
     >>> print(ImportFailed("it fails", where="layers.0"))
     layers.0: it fails.
     """
+
+    node: Any = None
 
 
 Kind = Literal["real", "whole", "bool"]
@@ -86,6 +91,9 @@ Make = Callable[[Axes, Sequence[Array]], Term]
 
 Handler = Callable[..., Any]  # reads a call: of the builder and the call's arguments
 Path = tuple[tuple[str, str], ...]  # the modules around a step: paths and classes
+
+
+COMPLEX = "complex numbers, which the arrays of a term do not hold"
 
 
 class CannotImport(Exception):
@@ -260,6 +268,8 @@ class ImportRecorder:
     inputs: list[ImportedArray] = field(default_factory=list)
     boxes: dict[str, tuple[str, str]] = field(default_factory=dict)  # function and reason
     drawn: list[str] = field(default_factory=list)  # calls whose random numbers are kept
+    of_boxes: list[Dims] = field(default_factory=list)  # dimensions that boxes take and give
+    narrowed: list[str] = field(default_factory=list)  # formats with fewer digits, of casts
     training: bool = True
     node: str = ""
     path: Path = ()
@@ -379,6 +389,8 @@ class ImportRecorder:
         if x.name:
             return self._parameter(x)
         tensor = x.tensor
+        if tensor.is_complex():
+            self.reject_call(COMPLEX)
         if not tensor.numel():
             self.reject_call("an array without numbers")
         dims = tuple(new_dim(n) for n in tensor.shape)
@@ -485,14 +497,17 @@ class GroupChanges(ImportRecorder):
         return ImportedValue(dims, slot)
 
     def always_together(self, atoms: Dim) -> bool:
-        """Returns whether every array so far has all of these atoms or none; inputs, in order."""
+        """Returns whether every array so far has all of these atoms or none.
+
+        Inputs and what boxes take and give have them in this order, as torch does.
+        """
         slots = [slot for step in self.steps for slot in (*step.takes, *step.gives)]
         slots += self.inputs
         if any(
             len(set(atoms) & set(resolved_atoms(s.atoms))) not in (0, len(atoms)) for s in slots
         ):
             return False
-        given = [resolved_atoms(s.atoms) for s in self.inputs]
+        given = [resolved_atoms(s.atoms) for s in self.inputs] + [*map(all_atoms, self.of_boxes)]
         ordered = (own[own.index(atoms[0]) :] for own in given if atoms[0] in own)
         return all(own[: len(atoms)] == atoms for own in ordered)
 

@@ -23,8 +23,9 @@ from ncd.read.torch_calls.dimension_atoms import (
     size,
     view_dims,
 )
-from ncd.read.torch_calls.elementwise_calls import broadcast, of_one_kind
+from ncd.read.torch_calls.elementwise_calls import as_real_numbers, broadcast, of_one_kind
 from ncd.read.torch_calls.import_recorder import (
+    COMPLEX,
     Axes,
     DimensionBuilder,
     Handler,
@@ -513,9 +514,23 @@ def as_complex(g: DimensionBuilder, x: Operand) -> ComplexPair:
 
 
 def as_real(g: DimensionBuilder, x: Any) -> Operand:
-    if not isinstance(x, ComplexPair):
-        g.reject_call("a complex number of another kind")
-    return stack(g, [x.real, x.imaginary], len(x.real.dims))
+    real, imaginary = _complex_parts(g, x)
+    return stack(g, [real, imaginary], len(g.shape) - 1)
+
+
+def of_parts(g: DimensionBuilder, real: Operand, imaginary: Operand) -> ComplexPair:
+    """Returns complex numbers of two arrays of one shape."""
+    one, two, _ = g.aligned(as_real_numbers(g, real), as_real_numbers(g, imaginary))
+    return ComplexPair(one, two)
+
+
+def polar(g: DimensionBuilder, length: Operand, angle: Operand) -> ComplexPair:
+    """Returns complex numbers of lengths and angles: length · (cos + i sin)."""
+    return of_parts(
+        g,
+        broadcast(g, length, angle, "$1 * cos($2)"),
+        broadcast(g, length, angle, "$1 * sin($2)"),
+    )
 
 
 def product(g: DimensionBuilder, one: Any, two: Any) -> ComplexPair:
@@ -536,10 +551,14 @@ def _complex_parts(g: DimensionBuilder, x: Any) -> tuple[Operand, Operand]:
         return ImportedConstant(x.tensor.real.contiguous()), ImportedConstant(
             x.tensor.imag.contiguous()
         )
-    g.reject_call("a complex number of another kind")
+    g.reject_call(COMPLEX)
 
 
 COMPLEX_CALLS: dict[str, Callable[..., Any]] = {
+    "complex": of_parts,
+    "imag": lambda g, x: _complex_parts(g, x)[1],
+    "polar": polar,
+    "real": lambda g, x: _complex_parts(g, x)[0],
     "view_as_complex": as_complex,
     "view_as_real": as_real,
 }

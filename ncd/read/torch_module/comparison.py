@@ -122,7 +122,9 @@ def _widened(dtype: torch.dtype) -> torch.dtype:
 
 
 class TorchRefuses(Exception):
-    """An error with which torch's own run stops on the inputs."""
+    """An error with which torch's own run stops on the inputs, and the node at which it does."""
+
+    node = ""
 
 
 def apart(one: Tensor, two: Tensor) -> float:
@@ -155,8 +157,9 @@ def compared(
     weights: Sequence[ImportedConstant],
     made: Exported,
     boxes: Sequence[str],
-) -> tuple[tuple[str, ...], str]:
-    """Returns in sentences where a term is not the module, and an error with which torch stops.
+) -> tuple[tuple[str, ...], str, str]:
+    """Returns in sentences where a term is not the module, an error with which torch stops, and
+    the node of its graph at which it does.
 
     Args:
         term: The term.
@@ -168,7 +171,7 @@ def compared(
     Source: the outputs of the module itself, in evaluation mode.
     """
     if made.failure:
-        return (), made.failure
+        return (), made.failure, ""
     found = [*_kinds(term, made), *_counts(weights, made.module), *_modes(made)]
     try:
         _check_size(term, made)
@@ -176,10 +179,10 @@ def compared(
     except LimitError as error:
         found.append(f"It is not run beside torch at once: {error.fact}.")
     except TorchRefuses as error:
-        return tuple(found), f"torch itself refuses this: {error}"
+        return tuple(found), f"torch itself refuses this: {error}", error.node
     except Exception as error:  # whatever either raises for what nobody has thought of
         found.append(f"It could not be run beside torch: {_reason(error)}.")
-    return tuple(found), ""
+    return tuple(found), "", ""
 
 
 def _reason(error: Exception) -> str:
@@ -193,8 +196,13 @@ def _differences(
     """Returns how outputs differ; not what a run with more digits shows to be rounding."""
 
     def differences(wide: bool) -> tuple[str, ...]:
-        with refusals():
-            theirs = _Evaluated(made, wide).outputs()
+        evaluated = _Evaluated(made, wide)
+        try:
+            with refusals():
+                theirs = evaluated.outputs()
+        except TorchRefuses as error:
+            error.node = evaluated.present
+            raise
         run, given = borrowing(elaborate(term), weights).eval(), given_inputs(term, made.inputs)
         if wide:
             run, given = run.double(), [x.double() if x.is_floating_point() else x for x in given]
@@ -301,7 +309,7 @@ class _Evaluated(fx.Interpreter):
 
     def __init__(self, made: Exported, wide: bool = False) -> None:
         super().__init__(made.program.graph_module)
-        self.made, self.wide = made, wide
+        self.made, self.wide, self.present = made, wide, ""
         self.needed: set[fx.Node] = set()
         for node in reversed(made.program.graph.nodes):
             changed = node.op == "call_function" and in_place(node) and source(node)
@@ -331,6 +339,7 @@ class _Evaluated(fx.Interpreter):
         return tuple(x for x, spec in specs if isinstance(x, Tensor) and not spec.target)
 
     def run_node(self, n: fx.Node) -> Any:
+        self.present = n.name
         return super().run_node(n) if n.op == "placeholder" or n in self.needed else None
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:

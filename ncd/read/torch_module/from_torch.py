@@ -101,6 +101,7 @@ def _check_axes(axes: Any) -> None:
 
 TRIES = 80  # passes, in each of which more calls become boxes
 DRAWN = "It keeps random numbers that torch draws anew in each run."
+NARROWED = "It casts numbers to {}, with fewer digits; the term keeps all digits."
 UNLIMITED = Limits(bytes=2**62, flops=2**62)  # the module is the caller's own
 
 
@@ -142,9 +143,10 @@ class Imported:
         weights: The module's tensors in the order of the term's parameters.
         notes: Where the term is not the module, in sentences: outputs of another shape or kind, or
             that are not close, as both were run once; parameters that it lacks; norms that use
-            the statistics that they keep.
+            the statistics that they keep; casts to a format with fewer digits.
         nodes: The node of torch's graph for which each op of the term was made, in their order;
             empty for wires.
+        failed: The node at which a run stops; empty if it runs, or has no graph up to there.
 
     Source: ``torch.export``, whose graph is read.
 
@@ -160,6 +162,7 @@ class Imported:
     weights: tuple[ImportedConstant, ...]
     notes: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
+    failed: str = ""
 
     def module(self) -> CircuitModule:
         """Returns the compiled term with the weights of the module, in its mode."""
@@ -252,9 +255,10 @@ def from_torch(
             continue
         boxes = (Box(name, node, why) for node, (name, why) in walked.builder.boxes.items())
         builder = walked.builder
-        notes, failure = compared(term, weights, made, [*builder.boxes, *builder.drawn])
+        notes, failure, at = compared(term, weights, made, [*builder.boxes, *builder.drawn])
         notes += (DRAWN,) if builder.drawn else ()
-        return Imported(term, tuple(boxes), failure, made, weights, notes, nodes)
+        notes += tuple(NARROWED.format(name) for name in dict.fromkeys(builder.narrowed))
+        return Imported(term, tuple(boxes), failure, made, weights, notes, nodes, at)
     raise ImportFailed("too many of its calls have no op", cure="a smaller module")
 
 

@@ -29,8 +29,9 @@ from ncd.read.torch_calls.dimension_atoms import (
     resolved_atoms,
     size,
 )
-from ncd.read.torch_calls.elementwise_calls import as_whole
+from ncd.read.torch_calls.elementwise_calls import CONVERSION_CALLS, as_whole
 from ncd.read.torch_calls.import_recorder import (
+    COMPLEX,
     Axes,
     CannotImport,
     DimensionBuilder,
@@ -43,12 +44,13 @@ from ncd.read.torch_calls.import_recorder import (
     kind_of,
     reordered,
 )
-from ncd.read.torch_calls.shape_calls import ComplexPair, product
+from ncd.read.torch_calls.shape_calls import COMPLEX_CALLS, ComplexPair, product
 from ncd.read.torch_module.idioms import Idiom, absorbed, read_idiom
 from ncd.read.torch_module.torch_export import ignored, in_place, mutates_views, source
 
 # --- Calls that have no op of their own, as named boxes
 
+PAIRS = "pairs of real numbers: torch.view_as_complex of them, products, and torch.view_as_real"
 PLACES = ("device", "dtype", "layout", "memory_format", "pin_memory")  # not of the mathematics
 VIEWS = ("aten.view.default", "aten._unsafe_view.default")  # which ask how numbers lie in memory
 
@@ -160,7 +162,9 @@ def _results(
     """Returns the results that are read; the others of a few functions have a shape that varies."""
     several = val if isinstance(val, tuple | list) else [val]
     one = target.removeprefix("aten.").split(".")[0] in ONE_READ
-    return [_result(g, each, taken) for each in (several[:1] if one else several)]
+    found = [_result(g, each, taken) for each in (several[:1] if one else several)]
+    g.of_boxes += [value.dims for value in (*taken, *found)]
+    return found
 
 
 def _result(g: DimensionBuilder, val: Any, taken: Sequence[ImportedValue]) -> ImportedValue:
@@ -178,8 +182,6 @@ def _result(g: DimensionBuilder, val: Any, taken: Sequence[ImportedValue]) -> Im
     atoms = all_atoms(dims)
     if any({*group_of(atom)} - {*atoms} for atom in atoms):
         dims = [new_dim(n) for n in shape]
-    if val.dtype.is_complex:
-        g.reject_call("complex numbers")
     kind = kind_of(val.dtype)
     return ImportedValue(tuple(dims), ImportedArray(all_atoms(dims), kind, g.bound(kind)))
 
@@ -401,8 +403,11 @@ class CallReader:
 
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             self.builder.drawn.append(node.name)
-        with torch.no_grad():
-            found = node.target(*map(real, args), **{k: real(v) for k, v in named.items()})  # type: ignore[operator]
+        try:
+            with torch.no_grad():
+                found = node.target(*map(real, args), **{k: real(v) for k, v in named.items()})  # type: ignore[operator]
+        except (IndexError, RuntimeError, TypeError, ValueError) as error:
+            raise self._failed(node, f"torch itself refuses this: {fact(error)}", "") from None
         if isinstance(found, tuple | list):
             return [ImportedConstant(x) if isinstance(x, Tensor) else x for x in found]
         return ImportedConstant(found) if isinstance(found, Tensor) else found
@@ -414,9 +419,13 @@ class CallReader:
         target = operator_name(str(node.target), val)
         name = target.split(".")[1] if target.startswith("aten.") else target
         self._at(node)
+        if _is_complex(val, args, named):
+            return self._of_pairs(node, name, args)
         try:
             if forced:
                 raise Undivided(forced)
+            if name in CONVERSION_CALLS and _narrows(node):
+                g.narrowed.append(str(g.dtype).removeprefix("torch."))
             return as_whole(g, self._by_op(name, args, named), val)
         except (CannotImport, CannotSplit, Undivided) as error:
             why = str(error)
@@ -433,8 +442,24 @@ class CallReader:
         try:
             return add_torch_call(g, target, args, named, val)
         except CannotImport as error:
-            fault = f"{target} cannot be imported: {error}"
-            raise ImportFailed(fault, where=self._where(node), cure="another way") from None
+            raise self._failed(node, f"{target} cannot be imported: {error}") from None
+
+    def _of_pairs(self, node: fx.Node, name: str, args: list[Any]) -> Any:
+        """Returns complex numbers as pairs of real ones; raises ImportFailed for all others."""
+        handler = product if name == "mul" else COMPLEX_CALLS.get(name)
+        try:
+            if handler is None:
+                raise CannotImport(COMPLEX)
+            return handler(self.builder, *args)
+        except CannotImport as error:
+            raise self._failed(node, f"{name} is of {error}", PAIRS) from None
+
+    def _failed(self, node: fx.Node, fact: str, cure: str = "another way") -> ImportFailed:
+        """Returns the error of a call that cannot even be a box."""
+        first = self.outer[0] if self.outer else node
+        error = ImportFailed(fact, where=self._where(first), cure=cure)
+        error.node = first
+        return error
 
     def _idiom(self, node: fx.Node) -> ImportedValue:
         """Returns the result of a function that is written out; raises Refused if it has no op."""
@@ -447,8 +472,6 @@ class CallReader:
     def _by_op(self, name: str, args: list[Any], named: dict[str, Any]) -> Any:
         """Returns the result of a function by its reader; raises Undivided if it has none."""
         handler = CALLS.get(name) or CALLS.get(name.removesuffix("_"))
-        if any(isinstance(x, ComplexPair) for x in args) and name == "mul":
-            handler = product
         if handler is None:
             raise Undivided(f"{name} has no op of its own")
         return handler(self.builder, *args, **named)
@@ -534,6 +557,23 @@ def fact(error: Exception) -> str:
     """Returns an error of Python as text, with its class where that says what is wrong."""
     text = " ".join(str(error).split())
     return text if len(text.split()) > 1 else f"{type(error).__name__} {text}".strip()
+
+
+def _narrows(node: fx.Node) -> bool:
+    """Returns whether a call gives real numbers in fewer bits than it takes."""
+    first = node.args[0].meta.get("val") if isinstance(node.args[0], fx.Node) else None
+    formats = [getattr(x, "dtype", torch.int8) for x in (first, node.meta.get("val"))]
+    return all(one.is_floating_point for one in formats) and (
+        formats[1].itemsize < formats[0].itemsize
+    )
+
+
+def _is_complex(val: Any, args: Any, named: Any) -> bool:
+    """Returns whether a call takes or gives complex numbers."""
+    given = [val] if isinstance(val, Tensor) else []
+    given += [x.tensor for x in tree_leaves((args, named)) if isinstance(x, ImportedConstant)]
+    pairs = any(isinstance(x, ComplexPair) for x in tree_leaves((args, named)))
+    return pairs or any(x.is_complex() for x in given)
 
 
 def _depends(x: Any) -> bool:

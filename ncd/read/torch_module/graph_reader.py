@@ -13,6 +13,7 @@ from ncd.language.terms import Id, Term, Then
 from ncd.ops import Split
 from ncd.read.torch_calls.dimension_atoms import AxisFactor, Dims, all_atoms, resolved_atoms, size
 from ncd.read.torch_calls.import_recorder import (
+    COMPLEX,
     Axes,
     CannotImport,
     DimensionBuilder,
@@ -26,6 +27,7 @@ from ncd.read.torch_calls.import_recorder import (
     are_places,
     kind_of,
 )
+from ncd.read.torch_calls.shape_calls import ComplexPair
 from ncd.read.torch_module.axis_names import (
     axis_name,
     head_count,
@@ -33,7 +35,7 @@ from ncd.read.torch_module.axis_names import (
     layer_axes,
     name_results,
 )
-from ncd.read.torch_module.graph_calls import CallReader
+from ncd.read.torch_module.graph_calls import PAIRS, CallReader
 from ncd.read.torch_module.idioms import Idiom
 from ncd.read.torch_module.single_layers import single_layers
 from ncd.read.torch_module.torch_export import Exported, uses
@@ -270,6 +272,8 @@ class _NodeReader(CallReader):
         for each, spec in zip(given, self.program.graph_signature.output_specs, strict=True):
             if isinstance(each, fx.Node) and not spec.target:  # else of an input that is changed
                 found = self.env[each]
+                if isinstance(found, ComplexPair):
+                    raise self._failed(each, f"the output {each.name} is of {COMPLEX}", PAIRS)
                 if isinstance(found, ImportedValue | ImportedConstant):
                     self.found.outputs.append(self._output(each.name, found))
 

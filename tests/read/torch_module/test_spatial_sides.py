@@ -98,3 +98,19 @@ def test_positions_in_one_row_meet_those_that_were_used_by_side(name: str) -> No
     found = from_torch(Met(MEETINGS[name]), drawn(2, 5, 4, 4))
     assert not found.boxes and found.difference <= 1e-5
     assert torch.equal(found.state_dict()["rows"], found.exported.module.rows)
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (0, 3, 2, 1), (3, 1, 0, 2)])
+def test_sides_that_a_box_takes_apart_are_one_behind_it(order: tuple[int, ...]) -> None:
+    class Boxed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(3, 3, 3, padding=1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            back = [order.index(i) for i in range(4)]
+            return self.conv(x.permute(order).cummax(2).values.permute(back))
+
+    found = from_torch(Boxed(), drawn(2, 3, 6, 6))
+    assert [box.function for box in found.boxes] == ["cummax"]
+    assert found.notes == () and found.difference < 1e-5
