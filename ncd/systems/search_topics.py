@@ -55,7 +55,8 @@ edge detection, sobel, blur, sharpen, image filter: convolution
 kernel, kernel size: convolution lenet residual-block visual-attention convnext
 stride, padding, output size: convolution residual-block identity-resnet lenet unet
 dilation, dilated convolution, atrous, groups, grouped convolution: convolution
-pooling, max pooling, maxpool, pool, average pooling: lenet unet identity-resnet
+pooling, max pooling, maxpool, pool, average pooling, subsampling, downsampling:
+    pooling lenet unet identity-resnet
 depthwise, depthwise convolution: convolution convnext
 upsampling, transposed convolution, deconvolution: unet
 resnet, residual network: identity-resnet residual-block

@@ -9,7 +9,11 @@ from ncd.language.axes import space
 from ncd.language.terms import Term
 from ncd.ops import Conv
 from ncd.systems.catalogue_entry import Entry, Knob, Preset
-from ncd.systems.images.image_filters import FILTERS
+
+# What a page's filters can be: written by hand, learned, or random.
+WRITTEN = ("upright edges", "level edges", "outline", "blur", "sharpen")
+LEARNED, RANDOM = "learned by LeNet", "random"
+FILTERS = (*WRITTEN, LEARNED, RANDOM)
 
 
 def convolution(

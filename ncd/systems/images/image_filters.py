@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from ncd.systems.images.convolution_layer import WRITTEN
 
 
 def _rise(k: int, n: int, along: int) -> Tensor:
@@ -22,16 +24,14 @@ def _middle(k: int, n: int, value: float) -> Tensor:
     return found
 
 
-# Each takes the length of the window and the number of its dimensions.
-WRITTEN: Mapping[str, Callable[[int, int], Tensor]] = {
-    "upright edges": lambda k, n: _rise(k, n, -1),
-    "level edges": lambda k, n: _rise(k, n, 0),
-    "outline": lambda k, n: _middle(k, n, k**n) - 1,
-    "blur": lambda k, n: torch.full([k] * n, 1 / k**n),
-    "sharpen": lambda k, n: _middle(k, n, k**n + 1) - 1,
-}
-LEARNED, RANDOM = "learned by LeNet", "random"
-FILTERS = (*WRITTEN, LEARNED, RANDOM)
+# In the order of ``WRITTEN``; each takes the length of the window and the number of its dimensions.
+MADE: Sequence[Callable[[int, int], Tensor]] = (
+    lambda k, n: _rise(k, n, -1),
+    lambda k, n: _rise(k, n, 0),
+    lambda k, n: _middle(k, n, k**n) - 1,
+    lambda k, n: torch.full([k] * n, 1 / k**n),
+    lambda k, n: _middle(k, n, k**n + 1) - 1,
+)
 
 
 def filter_weights(first: int, maps: int, channels: int, k: int, n: int) -> Tensor:
@@ -43,8 +43,7 @@ def filter_weights(first: int, maps: int, channels: int, k: int, n: int) -> Tens
     >>> filter_weights(0, 2, 1, 3, 2).int().tolist()
     [[[[-1, 0, 1], [-1, 0, 1], [-1, 0, 1]]], [[[-1, -1, -1], [0, 0, 0], [1, 1, 1]]]]
     """
-    made = [*WRITTEN.values()]
-    every = torch.stack([made[(first + i) % len(made)](k, n) for i in range(maps)])
+    every = torch.stack([MADE[(first + i) % len(MADE)](k, n) for i in range(maps)])
     return _on_channels(every, channels)
 
 
@@ -54,8 +53,7 @@ def written_names(first: int, maps: int) -> list[str]:
     >>> written_names(3, 3)
     ['blur', 'sharpen', 'upright edges']
     """
-    names = [*WRITTEN]
-    return [names[(first + i) % len(names)] for i in range(min(maps, len(names)))]
+    return [WRITTEN[(first + i) % len(WRITTEN)] for i in range(min(maps, len(WRITTEN)))]
 
 
 def learned_weights(conv1: Tensor, maps: int, channels: int, k: int, n: int) -> Tensor:

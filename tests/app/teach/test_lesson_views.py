@@ -19,7 +19,7 @@ ENTRIES = list(ncd.catalogue.values())
 TAUGHT = (
     *("multi-head-attention", "scaled-dot-product-attention", "encoder-block", "batch-norm"),
     *("decoder-only-block", "unet", "residual-block", "lenet", "broadcasting", "gat", "llama"),
-    *("einsum-attention", "lstm", "mixture-of-experts", "convolution"),
+    *("einsum-attention", "lstm", "mixture-of-experts", "convolution", "pooling"),
 )
 
 

@@ -227,6 +227,24 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             lambda f: f.at(h=8, k=8).grows("parameters") == f.at(h=8, k=8).grows("flops", "Q") == 1
         ),
     },
+    "pooling": {
+        "Of each window of 2 × 2 the largest number goes on, and three are left out.": lambda f: (
+            f.settings["k"] == 2 and len(f.ops("MaxPool")) == 1
+        ),
+        "A map of 32 × 32 is pooled.": lambda f: f.shape("x") == (32, 32),
+        "16 × 16, a quarter of the numbers.": lambda f: (
+            f.shape("y") == (16, 16) and 4 * f.size("y") == f.size("x")
+        ),
+        "Now the window moves by one pixel only.": lambda f: f.settings["s"] == 1,
+        "How many numbers are left of 1,024?": lambda f: f.size("x") == 1024,
+        "31 on each side, nearly all.": lambda f: f.shape("y") == (31, 31),
+        "It is the stride that makes a map smaller, not the window.": lambda f: (
+            f.at(k=3).size("y") < f.at(k=3, s=1, p=1).size("y") == f.size("x")
+        ),
+        "The mean is a convolution: four weights, each a quarter, that nobody learns.": lambda f: (
+            f.size("w") == 4 and f.count("parameters") == 0
+        ),
+    },
     "residual-block": {
         "An image takes two ways at once, through three convolutions and through one.": lambda f: (
             len(f.ops("Conv")) == 4

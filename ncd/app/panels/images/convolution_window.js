@@ -111,25 +111,26 @@ function terms(host, plane) {
 }
 
 const total = (list) => list.reduce((sum, { product }) => sum + product, 0);
-const short = (n) => (Number.isInteger(n) ? String(n) : Math.abs(n) < 0.005 ? "0.00" : n.toFixed(2)).replace("-", "−");
+const peak = (list) => list.reduce((most, { product }) => Math.max(most, product), -Infinity);
+const short = (n) => (n === -Infinity ? "−∞" : Number.isInteger(n) ? String(n) : Math.abs(n) < 0.005 ? "0.00" : n.toFixed(2)).replace("-", "−");
 const added = (n, i) => (i ? (n < -0.005 ? ` − ${short(-n)}` : ` + ${short(n)}`) : short(n));
 const held = (n) => (n < -0.005 ? `(${short(n)})` : short(n));
 
 function spell(host) {
-  const { kernel, names, bias, count } = host.data;
+  const { kernel, names, bias, count, largest } = host.data;
   const many = names.length > 1;
   const own = terms(host, host.plane);
-  const sums = names.map((_, i) => total(terms(host, i)));
-  const sum = sums.reduce((a, b) => a + b, bias);
+  const sums = names.map((_, i) => (largest ? peak : total)(terms(host, i)));
+  const sum = largest ? Math.max(...sums) : sums.reduce((a, b) => a + b, bias);
   const legible = Math.max(...kernel) <= LEGIBLE;
   const box = find(host, ".products");
-  const cell = legible ? (Math.max(...kernel) < 4 ? 56 : 40) : Math.min(24, 230 / Math.max(...kernel));
+  const cell = legible ? (Math.max(...kernel) < 4 ? 56 : 40) : Math.min(24, 206 / Math.max(...kernel) - 2);
   box.style.gridTemplateColumns = `repeat(${kernel[1]}, max-content)`;
   box.style.setProperty("--cell", `${cell}px`);
   box.style.setProperty("--type", Math.max(...kernel) < 4 ? "0.88rem" : "0.74rem");
-  const most = Math.max(1e-9, ...own.map(({ product }) => Math.abs(product)));
-  box.innerHTML = own.map((term) => product(term, legible && (cell > 40 ? "× " : " "), most)).join("");
-  find(host, ".sum figcaption").textContent = "Pixel × weight, in the window";
+  const most = largest ? null : Math.max(1e-9, ...own.map(({ product }) => Math.abs(product)));
+  box.innerHTML = own.map((term) => (largest ? candidate(term, legible, sum) : product(term, legible && (cell > 40 ? "× " : " "), most))).join("");
+  find(host, ".sum figcaption").textContent = largest ? "The numbers in the window" : "Pixel × weight, in the window";
   find(host, ".planes").innerHTML = many
     ? names.slice(0, 12).map((name, i) => `<button type="button" class="plain" data-plane="${i}" aria-pressed="${i === host.plane}">${name}</button>`).join("")
     : "";
@@ -138,7 +139,10 @@ function spell(host) {
   const first = many ? `${names[host.plane]}: ${line} = ${short(sums[host.plane])}<br>` : "";
   const parts = many ? (names.length <= 12 ? sums.map(added).join("") : `${names.length} sums`) : line;
   const at = host.at[0] * count[1] + host.at[1];
-  find(host, ".written").innerHTML = `${first}${parts}<br>${bias < -0.005 ? "−" : "+"} bias ${short(Math.abs(bias))} = <b>${short(sum)}</b>`;
+  const end = `<br>${bias < -0.005 ? "−" : "+"} bias ${short(Math.abs(bias))} = <b>${short(sum)}</b>`;
+  find(host, ".written").innerHTML = largest
+    ? `the largest of ${own.length * names.length}: <b>${short(sum)}</b>`
+    : `${first}${parts}${host.data.learns ? end : ` = <b>${short(sum)}</b>`}`;
   host.box.dataset.sum = sum;
   host.box.dataset.result = host.result[at];
 }
@@ -149,6 +153,12 @@ function product({ pixel, weight, product, inside }, legible, most) {
   const times = legible === " " ? short(weight) : `${legible}${held(weight)}`;
   const text = legible ? `<span>${short(pixel)}</span><small>${times}</small>` : "";
   return `<div class="${inside ? "" : "pad"}" title="${short(pixel)} × ${held(weight)} = ${short(product)}" style="background:color-mix(in srgb, ${hue} ${share}%, transparent)">${text}</div>`;
+}
+
+// A number of which only the largest goes on.
+function candidate({ pixel, inside }, legible, sum) {
+  const look = pixel === sum ? "background:color-mix(in srgb, var(--here) 30%, transparent);font-weight:700" : "opacity:0.75";
+  return `<div class="${inside ? "" : "pad"}" title="${short(pixel)}" style="${look}">${legible ? short(pixel) : ""}</div>`;
 }
 
 // --- what moves the window

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ KEY = "convolution window"
 MOST, SHOWN = 16, 12  # maps of the result and planes of the input that are shown
 LARGEST, LONGEST = 200_000, 300  # numbers of a picture, and places along a side, that are drawn
 COLOURS = ("red", "green", "blue")
+CHOICES = ("filter", "kind")  # the knobs that stand above the window
 
 _window = st.components.v2.component(
     "ncd_window",
@@ -91,7 +94,7 @@ class WindowPlanes:
 
     A plane is a channel of a picture, or one of its slices in a volume; a line is a picture of one
     row. ``planes`` has the shape (planes, height, width), ``weights`` (planes, rows, columns), and
-    ``result`` (height, width).
+    ``result`` (height, width). With ``largest`` the largest product is taken, and not their sum.
     """
 
     names: tuple[str, ...]
@@ -102,20 +105,22 @@ class WindowPlanes:
     padding: tuple[int, int]
     stride: tuple[int, int]
     dilation: tuple[int, int]
+    largest: bool = False
 
-    def written_sum(self, row: int, column: int) -> float:
-        """Returns the sum of all products of a window, with the bias."""
+    def written(self, row: int, column: int) -> float:
+        """Returns the sum of all products of a window, with the bias, or the largest of them."""
         (down, across), (far, wide) = self.stride, self.dilation
         _, high, broad = self.weights.shape
         rows = row * down + far * np.arange(high)
         columns = column * across + wide * np.arange(broad)
         seen = self.planes[:, rows[:, None], columns]
-        return float((seen.astype(float) * self.weights).sum() + self.bias)
+        products = seen.astype(float) * self.weights
+        return float(products.max() if self.largest else products.sum() + self.bias)
 
 
-def convolution_cell(scene: Scene) -> Cell:
-    """Returns the convolution of a page that has one."""
-    return next(cell for cell in scene.circuit.cells if cell.op.role == "convolution")
+def sliding_cell(scene: Scene) -> Cell:
+    """Returns the op of a page whose window slides."""
+    return next(cell for cell in scene.circuit.cells if isinstance(cell.op, SlidingWindowOp))
 
 
 def window_planes(scene: Scene, map: int, depth: int = 0) -> WindowPlanes:
@@ -125,30 +130,46 @@ def window_planes(scene: Scene, map: int, depth: int = 0) -> WindowPlanes:
         map: The channel of the result.
         depth: The slice of the result, if it is a volume.
     """
-    cell = convolution_cell(scene)
+    cell = sliding_cell(scene)
     op, values = cell.op, scene.trace.values
     assert isinstance(op, SlidingWindowOp)
-    x, made = (values[each.id].detach().float().cpu() for each in (*cell.inputs, *cell.outputs))
-    weight, bias = (
-        scene.module.get_parameter(f"{cell.path}.{name}").detach().float().cpu()
-        for name in ("weight", "bias")
-    )
+    x = values[cell.inputs[0].id].detach().float().cpu()
+    made = scene.trace.outputs[0].detach().float().cpu()[map]
+    weight, bias = _weights(scene, cell, x.dim() - 1)
     n, channels, each = x.dim() - 1, len(x), weight.shape[1]
     first = map // (len(weight) // (channels // each)) * each  # of its group
     ends = [end for pad in per_dimension(op.pad, n)[::-1] for end in (pad, pad)]
-    x = F.pad(x[first : first + each], ends)
+    largest = cell.op.role != "window" and not cell.name
+    x = F.pad(x[first : first + each], ends, value=-math.inf if largest else 0.0)
     if n == 3:
         x = _slices(op, x, weight.shape[2], depth)
     return WindowPlanes(
         _names(first, each, channels, weight.shape[2] if n == 3 else 0),
         _flat(x, n),
         _flat(weight[map], n),
-        (made[map][depth] if n == 3 else made[map].view(-1, made.shape[-1])).numpy(),
+        (made[depth] if n == 3 else made.view(-1, made.shape[-1])).numpy(),
         float(bias[map]),
         _last_two(op.pad, n, 0),
         _last_two(op.stride, n, 1),
         _last_two(op.dilation, n, 1),
+        largest,
     )
+
+
+def _weights(scene: Scene, cell: Cell, n: int) -> tuple[Tensor, Tensor]:
+    """Returns weights (maps, channels, window, …) and biases (maps).
+
+    A pooling has one weight for all, 1 where it takes the largest, and biases of 0.
+    """
+    if cell.name:
+        own = (scene.module.get_parameter(f"{cell.path}.{name}") for name in ("weight", "bias"))
+        weight, bias = (each.detach().float().cpu() for each in own)
+        return weight, bias
+    op, maps = cell.op, cell.inputs[0].array.shape[0]
+    assert isinstance(op, SlidingWindowOp)
+    sides = per_dimension(op.kernel, n)
+    one = 1 / prod(sides) if op.role == "window" else 1.0
+    return torch.full((maps, 1, *sides), one), torch.zeros(maps)
 
 
 def _slices(op: SlidingWindowOp, x: Tensor, window: int, depth: int) -> Tensor:
@@ -197,26 +218,29 @@ def _names(first: int, some: int, channels: int, slices: int) -> tuple[str, ...]
 
 def show_convolution_window(scene: Scene) -> None:
     """Shows the picture with its window, the products, the map, and how its size comes about."""
-    cell = convolution_cell(scene)
-    shape = cell.outputs[0].array.shape
+    cell = sliding_cell(scene)
+    shape = scene.circuit.outputs[0].array.shape
     if cell.inputs[0].array.numel > LARGEST:
         said = f"The window is drawn on at most {LARGEST:,} numbers."
-        html_panel.render(f"<p>{said}</p><p>{_against_dense(scene, cell)}</p>", KEY)
+        html_panel.render(f"<p>{said}</p><p>{_cost(scene)}</p>", KEY)
         return
     map = MAP.among(shape[0])
     depth = DEEP.among(shape[1], shape[1] // 2) if scene.settings["n"] == 3 else 0
     key = (*scene.run_key, map, depth, scene.dark)
     found = cached("window", scene.term, *key, make=lambda: window_planes(scene, map, depth))
-    at = _place(found)
+    learns = bool(scene.cost.parameters)
+    at = _place(found, learns)
+    grey = bool(scene.inputs_spec.pictures) and not learns
     data = {
         **_numbers(found),
+        "learns": learns,
         "at": at,
         "taken": _input_addresses(scene, found),
-        "made": _address(found.result),
-        "maps": _maps(scene, map, depth),
+        "made": _plane_address(found.result, grey),
+        "maps": _maps(scene, map, depth, grey),
         "filters": _filters(scene),
         "sizes": _sizes(scene),
-        "foot": f"{_against_dense(scene, cell)} <span class='muted'>{numbers_origin(scene)}</span>",
+        "foot": f"{_cost(scene)} <span class='muted'>{numbers_origin(scene)}</span>",
         "title": _title(scene, map),
     }
     _window(key=KEY, data=data, on_pick_change=lambda: _pick(scene), on_select_change=lambda: None)
@@ -235,14 +259,17 @@ def _pick(scene: Scene) -> None:
         knobs.set_values({name: knob.legal(int(value))})
 
 
-def _place(found: WindowPlanes) -> tuple[int, int]:
+def _place(found: WindowPlanes, learns: bool) -> tuple[int, int]:
     """Returns the row and column of the written number; at first of the largest one.
 
-    At the border a filter finds the end of the picture, so that it begins inside.
+    Where nothing is learned it is the one that differs most from the one before. At the border a
+    filter finds the end of the picture, so that it begins inside.
     """
     high, wide = found.result.shape
     if not AT.value:
-        sizes = np.abs(found.result)
+        sizes = np.abs(
+            found.result if learns else np.diff(found.result, prepend=found.result[:, :1])
+        )
         (top, left), (down, across) = found.padding, found.stride
         edge = -(-top // down), -(-left // across)
         inner = sizes[edge[0] : high - edge[0], edge[1] : wide - edge[1]]
@@ -268,6 +295,7 @@ def _numbers(found: WindowPlanes) -> dict[str, Any]:
         "padding": found.padding,
         "stride": found.stride,
         "dilation": found.dilation,
+        "largest": found.largest,
     }
 
 
@@ -301,40 +329,38 @@ def _address(numbers: CellGrid) -> str:
     return heatmap.data_url(numbers, ColourRange.of(numbers, signed=True), heatmap.scale(True))
 
 
-def _maps(scene: Scene, map: int, depth: int) -> str:
-    """Returns the maps of the result as buttons."""
-    cell = convolution_cell(scene)
-    whole = scene.trace.values[cell.outputs[0].id].detach().float().cpu().numpy()
+def _maps(scene: Scene, map: int, depth: int, grey: bool) -> str:
+    """Returns the maps of the result as buttons, in grey or in two hues."""
+    whole = scene.trace.outputs[0].detach().float().cpu().numpy()
+    slices = whole.shape[1]
     if scene.settings["n"] == 3:
         whole = whole[:, depth]
     elif scene.settings["n"] == 1:
         whole = whole[:, None]
-    slices = cell.outputs[0].array.shape[1]
     deep = DEEP.html(f"slice {depth + 1}", slices, depth) if scene.settings["n"] == 3 else ""
     if len(whole) == 1:
         return deep
     shown = heatmap.visible_range(len(whole), map, MOST)
+    small = {i: _plane_address(heatmap.pool(whole[i], 64).maps, grey) for i in shown}
     buttons = "".join(
-        MAP.button(
-            i,
-            f'<img alt="map {i + 1}" src="{_address(heatmap.pool(whole[i], 64).maps)}">',
-            i == map,
-        )
-        for i in shown
+        MAP.button(i, f'<img alt="map {i + 1}" src="{address}">', i == map)
+        for i, address in small.items()
     )
     more = f'<span class="muted">of {len(whole):,}</span>' if len(shown) < len(whole) else ""
     return f"{deep}{buttons}{more}"
 
 
 def _filters(scene: Scene) -> str:
-    """Returns the knob of the filters as a list to choose from."""
-    knob = next(knob for knob in scene.entry.knobs if knob.name == "filter")
-    now = scene.settings["filter"]
+    """Returns the knob of the filters, or of the kind of pooling, as a list to choose from."""
+    knob = next((knob for knob in scene.entry.knobs if knob.name in CHOICES), None)
+    if knob is None:
+        return ""
+    now = scene.settings[knob.name]
     options = "".join(
         f'<option value="{i}"{" selected" if i == now else ""}>{name}</option>'
         for i, name in enumerate(knob.names)
     )
-    return f'<label>filter <select data-set="filter">{options}</select></label>'
+    return f'<label>{knob.name} <select data-set="{knob.name}">{options}</select></label>'
 
 
 # --- how the size comes about ---------------------------------------------------------------------
@@ -342,7 +368,7 @@ def _filters(scene: Scene) -> str:
 
 def _sizes(scene: Scene) -> str:
     """Returns the sliders, and the size of the result derived step by step."""
-    own = WindowSizes(**{name: scene.settings[name] for name in "xkspd"})
+    own = WindowSizes(**{name: scene.settings.get(name, 1) for name in "xkspd"})
     ranges = {knob.name: knob for knob in scene.entry.knobs}
     called = {"k": "kernel", "s": "stride", "p": "padding", "d": "dilation"}
     sliders = "".join(
@@ -354,16 +380,18 @@ def _sizes(scene: Scene) -> str:
             f"<span>{word} <i>{name}</i></span><b>{getattr(own, name)}</b>",
         )
         for name, word in called.items()
+        if name in ranges
     )
-    return f'<div class="knobs">{sliders}</div>{_derivation(own)}{_strip(own)}'
+    return f'<div class="knobs">{sliders}</div>{_derivation(own, "d" in ranges)}{_strip(own)}'
 
 
-def _derivation(own: WindowSizes) -> str:
-    """Returns the number of windows along a side, step by step."""
+def _derivation(own: WindowSizes, dilated: bool) -> str:
+    """Returns the number of windows along a side, step by step; ``dilated`` if they may be."""
     x, k, s, p, d = own.x, own.k, own.s, own.p, own.d
+    span = ("<i>d</i>(<i>k</i> − 1) + 1", f"{d}·{k - 1} + 1") if dilated else ("<i>k</i>", "")
     steps = (
         ("<i>x</i> + 2<i>p</i>", f"{x} + 2·{p}", own.padded, "places"),
-        ("<i>d</i>(<i>k</i> − 1) + 1", f"{d}·{k - 1} + 1", own.span, "under the window"),
+        (*span, own.span, "under the window"),
         (f"{own.padded} − {own.span}", "", own.room, "places to move on"),
         (f"⌊{own.room} / {s}⌋ + 1", "", own.count, "windows"),
     )
@@ -372,10 +400,8 @@ def _derivation(own: WindowSizes) -> str:
         f"<span class='muted'>{what}</span></p>"
         for letters, numbers, result, what in steps
     )
-    formula = (
-        "<i>y</i> = ⌊(<i>x</i> + 2<i>p</i> − <i>d</i>(<i>k</i> − 1) − 1) / <i>s</i>⌋ + 1 = "
-        f"<b>{own.count}</b>"
-    )
+    under = "<i>d</i>(<i>k</i> − 1) − 1" if dilated else "<i>k</i>"
+    formula = f"<i>y</i> = ⌊(<i>x</i> + 2<i>p</i> − {under}) / <i>s</i>⌋ + 1 = <b>{own.count}</b>"
     return f'<div class="steps">{rows}</div><p class="formula">{formula}</p>'
 
 
@@ -418,9 +444,14 @@ def _times(ratio: float) -> str:
     return f"{round(ratio):,} times as many" if ratio >= 10 else f"{ratio:.2g} times as many"
 
 
-def _against_dense(scene: Scene, cell: Cell) -> str:
+def _cost(scene: Scene) -> str:
     """Returns its parameters and FLOPs beside those of a dense map of the same arrays."""
-    taken, made = cell.inputs[0].array.numel, cell.outputs[0].array.numel
+    ((taken,), (made,)) = (
+        [value.array.numel for value in values]
+        for values in (scene.circuit.inputs, scene.circuit.outputs)
+    )
+    if not scene.cost.parameters:
+        return f"<span>Of {taken:,} numbers it makes {made:,}, with nothing to learn.</span>"
     pairs = (
         ("parameters", scene.cost.parameters, (taken + 1) * made),
         ("FLOPs", scene.cost.flops, 2 * taken * made),

@@ -23,16 +23,14 @@ from ncd.systems.inputs.run_inputs import opening_inputs
 from ncd.systems.training.trained_weights import shipped_weights
 from tests.app.panels.views import scene, text
 
-ENTRY = ncd.catalogue["convolution"]
 
-
-def page(**knobs: int) -> Scene:
+def page(name: str = "convolution", **knobs: int) -> Scene:
     """The page as it opens at these knobs, with its filters and its picture."""
-    own = scene("convolution", **knobs)
+    own = scene(name, **knobs)
     return replace(
         own,
-        loaded_weights=shipped_weights(ENTRY, own.settings),
-        inputs_spec=opening_inputs(ENTRY, own.term, own.settings),
+        loaded_weights=shipped_weights(own.entry, own.settings),
+        inputs_spec=opening_inputs(own.entry, own.term, own.settings),
     )
 
 
@@ -78,18 +76,23 @@ def test_the_size_formula_equals_torch_at_ten_thousand_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    ("name", "knobs"),
     [
-        {},
-        {"c": 3, "f": 3, "k": 5, "s": 2, "d": 2, "x": 19},
-        {"c": 2, "f": 3, "g": 4, "k": 2, "p": 0, "filter": 6},
-        {"n": 1, "x": 17, "k": 4, "d": 3, "s": 2, "p": 3, "filter": 5},
-        {"n": 3, "x": 8, "c": 2, "k": 3, "s": 2, "d": 2, "p": 2, "filter": 6},
+        ("convolution", {}),
+        ("convolution", {"c": 3, "f": 3, "k": 5, "s": 2, "d": 2, "x": 19}),
+        ("convolution", {"c": 2, "f": 3, "g": 4, "k": 2, "p": 0, "filter": 6}),
+        ("convolution", {"n": 1, "x": 17, "k": 4, "d": 3, "s": 2, "p": 3, "filter": 5}),
+        ("convolution", {"n": 3, "x": 8, "c": 2, "k": 3, "s": 2, "d": 2, "p": 2, "filter": 6}),
+        ("pooling", {"c": 3, "k": 3, "p": 1, "x": 9}),
+        ("pooling", {"n": 1, "k": 4, "s": 3, "p": 1, "x": 17}),
+        ("pooling", {"n": 3, "x": 8, "c": 2, "p": 1}),
+        ("pooling", {"k": 3, "p": 1, "s": 1, "c": 2, "x": 9, "kind": 1}),
+        ("pooling", {"n": 3, "x": 8, "k": 3, "kind": 1}),
     ],
     ids=str,
 )
-def test_the_written_sum_is_the_number_of_the_map(knobs: dict[str, int]) -> None:
-    own, draw = page(**knobs), random.Random(1)
+def test_what_is_written_out_is_the_number_of_the_map(name: str, knobs: dict[str, int]) -> None:
+    own, draw = page(name, **knobs), random.Random(1)
     result = own.trace.outputs[0]
     for map in range(len(result)):
         deep = draw.randrange(result.shape[1]) if own.settings["n"] == 3 else 0
@@ -98,7 +101,7 @@ def test_the_written_sum_is_the_number_of_the_map(knobs: dict[str, int]) -> None
         np.testing.assert_array_equal(found.result, whole.view(found.result.shape).numpy())
         for _ in range(4):
             at = tuple(draw.randrange(side) for side in found.result.shape)
-            written = found.written_sum(*at)
+            written = found.written(*at)
             assert written == pytest.approx(float(found.result[at]), abs=1e-4), (map, at)
 
 
