@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from math import ceil, inf
+from types import MappingProxyType
 
 from ncd.circuit.circuit import Circuit
 from ncd.drawing.backends.drawing import Drawing
@@ -22,10 +23,11 @@ from ncd.drawing.backends.tikz import UNIT
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import sans
 from ncd.drawing.elements.plan_columns import Plan, PlanItem, Region
-from ncd.drawing.elements.primitives import DrawingData
+from ncd.drawing.elements.primitives import DrawingData, Thumbnail
 from ncd.drawing.elements.routing import bend_width
 from ncd.drawing.marks.marks import headroom, mark_width, names_its_array, takes_cap
 from ncd.drawing.placement.axis_labels import axis_label
+from ncd.drawing.placement.thumbnail_places import thumbnail_places
 from ncd.drawing.plan.abbreviation import collapsed as collapse_shown
 from ncd.drawing.plan.build_plan import plan
 from ncd.drawing.plan.collapse import CollapsibleBlock, blocks
@@ -108,14 +110,20 @@ class Estimate:
         return max(self.heights[a : b + 1]) + 2 * style.MARGIN
 
 
-def estimate(plan: Plan, labels: Labels) -> Estimate:
+def estimate(
+    plan: Plan, labels: Labels, thumbnails: Mapping[str, Thumbnail] = MappingProxyType({})
+) -> Estimate:
     """Returns the estimate of a plan."""
     depths = _depths(plan)
     steps = [max([style.STEP, *(_wide(unit, depths) for unit in step)]) for step in plan.steps]
-    states = _states(plan, labels)
+    states, heights = _states(plan, labels), _heights(plan)
+    (places,) = thumbnail_places([plan], thumbnails)
+    for s, state in enumerate(plan.states) if places else ():
+        states[s] = max(states[s], places.width(s))
+        heights[s] += sum(places.height(value, s) for value in state)
     both = [a + b for a, b in zip(states, [*steps, 0.0], strict=True)]
     starts = tuple(accumulate(both[:-1], initial=0.0))
-    return Estimate(starts, tuple(states), tuple(_heights(plan)))
+    return Estimate(starts, tuple(states), tuple(heights))
 
 
 def _depths(plan: Plan) -> Mapping[str, float]:
@@ -160,7 +168,7 @@ def _named(axes: Iterable[Axis], labels: Labels) -> float:
     return max(widths) + style.LABEL_GAP if widths else 0.0
 
 
-def _heights(plan: Plan) -> Sequence[float]:
+def _heights(plan: Plan) -> list[float]:
     """Returns the heights of states: wires, gaps, marks above them, and titles."""
     over = [0.0] * len(plan.states)
     for s, step in enumerate(plan.steps):
@@ -390,13 +398,14 @@ class Plans:
 
     circuit: Circuit
     labels: Labels
+    thumbnails: Mapping[str, Thumbnail] = field(default_factory=dict)
     made: dict[frozenset[str], tuple[Plan, Estimate]] = field(default_factory=dict)
 
     def sized(self, shut: frozenset[str], room: PageLimits) -> FittedPlan:
         """Returns the plan with these blocks collapsed, broken into rows for a room."""
         if shut not in self.made:
             planned = plan(collapse_shown(self.circuit, shut))
-            self.made[shut] = planned, estimate(planned, self.labels)
+            self.made[shut] = planned, estimate(planned, self.labels, self.thumbnails)
         planned, sizes = self.made[shut]
         widest = room.widest(_least(planned))
         return FittedPlan(planned, sizes, widest, breaks(planned, sizes, widest))

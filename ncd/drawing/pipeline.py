@@ -17,7 +17,7 @@ from ncd.drawing.callouts import with_callouts
 from ncd.drawing.cell_grids import with_broadcast_bands, with_cell_grids
 from ncd.drawing.elements import style
 from ncd.drawing.elements.plan_columns import Plan
-from ncd.drawing.elements.primitives import fast_replace
+from ncd.drawing.elements.primitives import Thumbnail, fast_replace
 from ncd.drawing.equation import draw_equation, sides
 from ncd.drawing.fit import (
     BlockExpander,
@@ -31,6 +31,7 @@ from ncd.drawing.fit import (
 )
 from ncd.drawing.layout_cache import cached
 from ncd.drawing.placement.layout import lay, stitch_rows
+from ncd.drawing.placement.thumbnail_places import thumbnail_places
 from ncd.drawing.plan.abbreviation import collapsed
 from ncd.drawing.plan.build_plan import first_bodies, plan
 from ncd.drawing.plan.collapse import CollapsedBox
@@ -76,6 +77,7 @@ class Options:
     dark: bool
     mark: str
     casts: tuple[tuple[str, str], ...]  # short names of formats, by the ids of arrays
+    thumbnails: tuple[tuple[str, Thumbnail], ...] = ()  # their sizes alone, by the ids of arrays
 
 
 def draw(
@@ -90,6 +92,7 @@ def draw(
     dark: bool = False,
     mark: str = "",
     formats: Formats | None = None,
+    thumbnails: Mapping[str, Thumbnail] = MappingProxyType({}),
     title: str = "",
 ) -> Drawing:
     """Draws the neural circuit diagram of a term.
@@ -108,6 +111,8 @@ def draw(
         dark: Whether the colours are for a dark page.
         mark: The id of an op to mark as failing.
         formats: Number formats; an array that is cast to another one has its name on its wire.
+        thumbnails: Small pictures of the values of arrays by the arrays' ids, as of
+            :func:`thumbnails`. An array has room for its own between its wires or below them.
         title: The name of the system, which files carry; by default that of the outermost block.
 
     Returns:
@@ -136,6 +141,7 @@ def draw(
     if isinstance(width, str):
         look: dict[str, Any] = {"folded": folded, "notes": notes, "bands": bands, "cells": cells}
         look |= {"dark": dark, "mark": mark, "formats": formats, "title": title}
+        look |= {"thumbnails": thumbnails}
         again = partial(draw, term, labels, **look)
         return fitted(lambda room: again(width=room), drawing_units(width))
     if width is not None and not positive(width):
@@ -146,9 +152,13 @@ def draw(
     shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())
     to = tuple(cast_formats(circuit, formats or Formats()).items())
-    options = Options(labels, shut, width, more, bands, cells, dark, mark, to)
+    frames = tuple((id, Thumbnail(t.width, t.height)) for id, t in thumbnails.items())
+    options = Options(labels, shut, width, more, bands, cells, dark, mark, to, frames)
     sized = labels != "names" or cells
     drawing = cached(circuit, options, sized, lambda: _whole(circuit, options))
+    if thumbnails:
+        pictures = [replace(d, thumbnail=thumbnails[d.array]) for d in drawing.thumbnails]
+        drawing = fast_replace(drawing, thumbnails=tuple(pictures))
     return fast_replace(drawing, title=title) if title else drawing
 
 
@@ -213,7 +223,7 @@ def draw_circuit(circuit: Circuit, options: Options) -> Drawing:
         drawing = _lay_out([plan(collapsed(circuit, ()))], options)
         if max(room.filled(drawing)) <= 1:
             return drawing
-    plans = Plans(circuit, options.labels)
+    plans = Plans(circuit, options.labels, dict(options.thumbnails))
     laid: dict[tuple[int, ...], Drawing] = {}  # by the plan and its breaks
     tried: list[tuple[tuple[float, float], Drawing]] = []
     for n in range(TRIES):
@@ -244,7 +254,11 @@ def _lay_out(rows: list[Plan], options: Options) -> Drawing:
     mark = next((id for id, own in hidden.items() if options.mark in own), options.mark)
     look = {"bands": options.bands, "dark": options.dark}
     to = dict(options.casts)
-    laid = [lay(row, options.labels, names, mark=mark, casts=to, **look) for row in rows]
+    places = thumbnail_places(rows, dict(options.thumbnails))
+    laid = [
+        lay(row, options.labels, names, mark=mark, casts=to, thumbnails=place, **look)
+        for row, place in zip(rows, places, strict=True)
+    ]
     title, description = describe(circuit, names)
     whole = replace(stitch_rows(rows, laid), title=title, description=description)
     if any(isinstance(cell.op, MemoryNote) for cell in cells):

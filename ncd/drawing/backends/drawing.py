@@ -29,6 +29,7 @@ class Drawing(DrawingData):
         glyphs: The ops and collapsed blocks, each with its id.
         labels: The texts on wires, each placed at its baseline.
         extras: Everything else: row arrows, bands, callouts, cell grids, and signs of equations.
+        thumbnails: The small pictures of arrays' values, each with its array's id and its box.
         highlighted_id: The id of the op that is marked as failing, if any.
         dark: Whether the colours are for a dark page.
 

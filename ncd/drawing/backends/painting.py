@@ -21,6 +21,7 @@ from ncd.drawing.elements.primitives import (
     Point,
     Rectangle,
     Text,
+    Tile,
     corners,
     line,
     polygon,
@@ -47,7 +48,7 @@ class Stroke:
     round: bool = False  # whether its ends are round
 
 
-def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text]:
+def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | Tile]:
     """Yields every primitive in painting order."""
     behind = [extra for extra in drawing.extras if extra.behind]
     items = [item for glyph in drawing.glyphs for item in glyph.items]
@@ -69,6 +70,8 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text]:
     for extra in drawing.extras:
         if not extra.behind:
             yield from _extra(extra)
+    for drawn in drawing.thumbnails:
+        yield from drawn.tiles
 
 
 def reading_order(drawing: DrawingData) -> list[DrawnWire | DrawnGlyph]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
+from io import BytesIO
 from math import floor, inf, sqrt
 from typing import Any
 
@@ -19,7 +20,7 @@ from ncd.drawing.backends.painting import Stroke, is_flat, layers
 from ncd.drawing.backends.svg import write
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import FACES, FOLDER, Face, font_files
-from ncd.drawing.elements.primitives import Dot, DrawingData, Text
+from ncd.drawing.elements.primitives import Dot, DrawingData, Text, Tile
 from ncd.errors import LimitError, ParseError, SizeError, short_repr
 from ncd.language.arguments import positive
 
@@ -97,6 +98,8 @@ class _Page:
                     self.dot(part)
                 case Text():
                     self.text(part)
+                case Tile():
+                    self.tile(part)
 
     def stroke(self, part: Stroke) -> None:
         if part.has_shadow:
@@ -152,6 +155,11 @@ class _Page:
             top = bar.y - bar.thickness / 2
             x, y = self.place(text.at.x + bar.x0, text.at.y + top)
             page.rect(x, y, (bar.x1 - bar.x0) * POINTS, bar.thickness * POINTS, style="F")
+
+    def tile(self, tile: Tile) -> None:
+        box, page = tile.box, self.page
+        x, y = self.place(box.x0, box.y0)
+        page.image(BytesIO(tile.png), x, y, box.width * POINTS, box.height * POINTS)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
         return (x - self.drawing.box.x0) * POINTS, (y - self.drawing.box.y0) * POINTS

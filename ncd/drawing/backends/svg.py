@@ -9,6 +9,7 @@ with ``.circuit`` and are equal in every drawing, so that many drawings can shar
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,7 @@ from ncd.drawing.elements.primitives import (
     DrawingData,
     DrawnFence,
     DrawnGlyph,
+    DrawnThumbnail,
     DrawnWire,
     Outline,
     Rectangle,
@@ -123,6 +125,7 @@ def named(shown: str, words: str) -> str:
 
 BUTTON = 'tabindex="0" role="button"'
 BRIEF = 60  # the longest text that is cached, in letters
+END = "</svg>"
 AGAIN = ' aria-hidden="true"'  # of a label that is read with its wire
 Paint = Callable[[str], str]
 Naming = Callable[[str, str], str]
@@ -174,7 +177,8 @@ class _SvgWriter:
         for labels in self.named.values():  # labels of wires that are not drawn
             yield from map(self.label, labels)
         yield from (self.extra(extra) for extra in drawing.extras if not extra.behind)
-        yield "</svg>"
+        yield from map(thumbnail_group, drawing.thumbnails)
+        yield END
 
     def head(self) -> str:
         drawing, box = self.drawing, self.drawing.box
@@ -318,6 +322,20 @@ class _SvgWriter:
         return "".join(parts)
 
 
+def thumbnail_group(drawn: DrawnThumbnail) -> str:
+    """Returns a thumbnail as a group of pictures; each number stays a sharp square at any size."""
+    pictures = "".join(
+        f'<image {_sides(tile.box)} preserveAspectRatio="none" style="image-rendering:pixelated" '
+        f'href="data:image/png;base64,{b64encode(tile.png).decode()}"/>'
+        for tile in drawn.tiles
+    )
+    return (
+        f'<g class="thumbnail" data-array="{text(drawn.array)}" role="img">'
+        f"<title>{text(drawn.thumbnail.description)}</title>"
+        f'<rect fill="none" {_sides(drawn.box)}/>{pictures}</g>'
+    )
+
+
 def text(plain: str) -> str:
     """Returns escaped text without control characters; short texts are cached, as they recur."""
     return _brief(plain) if len(plain) <= BRIEF else _escaped(plain)
@@ -411,7 +429,7 @@ def svg(drawing: DrawingData, fonts: bool) -> str:
     words = [named(pattern.shown.get(n, ""), own) for n, own in enumerate(_words(drawing))]
     filled = list(pieces)
     filled[1::2] = [text(words[int(n)]) for n in pieces[1::2]]
-    return "".join(filled)
+    return "".join([*filled, *map(thumbnail_group, drawing.thumbnails), END])
 
 
 def _words(drawing: DrawingData) -> Iterator[str]:
@@ -422,7 +440,7 @@ def _words(drawing: DrawingData) -> Iterator[str]:
 
 
 def _pieces(drawing: DrawingData, fonts: bool, shown: dict[int, str]) -> list[str]:
-    """Returns the SVG split at the names, or nothing if a text looks like a gap.
+    """Returns the SVG without its end, split at the names, or nothing if a text looks like a gap.
 
     Into ``shown`` goes what stands at each gap.
     """
@@ -440,6 +458,8 @@ def _pieces(drawing: DrawingData, fonts: bool, shown: dict[int, str]) -> list[st
     count = len(drawing.wires) + 2
     wires = tuple(with_description(w, f"⦃{n}⦄") for n, w in enumerate(drawing.wires, 2))
     glyphs = tuple(with_description(g, f"⦃{n}⦄") for n, g in enumerate(drawing.glyphs, count))
-    blank = replace(drawing, title="⦃0⦄", description="⦃1⦄", wires=wires, glyphs=glyphs)
-    pieces = GAP.split(write(blank, fonts, naming=naming))
+    blank = replace(
+        drawing, title="⦃0⦄", description="⦃1⦄", wires=wires, glyphs=glyphs, thumbnails=()
+    )
+    pieces = GAP.split(write(blank, fonts, naming=naming).removesuffix(END))
     return pieces if Counter(map(int, pieces[1::2])) == written else []

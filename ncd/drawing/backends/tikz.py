@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from io import BytesIO
+from itertools import groupby
 
 from ncd.drawing.backends.painting import Stroke, is_flat, layers, number
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, MathAtom, lead, parse
-from ncd.drawing.elements.primitives import Dot, DrawingData, Path, Rectangle, Text
+from ncd.drawing.elements.primitives import Dot, DrawingData, Path, Rectangle, Text, Tile
 
 # --- Labels in LaTeX: ``math("n_b")`` is ``$n_{b}$``, in whatever font a document has
 
@@ -198,6 +200,8 @@ def _picture(drawing: DrawingData, unit: float) -> Iterator[str]:
                 yield _dot(part, unit)
             case Text():
                 yield _text(part, unit)
+            case Tile():
+                yield from _tile(part)
     yield r"\end{tikzpicture}"
 
 
@@ -218,12 +222,12 @@ def _options(unit: float) -> str:
     )
 
 
-def _colours(parts: list[Stroke | Dot | Text]) -> Iterator[str]:
+def _colours(parts: list[Stroke | Dot | Text | Tile]) -> Iterator[str]:
     yield from ("ink", "page")
     for part in parts:
         if isinstance(part, Stroke):
             yield from (name for name in (part.fill, part.line) if name != "none")
-        elif part.paint != "none":
+        elif not isinstance(part, Tile) and part.paint != "none":
             yield part.paint
 
 
@@ -266,6 +270,22 @@ def _text(text: Text, unit: float) -> str:
     look = f"text=ncd{text.paint},anchor=base{'' if named else ' west'},"
     look += f"scale={number(label.typed.size * unit / EM)}"
     return rf"\node[{look}] at {place} {{{latex(label)}}};"
+
+
+def _tile(tile: Tile) -> Iterator[str]:
+    """Yields the rows of a picture as rectangles, neighbours of one colour as one."""
+    from PIL import Image
+
+    box, picture = tile.box, Image.open(BytesIO(tile.png)).convert("RGB")
+    across, down = box.width / picture.width, box.height / picture.height
+    for y in range(picture.height):
+        x, top = 0, box.y0 + y * down
+        for colour, run in groupby(picture.crop((0, y, picture.width, y + 1)).getdata()):
+            end = x + len(list(run))
+            place = Rectangle(box.x0 + x * across, top, box.x0 + end * across, top + down)
+            rgb = ";".join(f"{name},{part}" for name, part in zip(RGB, colour, strict=True))
+            yield rf"\fill[fill={{rgb,255:{rgb}}}] {_rectangle(place)};"
+            x = end
 
 
 def _rectangle(box: Rectangle) -> str:

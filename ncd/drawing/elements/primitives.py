@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import hypot
 from typing import NamedTuple, TypeVar
@@ -278,6 +278,51 @@ def _box(item: Outline | Dot | Text) -> Rectangle:
 
 
 @dataclass(frozen=True)
+class Tile:
+    """A picture in a thumbnail: its box there, and its PNG with one pixel for each number."""
+
+    box: Rectangle
+    png: bytes
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small picture of the values of an array, in drawing units.
+
+    Args:
+        width: Its width.
+        height: Its height.
+        tiles: Its pictures, such as one for each head.
+        description: What it shows, for screen readers and on hover.
+
+    Source: E. Tufte, *The Visual Display of Quantitative Information* (1983): small multiples.
+
+    >>> Thumbnail(66.0, 66.0).tiles
+    ()
+    """
+
+    width: float
+    height: float
+    tiles: tuple[Tile, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class DrawnThumbnail:
+    """The place of an array's thumbnail in a drawing, and the thumbnail."""
+
+    array: str
+    box: Rectangle
+    thumbnail: Thumbnail
+
+    @property
+    def tiles(self) -> Iterator[Tile]:
+        """Yields the tiles at their places in the drawing."""
+        move = Translation(self.box.x0, self.box.y0)
+        return (Tile(move.box(tile.box), tile.png) for tile in self.thumbnail.tiles)
+
+
+@dataclass(frozen=True)
 class DrawingData:
     """A diagram as primitives: input of :mod:`ncd.drawing.backends` and :mod:`ncd.drawing.lint`."""
 
@@ -290,6 +335,7 @@ class DrawingData:
     glyphs: tuple[DrawnGlyph, ...]
     labels: tuple[Text, ...]
     extras: tuple[Annotation, ...] = ()
+    thumbnails: tuple[DrawnThumbnail, ...] = ()
     highlighted_id: str = ""
     dark: bool = False
 
@@ -359,6 +405,7 @@ def merged_scene(drawings: Sequence[P]) -> P:
         glyphs=tuple(glyph for drawing in drawings for glyph in drawing.glyphs),
         labels=tuple(label for drawing in drawings for label in drawing.labels),
         extras=tuple(extra for drawing in drawings for extra in drawing.extras),
+        thumbnails=tuple(each for drawing in drawings for each in drawing.thumbnails),
     )
 
 
@@ -381,6 +428,7 @@ def moved(drawing: P, dx: float, dy: float) -> P:
         glyphs=tuple(map(move.glyph, drawing.glyphs)),
         labels=tuple(map(move.text, drawing.labels)),
         extras=tuple(map(move.extra, drawing.extras)),
+        thumbnails=tuple(map(move.thumbnail, drawing.thumbnails)),
     )
 
 
@@ -440,3 +488,6 @@ class Translation:
 
     def extra(self, extra: Annotation) -> Annotation:
         return replace(extra, items=tuple(map(self.item, extra.items)))
+
+    def thumbnail(self, drawn: DrawnThumbnail) -> DrawnThumbnail:
+        return replace(drawn, box=self.box(drawn.box))

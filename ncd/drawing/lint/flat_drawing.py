@@ -14,10 +14,13 @@ from ncd.drawing.elements.primitives import (
     Dot,
     DrawingData,
     DrawnGlyph,
+    DrawnThumbnail,
     Outline,
     Path,
+    Point,
     Rectangle,
     Text,
+    polygon,
 )
 from ncd.language.cached_property import lazy_property
 
@@ -155,15 +158,26 @@ class DrawingArrays:
         return as_boxes(box for glyph in glyphs for box in glyph.ink), of
 
     @lazy_property
+    def annotations(self) -> list[Annotation]:
+        """The extras, and the thumbnails as their boxes."""
+        return [*self.drawing.extras, *map(_as_annotation, self.drawing.thumbnails)]
+
+    @lazy_property
     def extras(self) -> tuple[Numbers, Indices]:
-        """The boxes of extras in front of the wires, and the index of each box's extra."""
+        """The boxes of annotations in front of the wires, and the index of each one's annotation."""
         found: list[Rectangle] = []
         of: list[int] = []
-        for n, extra in enumerate(self.drawing.extras):
+        for n, extra in enumerate(self.annotations):
             boxes = [] if extra.behind else _callout(extra) if extra.kind == "note" else _all(extra)
             found += boxes
             of += [n] * len(boxes)
         return as_boxes(found), np.array(of, dtype=np.intp)
+
+
+def _as_annotation(drawn: DrawnThumbnail) -> Annotation:
+    x0, y0, x1, y1 = drawn.box
+    outline = Outline(polygon([Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1)]))
+    return Annotation("thumbnail", (outline,), f"of {drawn.array}")
 
 
 def _all(extra: Annotation) -> list[Rectangle]:

@@ -193,8 +193,8 @@ def extras(flat: DrawingArrays) -> Iterator[str]:
     drawing, (boxes, of) = flat.drawing, flat.extras
     if not len(boxes):
         return
-    names = [f"{extra.kind} {extra.words or extra.target_id!r}" for extra in drawing.extras]
-    about = [extra.target_id for extra in drawing.extras]
+    names = [f"{extra.kind} {extra.words or extra.target_id!r}" for extra in flat.annotations]
+    about = [extra.target_id for extra in flat.annotations]
     i, j = meeting(boxes, boxes, SLACK)
     other = of[i] < of[j]
     for a, b in distinct(of[i[other]], of[j[other]]):
@@ -222,7 +222,7 @@ def cut_off(flat: DrawingArrays) -> Iterator[str]:
     boxes += [(box, f"glyph {g.node}") for g in drawing.glyphs for box in g.ink]
     every, of = flat.extras
     for box, n in zip(every.tolist(), of.tolist(), strict=True):
-        boxes.append((Rectangle(*box), f"{drawing.extras[n].kind} {drawing.extras[n].words!r}"))
+        boxes.append((Rectangle(*box), f"{flat.annotations[n].kind} {flat.annotations[n].words!r}"))
     found = [what for box, what in boxes if _beyond(box, page)]
     for w in _out(flat.wires, page):
         found.append(f"wire {drawing.wires[w].axis} of {drawing.wires[w].array}")

@@ -485,7 +485,7 @@ def dashes(flat: DrawingArrays) -> Iterator[str]:
     boxes, of = flat.extras
     _, j = piercing(flat.dashes, boxes)
     for (e,) in distinct(of[j]):
-        yield f"a dashed line runs through the {drawing.extras[e].kind} {drawing.extras[e].words!r}"
+        yield f"a dashed line runs through the {flat.annotations[e].kind} {flat.annotations[e].words!r}"
     yield from _on_borders(flat)
     yield from _on_wires(flat)
 

@@ -15,6 +15,7 @@ from ncd.drawing.elements.primitives import (
     Curve,
     DrawnFence,
     DrawnGlyph,
+    DrawnThumbnail,
     Outline,
     Path,
     Point,
@@ -249,6 +250,7 @@ def fences(
     at: ColumnPositions,
     glyphs: Sequence[DrawnGlyph],
     labels: Sequence[Text],
+    thumbnails: Sequence[DrawnThumbnail] = (),
 ) -> tuple[DrawnFence, ...]:
     """Returns the fences, outer ones first."""
     ink = _ink(plan, glyphs)
@@ -262,6 +264,7 @@ def fences(
         x0, x1 = at.sides(plan, frame)
         inside = {id for ids in frame.holds for id in ids}
         held = [t.box for id in inside for t in texts.get(id, ()) if x0 < t.at.x < x1]
+        held += [t.box for t in thumbnails if t.array in inside and x0 < t.box.x0 < x1]
         held += ink.get(frame.id, [])
         boxes = [box.grown(style.INK) for box in held] + inner.get(frame.id, [])
         body = Rectangle.around([_wires(plan, rows, frame, x0, x1), *boxes])

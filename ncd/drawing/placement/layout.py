@@ -38,6 +38,7 @@ from ncd.drawing.placement.axis_labels import NONE, Names, hidden_input_wires, n
 from ncd.drawing.placement.fences import bands as behind
 from ncd.drawing.placement.fences import dashes, fences, titles
 from ncd.drawing.placement.repeated_parts import RepeatedPart, repeats
+from ncd.drawing.placement.thumbnail_places import NOWHERE, ThumbnailPlaces
 from ncd.drawing.placement.wire_order import Gaps
 from ncd.drawing.placement.x_coordinates import ColumnPositions, columns
 from ncd.drawing.placement.y_coordinates import rows
@@ -297,6 +298,7 @@ def lay(
     dark: bool = False,
     mark: str = "",
     casts: Mapping[str, str] = NONE,
+    thumbnails: ThumbnailPlaces = NOWHERE,
 ) -> Drawing:
     """Returns the drawing of a plan, in one row, without a title and a description.
 
@@ -305,10 +307,10 @@ def lay(
     named = names(planned, labels, bands, casts)
     heights: Mapping[str, float] = titles(planned, None)
     for _ in range(TRIES):  # widths decide how titles break, and titles decide heights
-        gaps = Gaps(planned, heights)
-        alike = [] if bands else repeats(planned, named, gaps.cuts)
+        gaps = Gaps(planned, heights, thumbnails)
+        alike = [] if bands or thumbnails else repeats(planned, named, gaps.cuts)
         placed = rows(planned, gaps, alike)
-        at = columns(planned, placed, named, bands, alike)
+        at = columns(planned, placed, named, bands, alike, thumbnails)
         needed = titles(planned, at)
         before, heights = heights, needed
         if heights == before:
@@ -331,8 +333,10 @@ class _Layout:
 
     def drawing(self, gaps: Gaps, mark: str, dark: bool) -> Drawing:
         glyphs, wires, labels = [*self.steps.glyphs.values()], self.wires(), self.labels()
-        own = fences(self.plan, self.rows, self.at, glyphs, labels)
+        pictures = tuple(gaps.thumbnails.placed(self.plan, self.rows, self.at.names))
+        own = fences(self.plan, self.rows, self.at, glyphs, labels, pictures)
         solid = [b for g in glyphs for b in g.ink]
+        solid += [picture.box.grown(style.PICTURE_CLEAR) for picture in pictures]
         solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
         edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
         spans = [(self.at.right[t.first], self.at.left[t.last]) for t in self.repeats]
@@ -354,6 +358,7 @@ class _Layout:
             glyphs=tuple(glyphs),
             labels=labels,
             extras=extras,
+            thumbnails=pictures,
             highlighted_id=mark,
             dark=dark,
         )

@@ -16,6 +16,7 @@ from ncd.drawing.elements import style
 from ncd.drawing.elements.plan_columns import Plan, PlanItem, Port, Region
 from ncd.drawing.elements.routing import chains
 from ncd.drawing.marks.marks import footroom, headroom, wants_neighbours
+from ncd.drawing.placement.thumbnail_places import LABEL, NOWHERE, ThumbnailPlaces
 from ncd.language.cached_property import lazy_property
 from ncd.language.op import Glyph, Ports
 
@@ -217,8 +218,13 @@ class WireGroup(NamedTuple):
 class Gaps:
     """The contents between the arrays of a plan; ``titles`` are the heights of titles."""
 
-    def __init__(self, plan: Plan, titles: Mapping[str, float]) -> None:
-        self.plan, self.titles = plan, titles
+    def __init__(
+        self,
+        plan: Plan,
+        titles: Mapping[str, float],
+        thumbnails: ThumbnailPlaces = NOWHERE,
+    ) -> None:
+        self.plan, self.titles, self.thumbnails = plan, titles, thumbnails
         self.edges = [_edges(plan, s) for s in range(len(plan.states))]
         self.over: list[dict[str, float]] = [{} for _ in plan.states]
         self.under: list[dict[str, float]] = [{} for _ in plan.states]
@@ -226,6 +232,11 @@ class Gaps:
             for unit in step:
                 if unit.glyph.marks:
                     self._stand(s, unit)
+        for s, state in enumerate(plan.states) if thumbnails else ():
+            for value in state:
+                if not self._holds_thumbnail(s, value):
+                    room = max(self.under[s].get(value.id, 0.0), thumbnails.height(value, s))
+                    self.under[s][value.id] = room
 
     def _stand(self, s: int, unit: PlanItem) -> None:
         """Reserves room for marks above the first array and below the last, on both sides."""
@@ -236,6 +247,10 @@ class Gaps:
                 over, under = self.over[at], self.under[at]
                 over[head] = max(over.get(head, 0.0), high)
                 under[foot] = max(under.get(foot, 0.0), low)
+
+    def _holds_thumbnail(self, s: int, value: Value) -> bool:
+        """Returns whether an array's wires may part to hold its thumbnail between them."""
+        return value.id in self.spread[s] and len(self.plan.places(value)) > 1
 
     @lazy_property
     def spread(self) -> list[set[str]]:
@@ -258,6 +273,8 @@ class Gaps:
             steps = _offsets(value, wires)
             if value.id in spread:
                 own = [steps[i] - steps[i - 1] if i else gap for i in range(len(wires))]
+                if len(own) > 1 and self.thumbnails.stands_at(value, s):
+                    own[1] = max(own[1], self.thumbnails.height(value, s) + LABEL)
                 found += [WireGroup((w,), (0.0,), g) for w, g in zip(wires, own, strict=True)]
             else:
                 found.append(WireGroup(wires, tuple(steps), gap))
@@ -334,6 +351,8 @@ class Gaps:
     ) -> Iterator[Room]:
         """Yields the distances below an array in frames that end there."""
         last, room = self.plan.places(value)[-1], 0.0
+        if not self._holds_thumbnail(s, value):
+            room = self.thumbnails.height(value, s)
         for frame in reversed(closes):
             yield last, (frame.id, "bottom"), room
             room += _foot(frame) + style.INNER

@@ -31,6 +31,7 @@ from ncd.drawing.elements.routing import (
 from ncd.drawing.marks.marks import bend_side, foreign, in_marks, mark_bend, mark_width
 from ncd.drawing.placement.axis_labels import Names
 from ncd.drawing.placement.repeated_parts import RepeatedPart
+from ncd.drawing.placement.thumbnail_places import NOWHERE, ThumbnailPlaces
 from ncd.drawing.placement.wire_order import at_marks
 from ncd.language.cached_property import lazy_property
 
@@ -226,6 +227,7 @@ def columns(
     names: Sequence[Names],
     bands: bool = False,
     repeats: Sequence[RepeatedPart] = (),
+    thumbnails: ThumbnailPlaces = NOWHERE,
 ) -> ColumnPositions:
     """Returns the x of every state; step s goes from ``right[s]`` to ``left[s + 1]``.
 
@@ -237,6 +239,8 @@ def columns(
     for s in range(len(plan.steps)):
         steps.append(steps[s - back[s]] if s in back else _step_width(plan, s, rows, found))
     zones = _zones(plan, names, 2 * style.BAND_SIDE + style.BAND_GAP if bands else style.LABEL_GAP)
+    for s, (closing, label, opening) in enumerate(zones) if thumbnails else ():
+        zones[s] = closing, max(label, thumbnails.width(s)), opening
     for frame in reversed(plan.frames):
         _widen_for_title(plan, frame, steps, zones, bands and plan.is_panel(frame))
     left, right, middle, x = [], [], [], 0.0
