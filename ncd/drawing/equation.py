@@ -186,5 +186,13 @@ def _arrow(like: Drawing, sign: str, paint: str) -> Drawing:
 def _alone(like: Drawing, extra: Annotation, box: Rectangle) -> Drawing:
     """Returns a sign as a drawing of the same theme as another."""
     return replace(
-        like, box=box, fences=(), dashes=(), wires=(), glyphs=(), labels=(), extras=(extra,)
+        like,
+        box=box,
+        fences=(),
+        dashes=(),
+        wires=(),
+        glyphs=(),
+        labels=(),
+        extras=(extra,),
+        thumbnails=(),
     )

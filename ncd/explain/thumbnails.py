@@ -7,13 +7,12 @@ bars. An array has one scale; zero has the colour of the page.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from math import ceil, prod
+from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
@@ -21,7 +20,9 @@ from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.drawing.elements.primitives import Rectangle, Thumbnail, Tile
 from ncd.explain.colour_scale import CellGrid, ColourRange, palette, pool
 from ncd.language.axes import Array, Axis
+from ncd.language.torch_code import Arg
 from ncd.run.module import CircuitModule, Trace
+from ncd.run.program import expressions
 
 POSITIVE = {False: "ffffff dbe8f2 9cc3e0 4a8fc4 1d5f9a 0a3259"}
 POSITIVE[True] = "161b22 1d3a57 2c6699 5fa3d8 b3d8f6 f4faff"
@@ -71,9 +72,13 @@ def thumbnails(module: CircuitModule, run: Trace, *, dark: bool = False) -> dict
     return {
         value.id: made
         for value in shown_values(module.circuit)
-        if value.id in run.values
-        and (made := thumbnail(value.array, run.values[value.id], dark, module.circuit, value.id))
+        if value.id in run.values and (made := _made(module.circuit, value, run, dark))
     }
+
+
+def _made(circuit: Circuit, value: Value, run: Trace, dark: bool) -> Thumbnail | None:
+    is_share = _gives_shares(circuit, value.id)
+    return thumbnail(value.array, run.values[value.id], dark=dark, is_share=is_share)
 
 
 def shown_values(circuit: Circuit) -> Iterator[Value]:
@@ -93,15 +98,29 @@ def shown_values(circuit: Circuit) -> Iterator[Value]:
 
 
 def _rearranges(cell: Cell) -> bool:
-    """Returns whether an op only copies, renames or orders what it takes."""
-    drawn = cell.glyph.marks or cell.glyph.caps
-    return not drawn or cell.op.role in ("copy", "diagonal", "note", "reshape", "transpose")
+    """Returns whether an op only copies, names or orders what it takes."""
+    same = all(isinstance(code, Arg) for code in expressions(cell))
+    return same or cell.op.role in ("copy", "diagonal", "reshape", "transpose")
+
+
+def thumbnail_frames(circuit: Circuit) -> dict[str, Thumbnail]:
+    """Returns the thumbnails of a circuit without pictures, as large as those of a run."""
+    found = {}
+    for value in shown_values(circuit):
+        sized = all(axis.size is not None for axis in value.array)
+        if sized and value.array.below is None and 1 < value.array.numel <= LARGEST:
+            grid = _grid(value.array, _gives_shares(circuit, value.id))
+            found[value.id] = Thumbnail(grid.width, grid.height)
+    return found
 
 
 def thumbnail(
-    array: Array, values: Tensor, dark: bool, circuit: Circuit, id: str
+    array: Array, values: Tensor, *, dark: bool = False, is_share: bool = False
 ) -> Thumbnail | None:
-    """Returns the thumbnail of an array; None if there is nothing to show."""
+    """Returns the thumbnail of an array; None if there is nothing to show.
+
+    ``is_share`` says that it is a distribution: a vector of shares is drawn as bars.
+    """
     whole = array.below is not None or not values.is_floating_point()
     if whole or not 1 < values.numel() <= LARGEST:
         return None
@@ -110,18 +129,18 @@ def thumbnail(
     known = numbers[np.isfinite(numbers)]
     if not known.size:
         return None
-    maker = circuit.producers.get(id)
-    painter = _Painter(known, dark)
-    layout = _Layout(array, numbers, painter, is_share=maker is not None and _gives_shares(maker))
-    tiles, width, height = layout.tiles()
-    low, high = float(known.min()), float(known.max())
+    grid = _grid(array, is_share)
+    maps, note = grid.kind.maps(numbers)
+    tiles = tuple(map(Tile, grid.boxes, grid.kind.painted(maps, _Painter(known, dark))))
     named = " × ".join(axis.display_name for axis in array)
-    said = f"{named}, {numbers.size:,} numbers from {low:.2g} to {high:.2g}{layout.note}"
-    return Thumbnail(width, height, tuple(tiles), said)
+    low, high = float(known.min()), float(known.max())
+    said = f"{named}, {numbers.size:,} numbers from {low:.2g} to {high:.2g}{note}"
+    return Thumbnail(grid.width, grid.height, tiles, said)
 
 
-def _gives_shares(maker: Cell) -> bool:
-    return maker.op.role == "softmax"
+def _gives_shares(circuit: Circuit, id: str) -> bool:
+    maker = circuit.producers.get(id)
+    return maker is not None and maker.op.role == "softmax"
 
 
 class _Painter:
@@ -151,12 +170,12 @@ class _Painter:
         solid = np.broadcast_to(self.colours[200], (*filled.shape, 3))
         return _png(Image.fromarray(np.dstack([solid, np.uint8(filled * 255)])))
 
-
-def colour_picture(channels: CellGrid) -> bytes:
-    """Returns three channels as the red, green and blue of one image, scaled to their extremes."""
-    numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
-    low, high = float(numbers.min()), float(numbers.max())
-    return _png(Image.fromarray(np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)))
+    def colour(self, channels: CellGrid) -> bytes:
+        """Returns three channels as the red, green and blue of one image, from least to most."""
+        numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
+        low, high = float(numbers.min()), float(numbers.max())
+        shades = np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
+        return _png(Image.fromarray(shades))
 
 
 def _png(image: Image.Image) -> bytes:
@@ -165,123 +184,150 @@ def _png(image: Image.Image) -> bytes:
     return file.getvalue()
 
 
-@dataclass
-class _Layout:
-    """The tiles of one thumbnail; ``note`` says what they leave out."""
+# --- Kinds of pictures: how many tiles of what size, and what stands in them
 
-    array: Array
-    numbers: CellGrid
-    painter: _Painter
-    is_share: bool = False
-    note: str = ""
 
-    def tiles(self) -> tuple[list[Tile], float, float]:
-        """Returns the tiles, and the width and the height of all."""
-        sequences = [axis for axis in self.array if axis.sequence and not axis.spatial]
-        spaces = [axis for axis in self.array if axis.spatial]
-        others = [axis for axis in self.array if axis not in (*sequences, *spaces)]
-        if spaces and len(spaces[0].shape) > 1:
-            return self.images(spaces[0])
-        lines = [*sequences, *spaces]
-        if len(lines) > 1:
-            return self.maps(lines[0], lines[1])
-        if lines and others:
-            return self.stripes(lines[0], others)
-        if len(others) > 1:
-            return self.stripes(others[0], others[1:])
-        return self.vector()
+@dataclass(frozen=True)
+class _Maps:
+    """Arrays of numbers, drawn as maps: the dimensions in their order, and the shape of all."""
 
-    def parts(self, *kept: Axis) -> CellGrid:
-        """Returns the numbers with these axes last, one dimension each, and all others as one."""
-        at = {axis: self.dims(axis) for axis in self.array}
-        rest = [dim for axis, dims in at.items() if axis not in kept for dim in dims]
-        order = [*rest, *(dim for axis in kept for dim in at[axis])]
-        sizes = [prod(axis.shape) for axis in kept]
-        return self.numbers.transpose(order).reshape(-1, *sizes)
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+    most: int
+    pooled: int = COLUMNS
+    note = ""
 
-    def dims(self, axis: Axis) -> range:
-        at = 0
-        for other in self.array:
-            if other is axis:
-                break
-            at += len(other.shape)
-        return range(at, at + len(axis.shape))
+    def maps(self, numbers: CellGrid) -> tuple[CellGrid, str]:
+        """Returns the maps that are shown, and what is left out."""
+        maps = numbers.transpose(self.order).reshape(-1, *self.shape)
+        chosen, note = self.chosen(maps)
+        return pool(chosen, self.pooled).maps, note
 
-    # Kinds of pictures ---------------------------------------------------------------------------
+    def chosen(self, maps: CellGrid) -> tuple[CellGrid, str]:
+        left = f"; the first {self.most} of {len(maps)} pictures" if len(maps) > self.most else ""
+        return maps[: self.most], left
 
-    def maps(self, rows: Axis, columns: Axis) -> tuple[list[Tile], float, float]:
-        maps = self.parts(rows, columns)
-        side = LONE_MAP if len(maps) == 1 else MAP if len(maps) <= FEW else SMALL_MAP
-        maps = self.first(maps, SOME)
-        high, wide = maps.shape[1:]
-        scale = side / max(high, wide)
-        size = max(wide * scale, side / 3), max(high * scale, side / 3)
-        across = 2 if len(maps) in (3, 4) else min(len(maps), 6)
-        return self.grid(pool(maps, round(side)).maps, size, across)
+    def painted(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
+        """Returns the tiles as PNGs."""
+        return [painter.picture(cells) for cells in maps]
 
-    def stripes(self, rows: Axis, features: list[Axis]) -> tuple[list[Tile], float, float]:
-        """Lays out the features of each position, in a tile for each head."""
-        heads = min(features, key=lambda axis: axis.numel) if len(features) > 1 else None
-        columns = [axis for axis in features if axis is not heads]
-        found = self.parts(rows, *columns).reshape(-1, rows.numel, prod(a.numel for a in columns))
-        found = self.first(found, CHANNELS if heads else 1)
-        found = pool(self.loudest(found), COLUMNS).maps
-        least, most = FEATURES
-        size = (NARROW if heads else WIDE), min(max(POSITION * rows.numel, least), most)
-        return self.grid(found, size, 4)
 
-    def images(self, space: Axis) -> tuple[list[Tile], float, float]:
-        channels = self.parts(space).reshape(-1, *self.sides(space))
-        high, wide = channels.shape[1:]
-        side = PICTURE if len(channels) in (1, 3) else CHANNEL
-        size = side * wide / max(high, wide), side * high / max(high, wide)
-        if len(channels) == 3:
-            box = Rectangle(0.0, 0.0, *size)
-            return [Tile(box, colour_picture(channels))], *size
-        if len(channels) > CHANNELS:
-            lively = np.nan_to_num(channels).std((1, 2))
-            order = np.sort(np.argsort(-lively, kind="stable")[:CHANNELS])
-            self.note = f"; the {CHANNELS} liveliest of {len(channels)} channels"
-            channels = channels[order]
-        return self.grid(pool(channels, 64).maps, size, 4)
+class _Stripes(_Maps):
+    """Features of positions: of many the ones with the largest numbers."""
 
-    def vector(self) -> tuple[list[Tile], float, float]:
-        numbers = self.numbers.reshape(1, 1, -1)
-        wide = min(max(4.0 * numbers.size, 24.0), 90.0)
-        if self.is_share and numbers.size <= 2 * COLUMNS:
-            box = Rectangle(0.0, 0.0, wide, float(BARS))
-            return [Tile(box, self.painter.bars(numbers[0, 0]))], box.width, box.height
-        return self.grid(pool(numbers, 2 * COLUMNS).maps, (wide, STRIPE), 1)
-
-    # Helpers -------------------------------------------------------------------------------------
-
-    def sides(self, space: Axis) -> tuple[int, int]:
-        """Returns the height and the width of images; more dimensions stand below each other."""
-        *more, wide = space.shape
-        return prod(more), wide
-
-    def first(self, maps: CellGrid, most: int) -> CellGrid:
-        if len(maps) > most:
-            self.note = f"; the first {most} of {len(maps)} pictures" if most > 1 else "; the first"
-        return maps[:most]
-
-    def loudest(self, maps: CellGrid) -> CellGrid:
-        """Returns the features with the largest numbers, in their order."""
+    def chosen(self, maps: CellGrid) -> tuple[CellGrid, str]:
+        maps, note = super().chosen(maps)
         count = maps.shape[-1]
-        if count <= COLUMNS:
-            return maps
-        loud = np.nan_to_num(np.abs(maps)).max((0, 1))
-        self.note += f"; the {COLUMNS} features with the largest numbers of {count:,}"
-        return maps[..., np.sort(np.argsort(-loud, kind="stable")[:COLUMNS])]
+        if count > COLUMNS:
+            loud = np.nan_to_num(np.abs(maps)).max((0, 1))
+            maps = maps[..., np.sort(np.argsort(-loud, kind="stable")[:COLUMNS])]
+            note += f"; the {COLUMNS} features of {count:,} with the largest numbers"
+        return maps, note
 
-    def grid(
-        self, maps: CellGrid, size: tuple[float, float], across: int
-    ) -> tuple[list[Tile], float, float]:
-        """Lays maps out in rows; returns them, and the width and the height of all."""
-        (wide, high), across = size, min(across, len(maps))
-        tiles = []
-        for n, cells in enumerate(maps):
+
+class _Channels(_Maps):
+    """Channels of an image: of many the liveliest; three are the colours of one picture."""
+
+    def chosen(self, maps: CellGrid) -> tuple[CellGrid, str]:
+        if len(maps) <= self.most:
+            return maps, ""
+        lively = np.nan_to_num(maps).std((1, 2))
+        order = np.sort(np.argsort(-lively, kind="stable")[: self.most])
+        return maps[order], f"; the {self.most} liveliest of {len(maps):,} channels"
+
+    def painted(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
+        return [painter.colour(maps)] if len(maps) == 3 else super().painted(maps, painter)
+
+
+class _Shares(_Maps):
+    """A distribution, drawn as bars."""
+
+    def painted(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
+        return [painter.bars(maps[0, 0])]
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Tiles of one size in rows."""
+
+    kind: _Maps
+    count: int
+    size: tuple[float, float]
+    across: int = 4
+
+    @property
+    def boxes(self) -> Iterator[Rectangle]:
+        (wide, high), across = self.size, min(self.across, self.count)
+        for n in range(self.count):
             x, y = n % across * (wide + GAP), n // across * (high + GAP)
-            tiles.append(Tile(Rectangle(x, y, x + wide, y + high), self.painter.picture(cells)))
-        down = ceil(len(maps) / across)
-        return tiles, across * (wide + GAP) - GAP, down * (high + GAP) - GAP
+            yield Rectangle(x, y, x + wide, y + high)
+
+    @property
+    def width(self) -> float:
+        return max(box.x1 for box in self.boxes)
+
+    @property
+    def height(self) -> float:
+        return max(box.y1 for box in self.boxes)
+
+
+def _grid(array: Array, is_share: bool) -> _Grid:
+    """Chooses the kind of picture by what the axes of an array are."""
+    spaces = [axis for axis in array if len(axis.shape) > 1]
+    lines = [axis for axis in array if axis.sequence or (axis.spatial and axis not in spaces)]
+    features = [axis for axis in array if axis not in (*spaces, *lines)]
+    if spaces:
+        return _images(array, spaces[0])
+    if len(lines) > 1:
+        return _position_maps(array, lines[0], lines[1])
+    rows, *columns = [*lines, *features]
+    return _stripes(array, rows, columns) if columns else _vector(array, is_share)
+
+
+def _position_maps(array: Array, rows: Axis, columns: Axis) -> _Grid:
+    count = array.numel // (rows.numel * columns.numel)
+    side = LONE_MAP if count == 1 else MAP if count <= FEW else SMALL_MAP
+    scale = side / max(rows.numel, columns.numel)
+    size = tuple(max(axis.numel * scale, side / 3) for axis in (columns, rows))
+    kind = _Maps(_order(array, rows, columns), (rows.numel, columns.numel), SOME, round(side))
+    count = min(count, SOME)
+    return _Grid(kind, count, (size[0], size[1]), 2 if count in (3, 4) else 6)
+
+
+def _stripes(array: Array, rows: Axis, features: list[Axis]) -> _Grid:
+    """Returns the features of each position, in a tile for each head."""
+    heads = min(features, key=lambda axis: axis.numel) if len(features) > 1 else None
+    columns = [axis for axis in features if axis is not heads]
+    shape = rows.numel, prod(axis.numel for axis in columns)
+    count = min(array.numel // prod(shape), CHANNELS)
+    kind = _Stripes(_order(array, rows, *columns), shape, count)
+    least, most = FEATURES
+    high = min(max(POSITION * rows.numel, least), most)
+    return _Grid(kind, count, (NARROW if heads else WIDE, high))
+
+
+def _images(array: Array, space: Axis) -> _Grid:
+    *more, wide = space.shape
+    high, count = prod(more), array.numel // space.numel  # more dimensions stand below each other
+    side = PICTURE if count in (1, 3) else CHANNEL
+    size = side * wide / max(high, wide), side * high / max(high, wide)
+    kind = _Channels(_order(array, space), (high, wide), CHANNELS)
+    return _Grid(kind, 1 if count == 3 else min(count, CHANNELS), size)
+
+
+def _vector(array: Array, is_share: bool) -> _Grid:
+    count = array.numel
+    wide, order = min(max(4.0 * count, 24.0), 90.0), tuple(range(len(array.shape)))
+    if is_share and count <= 2 * COLUMNS:
+        return _Grid(_Shares(order, (1, count), 1, count), 1, (wide, float(BARS)))
+    return _Grid(_Maps(order, (1, count), 1, 2 * COLUMNS), 1, (wide, STRIPE))
+
+
+def _order(array: Array, *last: Axis) -> tuple[int, ...]:
+    """Returns the dimensions of an array with those of some axes last."""
+    at, dims = 0, {}
+    for axis in array:
+        dims[axis] = range(at, at + len(axis.shape))
+        at += len(axis.shape)
+    rest = [dim for axis in array if axis not in last for dim in dims[axis]]
+    return (*rest, *(dim for axis in last for dim in dims[axis]))

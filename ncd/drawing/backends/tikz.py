@@ -283,8 +283,9 @@ def _tile(tile: Tile) -> Iterator[str]:
         for colour, run in groupby(picture.crop((0, y, picture.width, y + 1)).getdata()):
             end = x + len(list(run))
             place = Rectangle(box.x0 + x * across, top, box.x0 + end * across, top + down)
-            rgb = ";".join(f"{name},{part}" for name, part in zip(RGB, colour, strict=True))
-            yield rf"\fill[fill={{rgb,255:{rgb}}}] {_rectangle(place)};"
+            red, green, blue = colour
+            mixed = f"rgb,255:red,{red};green,{green};blue,{blue}"
+            yield rf"\fill[fill={{{mixed}}}] {_rectangle(place)};"
             x = end
 
 

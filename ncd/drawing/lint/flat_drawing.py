@@ -164,7 +164,7 @@ class DrawingArrays:
 
     @lazy_property
     def extras(self) -> tuple[Numbers, Indices]:
-        """The boxes of annotations in front of the wires, and the index of each one's annotation."""
+        """The boxes of annotations in front of the wires, each with its annotation's index."""
         found: list[Rectangle] = []
         of: list[int] = []
         for n, extra in enumerate(self.annotations):

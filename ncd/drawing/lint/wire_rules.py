@@ -485,7 +485,8 @@ def dashes(flat: DrawingArrays) -> Iterator[str]:
     boxes, of = flat.extras
     _, j = piercing(flat.dashes, boxes)
     for (e,) in distinct(of[j]):
-        yield f"a dashed line runs through the {flat.annotations[e].kind} {flat.annotations[e].words!r}"
+        extra = flat.annotations[e]
+        yield f"a dashed line runs through the {extra.kind} {extra.words!r}"
     yield from _on_borders(flat)
     yield from _on_wires(flat)
 
