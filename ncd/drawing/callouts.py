@@ -338,6 +338,7 @@ class _CalloutPlacer:
         own = [box for g in picture.glyphs if g.node == self.id for box in g.ink]
         marks = [box for g in picture.glyphs if g.node != self.id for box in g.ink]
         extras = [e.box for e in picture.extras if e.kind not in ("band", "path")]
+        extras += [drawn.box for drawn in picture.thumbnails]
         lines = [line.path for line in picture.wires] + [line.path for line in picture.dashes]
         texts = [text.box for text in picture.texts]
         brackets = [box for f in picture.fences for path in f.brackets for box in _strip(path)]

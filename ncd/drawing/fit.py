@@ -462,9 +462,12 @@ class BlockExpander:
         return shut
 
     def fits(self, shut: frozenset[str], may: set[str]) -> bool:
-        """Returns whether a picture with these blocks collapsed is readable; ``may`` can break."""
+        """Returns whether a picture with these blocks collapsed is readable; ``may`` can break.
+
+        With thumbnails all may, as a collapsed block shows no values.
+        """
         sized = self.sized(shut)
-        return sized.fits(self.room) and sized.torn <= may
+        return sized.fits(self.room) and (bool(self.plans.thumbnails) or sized.torn <= may)
 
     def sized(self, shut: frozenset[str]) -> FittedPlan:
         if shut not in self.tried:

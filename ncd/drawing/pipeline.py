@@ -218,7 +218,9 @@ def draw_circuit(circuit: Circuit, options: Options) -> Drawing:
     if width is None:
         shut = frozenset() if options.collapsed == "auto" else wanted(circuit, options.collapsed)
         return _lay_out([plan(collapsed(circuit, shut))], options)
-    circuit, room = fold_repetitions(circuit), PageLimits(width)
+    down = style.WITH_THUMBNAILS if options.thumbnails else 1.0
+    limits = room = PageLimits(width, down=down)
+    circuit = fold_repetitions(circuit)
     if auto and len(circuit.cells) <= SMALL:  # laying it out is faster than estimating it
         drawing = _lay_out([plan(collapsed(circuit, ()))], options)
         if max(room.filled(drawing)) <= 1:
@@ -232,7 +234,7 @@ def draw_circuit(circuit: Circuit, options: Options) -> Drawing:
         if key not in laid:
             laid[key] = _lay_out(rows_of(planned.plan, planned.row_breaks), options)
         drawing = laid[key]
-        along, down = PageLimits(width).filled(drawing)
+        along, down = limits.filled(drawing)
         if max(along, down if auto else 0.0) <= (SLACK if n > 1 else 1.0):
             near = [old for (wide, high), old in tried if max(wide, high) <= SLACK]
             return near[0] if near and len(drawing.glyphs) <= style.BARE else drawing

@@ -55,7 +55,8 @@ function show(host) {
 // Keeps the height of the frame when only other labels were chosen, so that nothing moves below it.
 function hold(host, data) {
   const frame = host.box.querySelector(".drawing");
-  const layout = ({ page, wide, ask, callouts }) => `${[page, wide, callouts, /folded=[^&]*/.exec(ask)]}`;
+  const layout = ({ page, wide, ask, callouts, labels }) =>
+    `${[page, wide, callouts, /folded=[^&]*/.exec(ask), labels === "values"]}`; // pictures take more room
   if (!host.data || layout(host.data) !== layout(data)) frame.style.minHeight = "";
   else if (host.data.labels !== data.labels) {
     const { height } = getComputedStyle(frame); // to three digits; layout counts in 64ths
@@ -238,7 +239,9 @@ function draw(host, { svg: text, folds }) {
   const svg = document.importNode(read, true);
   widen(svg);
   const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
-  scale(svg, readable(svg), 1.6, innerWidth <= 640 ? 90 : noted ? 38 : 35);
+  const pictured = svg.querySelector(".thumbnail");
+  scale(svg, readable(svg), 1.6, innerWidth <= 640 ? 90 : pictured ? 60 : noted ? 38 : 35);
+  keepPictures(host.box, svg);
   const focused = name(host.root.activeElement);
   host.box.querySelector(".drawing").replaceChildren(svg);
   sign(svg, Object.keys(folds));
@@ -247,6 +250,26 @@ function draw(host, { svg: text, folds }) {
   requestAnimationFrame(() => setTimeout(() => delete document.documentElement.dataset.opening, 30));
   if (focused) [...svg.querySelectorAll("[tabindex]")].find((e) => name(e) === focused)?.focus();
   return true;
+}
+
+// While a slider moves, its drawings come without pictures; those of before stay until the run ends.
+function keepPictures(box, svg) {
+  for (const empty of svg.querySelectorAll(".thumbnail:not(:has(image))")) {
+    const old = box.querySelector(`.thumbnail[data-array="${empty.dataset.array}"]`);
+    if (!old) continue;
+    const [from, to] = [old, empty].map((each) => each.querySelector("rect"));
+    const part = (side) => to.getAttribute(side) / from.getAttribute(side);
+    const [across, down] = [part("width"), part("height")];
+    for (const image of old.querySelectorAll("image")) {
+      const moved = image.cloneNode();
+      for (const [at, side, share] of [["x", "width", across], ["y", "height", down]]) {
+        const away = image.getAttribute(at) - from.getAttribute(at);
+        moved.setAttribute(at, +to.getAttribute(at) + share * away);
+        moved.setAttribute(side, share * image.getAttribute(side));
+      }
+      empty.append(moved);
+    }
+  }
 }
 
 function name(element) {

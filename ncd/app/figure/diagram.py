@@ -21,7 +21,7 @@ from ncd.app.figure.legend_page import CSS, legend_html
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene import own_entry
 from ncd.app.scene.refusal import Refusal
-from ncd.app.scene.scene import LABELS, Scene
+from ncd.app.scene.scene import LABELS, ON_WIRES, VALUES, Scene
 from ncd.app.scene.url import JS as LINK_JS
 from ncd.app.scene.url import message_number
 from ncd.app.state import hide_sizes, knobs, selection
@@ -162,7 +162,7 @@ def spelled(note: str) -> str:
 
 LABEL_RADIOS = "".join(
     f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
-    for name in LABELS
+    for name in ON_WIRES
 )
 SCRUB_JS = POLYNOMIALS_JS + read_static("figure/live_numbers.js", "figure/scrub.js")
 # Ids and keyboard attributes, which inert drawings must not have.
@@ -256,7 +256,7 @@ def _send(scene: Scene, found: DiagramMessage, link: str) -> None:
             "page": scene.entry.name,
             **changing_part(found),
             "ask": drawing_query(scene),
-            "labels": scene.labels,
+            "labels": scene.on_wires,
             "callouts": None if scene.hidden_sizes or not noted else scene.show_callouts,
             **({"quiz": True} if st.session_state.get(selection.QUIZ) else {}),
             **({"veiled": True} if scene.hidden_sizes else {}),
@@ -280,7 +280,7 @@ def drawing_query(scene: Scene) -> str:
     if scene.hidden_sizes:
         return ""  # the live endpoint does not draw quizzes
     more = {
-        "labels": scene.labels,
+        "labels": scene.on_wires,
         "dark": int(scene.dark),
         "callouts": "on" if scene.show_callouts else "off",
         "folded": selection.folded_text(),
@@ -293,10 +293,19 @@ def drawing_query(scene: Scene) -> str:
     return urlencode({**scene.settings, **more})
 
 
-def current_labels() -> Labels:
-    """Returns the kind of labels on the wires, from the session."""
-    chosen = st.session_state.get(selection.LABELS, LABELS[0])
-    return chosen if chosen in LABELS else LABELS[0]
+def current_on_wires() -> str:
+    """Returns what stands on the wires, one of ``ON_WIRES``, from the session."""
+    return str(st.session_state.get(selection.LABELS, LABELS[0]))
+
+
+def wire_options(chosen: str) -> dict[str, Any]:
+    """Returns the fields of a scene for what stands on the wires; names for an unknown choice.
+
+    >>> wire_options("values"), wire_options("both")
+    ({'labels': 'names', 'shows_values': True}, {'labels': 'both', 'shows_values': False})
+    """
+    labels = chosen if chosen in LABELS else LABELS[0]
+    return {"labels": labels, "shows_values": chosen == VALUES}
 
 
 def callouts_on() -> bool:
@@ -325,7 +334,8 @@ def diagram_message(scene: Scene, refused: Refusal | None, folding: str) -> Diag
         scene.hidden_sizes,
     )
     what = scene.entry.key, *look, scene.about, scene.formats
-    return cached("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
+    run = (scene.is_preview, *scene.run_key) if scene.thumbnails else ()
+    return cached("diagram", scene.term, *what, *run, make=lambda: _draw(scene, mark, folded))
 
 
 def _draw(scene: Scene, mark: str, folded: Folded) -> DiagramMessage:

@@ -31,7 +31,7 @@ from ncd.app.page.page import cost_line
 from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.runtime import scheduler
 from ncd.app.scene.own_entry import entry_of
-from ncd.app.scene.scene import LABELS, Scene, build_term
+from ncd.app.scene.scene import Scene, build_term
 from ncd.app.state import knobs, link_text, selection
 from ncd.app.state.cache import CACHE, get_or_make
 from ncd.app.state.knobs import FORMATS, MAX_SLIDER_VALUE, read_session_formats
@@ -158,6 +158,7 @@ def drawing_json(page: str, query: str) -> dict[str, object] | None:
     if scene is None:
         return None
     folded = _parameters(query).get("folded", selection.AUTO)
+    scene = replace(scene, is_preview=True)
     with scheduler.turn():
         found = diagram.changing_part(diagram.diagram_message(scene, None, folded))
         return {**found, "cost": cost_line(scene, scene.known_seconds)}
@@ -206,7 +207,6 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         device="cpu",
         inputs_spec=InputSpec(),
         dark=asked.get("dark") == "1",
-        labels=next((own for own in LABELS if own == asked.get("labels")), LABELS[0]),
         selected="",
         term=term,
         show_callouts=asked.get("callouts") != "off",
@@ -215,4 +215,5 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         else None,
         about=asked.get("about", ""),
         formats=read_session_formats(entry, asked.get(FORMATS, ""))[0],
+        **diagram.wire_options(asked.get("labels", "")),
     )

@@ -190,7 +190,6 @@ def _scene(entry: Entry) -> Scene | Refusal:
         knobs.device(),
         feed,
         dark=dark,
-        labels=diagram.current_labels(),
         selected="",
         term=term,
         show_callouts=diagram.callouts_on(),
@@ -198,6 +197,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         build_refusal=refused,
         loaded_weights=weights_for(entry, settings, knobs.seed(), feed),
         formats=formats(entry),
+        **diagram.wire_options(diagram.current_on_wires()),
     )
     chosen = scene.with_selection(selection.selected(scene.circuit))
     return with_question(quiz.with_question(chosen))

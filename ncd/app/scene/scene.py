@@ -20,7 +20,9 @@ from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.circuit.circuit import Circuit
 from ncd.circuit.costs import Cost, cost_of
 from ncd.circuit.elaborate import elaborate
+from ncd.drawing.elements.primitives import Thumbnail
 from ncd.errors import NCDError
+from ncd.explain.thumbnails import thumbnail_frames, thumbnails
 from ncd.language.arguments import Labels
 from ncd.language.number_formats import Formats
 from ncd.language.terms import Term
@@ -46,6 +48,8 @@ LONG = 2_000_000_000  # some tenths of a second
 SUBSCRIPTS = 0.82  # a drawing may shrink until its names have 11 pixels; this keeps it larger
 PHONE = 0.94  # the same where the room is scarce
 LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
+VALUES = "values"  # names, and the values of the arrays as small pictures
+ON_WIRES = (*LABELS, VALUES)  # what a visitor may choose to see on the wires
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class Scene:
     ``column_width`` is the width of the diagram's column in pixels; files and slides have none.
     ``build_refusal`` says why the settings could not be built, ``loaded_weights`` holds trained
     weights, if any, ``hidden_sizes`` says what a quiz hides, and ``about`` is the array or op of a
-    question, whose block is drawn open.
+    question, whose block is drawn open. With ``shows_values`` the arrays have thumbnails;
+    in a preview, while a slider moves, nothing runs and they are empty.
     """
 
     entry: Entry
@@ -74,6 +79,8 @@ class Scene:
     hidden_sizes: HiddenSizes | None = None
     about: str = ""
     formats: Formats = FLOAT32
+    shows_values: bool = False
+    is_preview: bool = False
 
     def with_selection(self, selected: str) -> Scene:
         """Returns the scene with another selection."""
@@ -84,8 +91,30 @@ class Scene:
         """The options with which :func:`ncd.draw` draws its diagram."""
         own = self.entry.look(self.settings, self.show_callouts and not self.narrow)
         usual = {**own, "labels": self.labels, "dark": self.dark, "width": self.width}
-        usual["formats"] = self.formats
+        usual |= {"formats": self.formats, "thumbnails": self.thumbnails}
         return hide_sizes.sizeless_options(usual) if self.hidden_sizes else usual
+
+    @property
+    def on_wires(self) -> str:
+        """What stands on the wires, one of ``ON_WIRES``."""
+        return VALUES if self.shows_values else self.labels
+
+    @property
+    def thumbnails(self) -> Mapping[str, Thumbnail]:
+        """The values of its arrays as small pictures; none where they are not shown or known.
+
+        A long run is not made for them; they come with the run that a panel starts.
+        """
+        if not (self.shows_values and self.can_run) or self.hidden_sizes:
+            return {}
+        if self.is_preview:
+            return {} if self.starts_on_demand else thumbnail_frames(self.circuit)
+        if self.starts_on_demand and peek("trace", self.term, *self.run_key) is None:
+            return {}
+        key = *self.run_key, self.dark
+        return cached(
+            "thumbnails", self.term, *key, make=lambda: thumbnails(self.module, self.trace, dark=self.dark)
+        )
 
     @property
     def width(self) -> float:

@@ -18,7 +18,7 @@ from ncd.app.runtime import streamlit_internals
 from ncd.app.scene import pin
 from ncd.app.scene.own_entry import CUSTOM_PAGE, DEFAULT_TEXT, TEXT_KEY
 from ncd.app.scene.panel import Panel
-from ncd.app.scene.scene import LABELS, build_term
+from ncd.app.scene.scene import ON_WIRES, build_term
 from ncd.app.scene.session_weights import TRAINED, stop_training
 from ncd.app.state import knobs, link_text
 from ncd.app.state.controls import Control
@@ -37,7 +37,7 @@ MOST = 10_000  # the greatest number of letters in a sentence
 
 SYSTEM_PARAMETERS: dict[str, LinkParameter] = {
     "device": LinkParameter(devices()[0], devices(), meaning="device"),
-    "labels": LinkParameter(LABELS[0], LABELS, meaning="labels"),
+    "labels": LinkParameter(ON_WIRES[0], ON_WIRES, meaning="labels"),
     "select": LinkParameter(""),
     "axes": LinkParameter(""),
     "folded": LinkParameter("auto"),

@@ -55,7 +55,7 @@ class HiddenSizes:
 
 def sizeless_options(usual: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the drawing options with names only, without callouts and cell grids."""
-    return {**usual, "labels": "names", "notes": {}, "cells": False}
+    return {**usual, "labels": "names", "notes": {}, "cells": False, "thumbnails": {}}
 
 
 def hide_in_drawing(whole: Drawing, circuit: Circuit, veil: HiddenSizes) -> Drawing:

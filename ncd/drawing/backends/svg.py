@@ -70,6 +70,7 @@ def rules(double: bool, used: frozenset[Face]) -> str:
         ".stroke,.circuit .shape": "stroke-linejoin:round",
         ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
         ".still": "pointer-events:none",
+        ".thumbnail image": "image-rendering:pixelated",
     }
     if double:
         outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
@@ -323,17 +324,15 @@ class _SvgWriter:
 
 
 def thumbnail_group(drawn: DrawnThumbnail) -> str:
-    """Returns a thumbnail as a group of pictures; each number stays a sharp square at any size."""
+    """Returns a thumbnail as a group of pictures, whose numbers stay sharp squares at any size."""
     pictures = "".join(
-        f'<image {_sides(tile.box)} preserveAspectRatio="none" style="image-rendering:pixelated" '
+        f'<image {_sides(tile.box)} preserveAspectRatio="none" '
         f'href="data:image/png;base64,{b64encode(tile.png).decode()}"/>'
         for tile in drawn.tiles
     )
-    return (
-        f'<g class="thumbnail" data-array="{text(drawn.array)}" role="img">'
-        f"<title>{text(drawn.thumbnail.description)}</title>"
-        f'<rect fill="none" {_sides(drawn.box)}/>{pictures}</g>'
-    )
+    name = f"<title>{text(drawn.thumbnail.description)}</title>"
+    frame = f'<rect class="hit" fill="none" {_sides(drawn.box)}/>'
+    return f'<g class="thumbnail" {_of("", drawn.array)} {BUTTON}>{name}{frame}{pictures}</g>'
 
 
 def text(plain: str) -> str:

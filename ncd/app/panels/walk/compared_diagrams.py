@@ -303,7 +303,8 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> ScaledDrawing:
 
     def make() -> ScaledDrawing:
         folded = "auto" if shut is None else shut
-        drawing = draw(scene.term, **{**scene.draw_options, "labels": "both"}, folded=folded)
+        look = {**scene.draw_options, "labels": "both", "thumbnails": {}}
+        drawing = draw(scene.term, **look, folded=folded)
         titles = {fence.id: fence.title.strip() for fence in scene.circuit.fences}
         boxes = (g.node for g in drawing.glyphs if selection.BLOCK.fullmatch(g.node))
         box = drawing.box
