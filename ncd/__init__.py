@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from ncd.answers.ask import ask
     from ncd.circuit.costs import Cost, cost
     from ncd.drawing.backends.drawing import Drawing
+    from ncd.drawing.elements.primitives import Thumbnail
     from ncd.drawing.pipeline import draw
     from ncd.explain.autograd_dag import Dag, autograd
     from ncd.explain.equation_proof import prove
     from ncd.explain.shape_tracker import track
+    from ncd.explain.thumbnails import thumbnails
     from ncd.findings.search import module_findings
     from ncd.notation.term_reader import TextError, parse
     from ncd.notation.term_text import spell
@@ -70,6 +72,7 @@ _LATE = {
     "circuit.costs": ("Cost", "cost"),
     "rewrite.gradient": ("gradient",),
     "drawing.backends.drawing": ("Drawing",),
+    "drawing.elements.primitives": ("Thumbnail",),
     "drawing.pipeline": ("draw",),
     "site.document": ("html",),
     "systems.catalogue": ("catalogue", "Entry", "Knob"),
@@ -85,6 +88,7 @@ _RUN = {
     "explain.autograd_dag": ("Dag", "autograd"),
     "explain.equation_proof": ("prove",),
     "explain.shape_tracker": ("track",),
+    "explain.thumbnails": ("thumbnails",),
     "read.torch_calls.import_recorder": ("ImportFailed",),
     "read.torch_module.from_torch": ("Box", "Imported", "from_torch"),
     "rewrite.tile_loop": ("Result", "run_stream"),
@@ -181,6 +185,7 @@ __all__ = [
     "Term",
     "TextError",
     "Then",
+    "Thumbnail",
     "Top",
     "Trace",
     "Type",
@@ -217,6 +222,7 @@ __all__ = [
     "space",
     "spell",
     "stream",
+    "thumbnails",
     "to_json",
     "trace",
     "track",

@@ -52,7 +52,7 @@ CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
         (TERM,),
         (
             *("labels", "folded", "width", "notes", "bands", "cells", "dark", "mark"),
-            *("formats", "title"),
+            *("formats", "thumbnails", "title"),
         ),
     ),
     "elaborate": ((TERM,), ()),
@@ -78,6 +78,7 @@ CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "space": ((3, 4), ("label",)),
     "spell": ((TERM,), ("notation",)),
     "stream": ((TERM,), ("grouped", "streamed", "budget", "formats", "around")),
+    "thumbnails": ((MODULE, ncd.trace(MODULE, X)), ("dark",)),
     "to_json": ((TERM,), ("indent", "about")),
     "trace": ((MODULE, X), ()),
     "track": ((nn.ReLU(),), ("echo", "whole")),

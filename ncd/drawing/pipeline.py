@@ -37,7 +37,7 @@ from ncd.drawing.plan.build_plan import first_bodies, plan
 from ncd.drawing.plan.collapse import CollapsedBox
 from ncd.drawing.plan.memory_notes import MemoryNote, original
 from ncd.drawing.plan.repeated_layers import fold_repetitions
-from ncd.errors import SizeError, UnknownNameError
+from ncd.errors import ParseError, SizeError, UnknownNameError
 from ncd.errors import short_repr as quoted
 from ncd.language.arguments import (
     Labels,
@@ -138,6 +138,7 @@ def draw(
     for name, flag in (("bands", bands), ("cells", cells), ("dark", dark)):
         check_flag(flag, name, "draw")
     check_formats(formats, "draw")
+    _check_thumbnails(thumbnails)
     if isinstance(width, str):
         look: dict[str, Any] = {"folded": folded, "notes": notes, "bands": bands, "cells": cells}
         look |= {"dark": dark, "mark": mark, "formats": formats, "title": title}
@@ -160,6 +161,15 @@ def draw(
         pictures = [replace(d, thumbnail=thumbnails[d.array]) for d in drawing.thumbnails]
         drawing = fast_replace(drawing, thumbnails=tuple(pictures))
     return fast_replace(drawing, title=title) if title else drawing
+
+
+def _check_thumbnails(value: object) -> None:
+    """Raises ParseError for anything but a mapping from ids of arrays to thumbnails."""
+    if not isinstance(value, Mapping) or {type(each) for each in value.values()} - {Thumbnail}:
+        fact = f"thumbnails is {quoted(value)}, but it is a mapping from ids to thumbnails"
+        raise ParseError(fact, where="draw", cure="ncd.thumbnails(module, ncd.trace(module, x))")
+    for id in value:
+        check_text(id, "a key of thumbnails", "draw")
 
 
 def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:

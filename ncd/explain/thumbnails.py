@@ -18,10 +18,12 @@ from torch import Tensor
 
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.drawing.elements.primitives import Rectangle, Thumbnail, Tile
+from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.explain.colour_scale import CellGrid, ColourRange, palette, pool
+from ncd.language.arguments import check_flag
 from ncd.language.axes import Array, Axis
 from ncd.language.torch_code import Arg
-from ncd.run.module import CircuitModule, Trace
+from ncd.run.module import CircuitModule, Trace, check_module
 from ncd.run.program import expressions
 
 POSITIVE = {False: "ffffff dbe8f2 9cc3e0 4a8fc4 1d5f9a 0a3259"}
@@ -56,7 +58,8 @@ def thumbnails(module: CircuitModule, run: Trace, *, dark: bool = False) -> dict
         arrays of more than four million numbers have none.
 
     Raises:
-        Nothing.
+        ParseError: For what :func:`compile` or :func:`trace` did not make.
+        MismatchError: For the run of another module.
 
     Source: E. Tufte, *The Visual Display of Quantitative Information* (1983): small multiples.
 
@@ -69,16 +72,26 @@ def thumbnails(module: CircuitModule, run: Trace, *, dark: bool = False) -> dict
     >>> [each.array for each in drawing.thumbnails]
     ['v0', 'v1']
     """
-    return {
-        value.id: made
-        for value in shown_values(module.circuit)
-        if value.id in run.values and (made := _made(module.circuit, value, run, dark))
-    }
+    check_module(module, "thumbnails")
+    check_flag(dark, "dark", "thumbnails")
+    if not isinstance(run, Trace):
+        fact = f"{short_repr(run)} is no run"
+        raise ParseError(fact, where="thumbnails", cure="ncd.trace(module, *inputs)")
+    found = {}
+    for value in shown_values(module.circuit):
+        if value.id in run.values:
+            numbers = run.values[value.id]
+            if tuple(numbers.shape) != value.array.shape:
+                raise _other_run(value, numbers)
+            made = thumbnail(value.array, numbers, dark=dark, origin=_origin(module.circuit, value))
+            if made is not None:
+                found[value.id] = made
+    return found
 
 
-def _made(circuit: Circuit, value: Value, run: Trace, dark: bool) -> Thumbnail | None:
-    is_share = _gives_shares(circuit, value.id)
-    return thumbnail(value.array, run.values[value.id], dark=dark, is_share=is_share)
+def _other_run(value: Value, numbers: Tensor) -> MismatchError:
+    fact = f"array {value.id} is {value.array.shape}, but {tuple(numbers.shape)} in this run"
+    return MismatchError(fact, where="thumbnails", cure="the run of this module")
 
 
 def shown_values(circuit: Circuit) -> Iterator[Value]:
@@ -87,20 +100,26 @@ def shown_values(circuit: Circuit) -> Iterator[Value]:
     for cell in circuit.cells:
         for value in cell.inputs:
             taken.setdefault(value.id, []).append(cell)
-    yield from circuit.inputs
-    for cell in circuit.cells:
-        if _rearranges(cell):
-            continue
-        for value in cell.outputs:
-            next_roles = [other.op.role for other in taken.get(value.id, ())]
-            if next_roles not in (["scale"], ["mask"]):
-                yield value
+    made = (value for cell in circuit.cells if not _rearranges(cell) for value in cell.outputs)
+    for value in (*circuit.inputs, *made):
+        consumers = taken.get(value.id, [])
+        if len(consumers) != 1 or not _says_more(consumers[0]):
+            yield value
 
 
 def _rearranges(cell: Cell) -> bool:
-    """Returns whether an op only copies, names or orders what it takes."""
-    same = all(isinstance(code, Arg) for code in expressions(cell))
-    return same or cell.op.role in ("copy", "diagonal", "reshape", "transpose")
+    """Returns whether an op only copies, renames or orders what it takes."""
+    renames = _is_same(cell) and not cell.glyph.marks
+    return renames or cell.op.role in ("copy", "diagonal", "reshape", "transpose")
+
+
+def _says_more(cell: Cell) -> bool:
+    """Returns whether the result of an op is shown in place of what it takes."""
+    return cell.op.role in ("scale", "mask") or (_is_same(cell) and bool(cell.glyph.marks))
+
+
+def _is_same(cell: Cell) -> bool:
+    return all(isinstance(code, Arg) for code in expressions(cell))
 
 
 def thumbnail_frames(circuit: Circuit) -> dict[str, Thumbnail]:
@@ -109,17 +128,18 @@ def thumbnail_frames(circuit: Circuit) -> dict[str, Thumbnail]:
     for value in shown_values(circuit):
         sized = all(axis.size is not None for axis in value.array)
         if sized and value.array.below is None and 1 < value.array.numel <= LARGEST:
-            grid = _grid(value.array, _gives_shares(circuit, value.id))
+            grid = _grid(value.array, _origin(circuit, value))
             found[value.id] = Thumbnail(grid.width, grid.height)
     return found
 
 
 def thumbnail(
-    array: Array, values: Tensor, *, dark: bool = False, is_share: bool = False
+    array: Array, values: Tensor, *, dark: bool = False, origin: str = ""
 ) -> Thumbnail | None:
     """Returns the thumbnail of an array; None if there is nothing to show.
 
-    ``is_share`` says that it is a distribution: a vector of shares is drawn as bars.
+    ``origin`` is the role of the op that makes it, or "input". A vector of a softmax is drawn as
+    bars, three channels that go in as the colours of one image.
     """
     whole = array.below is not None or not values.is_floating_point()
     if whole or not 1 < values.numel() <= LARGEST:
@@ -129,7 +149,7 @@ def thumbnail(
     known = numbers[np.isfinite(numbers)]
     if not known.size:
         return None
-    grid = _grid(array, is_share)
+    grid = _grid(array, origin)
     maps, note = grid.kind.maps(numbers)
     tiles = tuple(map(Tile, grid.boxes, grid.kind.painted(maps, _Painter(known, dark))))
     named = " × ".join(axis.display_name for axis in array)
@@ -138,9 +158,9 @@ def thumbnail(
     return Thumbnail(grid.width, grid.height, tiles, said)
 
 
-def _gives_shares(circuit: Circuit, id: str) -> bool:
-    maker = circuit.producers.get(id)
-    return maker is not None and maker.op.role == "softmax"
+def _origin(circuit: Circuit, value: Value) -> str:
+    maker = circuit.producers.get(value.id)
+    return "input" if maker is None else maker.op.role
 
 
 class _Painter:
@@ -226,7 +246,7 @@ class _Stripes(_Maps):
 
 
 class _Channels(_Maps):
-    """Channels of an image: of many the liveliest; three are the colours of one picture."""
+    """Channels of an image, of many the liveliest."""
 
     def chosen(self, maps: CellGrid) -> tuple[CellGrid, str]:
         if len(maps) <= self.most:
@@ -235,8 +255,12 @@ class _Channels(_Maps):
         order = np.sort(np.argsort(-lively, kind="stable")[: self.most])
         return maps[order], f"; the {self.most} liveliest of {len(maps):,} channels"
 
+
+class _Colours(_Maps):
+    """The three channels of a picture that goes in, as its colours."""
+
     def painted(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
-        return [painter.colour(maps)] if len(maps) == 3 else super().painted(maps, painter)
+        return [painter.colour(maps)]
 
 
 class _Shares(_Maps):
@@ -271,17 +295,17 @@ class _Grid:
         return max(box.y1 for box in self.boxes)
 
 
-def _grid(array: Array, is_share: bool) -> _Grid:
+def _grid(array: Array, origin: str) -> _Grid:
     """Chooses the kind of picture by what the axes of an array are."""
     spaces = [axis for axis in array if len(axis.shape) > 1]
     lines = [axis for axis in array if axis.sequence or (axis.spatial and axis not in spaces)]
     features = [axis for axis in array if axis not in (*spaces, *lines)]
     if spaces:
-        return _images(array, spaces[0])
+        return _images(array, spaces[0], origin == "input")
     if len(lines) > 1:
         return _position_maps(array, lines[0], lines[1])
     rows, *columns = [*lines, *features]
-    return _stripes(array, rows, columns) if columns else _vector(array, is_share)
+    return _stripes(array, rows, columns) if columns else _vector(array, origin == "softmax")
 
 
 def _position_maps(array: Array, rows: Axis, columns: Axis) -> _Grid:
@@ -306,19 +330,21 @@ def _stripes(array: Array, rows: Axis, features: list[Axis]) -> _Grid:
     return _Grid(kind, count, (NARROW if heads else WIDE, high))
 
 
-def _images(array: Array, space: Axis) -> _Grid:
+def _images(array: Array, space: Axis, goes_in: bool) -> _Grid:
     *more, wide = space.shape
     high, count = prod(more), array.numel // space.numel  # more dimensions stand below each other
-    side = PICTURE if count in (1, 3) else CHANNEL
+    coloured = goes_in and count == 3
+    side = PICTURE if coloured or count == 1 else CHANNEL
     size = side * wide / max(high, wide), side * high / max(high, wide)
-    kind = _Channels(_order(array, space), (high, wide), CHANNELS)
-    return _Grid(kind, 1 if count == 3 else min(count, CHANNELS), size)
+    kind = _Colours if coloured else _Channels
+    maps = kind(_order(array, space), (high, wide), CHANNELS)
+    return _Grid(maps, 1 if coloured else min(count, CHANNELS), size)
 
 
-def _vector(array: Array, is_share: bool) -> _Grid:
+def _vector(array: Array, is_distribution: bool) -> _Grid:
     count = array.numel
     wide, order = min(max(4.0 * count, 24.0), 90.0), tuple(range(len(array.shape)))
-    if is_share and count <= 2 * COLUMNS:
+    if is_distribution and count <= 2 * COLUMNS:
         return _Grid(_Shares(order, (1, count), 1, count), 1, (wide, float(BARS)))
     return _Grid(_Maps(order, (1, count), 1, 2 * COLUMNS), 1, (wide, STRIPE))
 

@@ -111,9 +111,12 @@ class Scene:
             return {} if self.starts_on_demand else thumbnail_frames(self.circuit)
         if self.starts_on_demand and peek("trace", self.term, *self.run_key) is None:
             return {}
-        key = *self.run_key, self.dark
         return cached(
-            "thumbnails", self.term, *key, make=lambda: thumbnails(self.module, self.trace, dark=self.dark)
+            "thumbnails",
+            self.term,
+            *self.run_key,
+            self.dark,
+            make=lambda: thumbnails(self.module, self.trace, dark=self.dark),
         )
 
     @property

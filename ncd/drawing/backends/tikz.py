@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import groupby
 
+import numpy as np
+
 from ncd.drawing.backends.painting import Stroke, is_flat, layers, number
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, MathAtom, lead, parse
@@ -276,16 +278,16 @@ def _tile(tile: Tile) -> Iterator[str]:
     """Yields the rows of a picture as rectangles, neighbours of one colour as one."""
     from PIL import Image
 
-    box, picture = tile.box, Image.open(BytesIO(tile.png)).convert("RGB")
-    across, down = box.width / picture.width, box.height / picture.height
-    for y in range(picture.height):
+    box, rows = tile.box, np.asarray(Image.open(BytesIO(tile.png)).convert("RGBA")).tolist()
+    across, down = box.width / len(rows[0]), box.height / len(rows)
+    for y, row in enumerate(rows):
         x, top = 0, box.y0 + y * down
-        for colour, run in groupby(picture.crop((0, y, picture.width, y + 1)).getdata()):
+        for (red, green, blue, opacity), run in groupby(row):
             end = x + len(list(run))
             place = Rectangle(box.x0 + x * across, top, box.x0 + end * across, top + down)
-            red, green, blue = colour
             mixed = f"rgb,255:red,{red};green,{green};blue,{blue}"
-            yield rf"\fill[fill={{{mixed}}}] {_rectangle(place)};"
+            if opacity:
+                yield rf"\fill[fill={{{mixed}}}] {_rectangle(place)};"
             x = end
 
 

@@ -12,6 +12,7 @@ from ncd.drawing.elements.plan_columns import Plan, Rows
 from ncd.drawing.elements.primitives import DrawnThumbnail, Rectangle, Thumbnail
 
 LABEL = 13.0  # the height of a wire's label, which stands above it
+ROUNDING = 0.01  # of coordinates
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class ThumbnailPlaces:
         width, height = thumbnail.width, thumbnail.height
         top, bottom = max(pairwise(ys), key=lambda gap: gap[1] - gap[0], default=(0.0, 0.0))
         y = max(ys) + style.THUMBNAIL_ROOM
-        if bottom - top >= height + 2 * style.THUMBNAIL_ROOM + LABEL:
+        if bottom - top > height + 2 * style.THUMBNAIL_ROOM + LABEL - ROUNDING:
             y = (top + bottom - LABEL - height) / 2
         return DrawnThumbnail(id, Rectangle(x - width / 2, y, x + width / 2, y + height), thumbnail)
 
