@@ -141,9 +141,8 @@ def draw(
     _check_thumbnails(thumbnails)
     if isinstance(width, str):
         look: dict[str, Any] = {"folded": folded, "notes": notes, "bands": bands, "cells": cells}
-        look |= {"dark": dark, "mark": mark, "formats": formats, "title": title}
-        look |= {"thumbnails": thumbnails}
-        again = partial(draw, term, labels, **look)
+        look |= {"dark": dark, "mark": mark, "formats": formats, "thumbnails": thumbnails}
+        again = partial(draw, term, labels, title=title, **look)
         return fitted(lambda room: again(width=room), drawing_units(width))
     if width is not None and not positive(width):
         raise SizeError(f"nothing is {quoted(width)} pixels wide", cure="width 1280", where="draw")
@@ -153,14 +152,12 @@ def draw(
     shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())
     to = tuple(cast_formats(circuit, formats or Formats()).items())
-    frames = tuple((id, Thumbnail(t.width, t.height)) for id, t in thumbnails.items())
-    options = Options(labels, shut, width, more, bands, cells, dark, mark, to, frames)
+    empty = tuple((id, Thumbnail(own.width, own.height)) for id, own in thumbnails.items())
+    options = Options(labels, shut, width, more, bands, cells, dark, mark, to, empty)
     sized = labels != "names" or cells
     drawing = cached(circuit, options, sized, lambda: _whole(circuit, options))
-    if thumbnails:
-        pictures = [replace(d, thumbnail=thumbnails[d.array]) for d in drawing.thumbnails]
-        drawing = fast_replace(drawing, thumbnails=tuple(pictures))
-    return fast_replace(drawing, title=title) if title else drawing
+    drawn = tuple(replace(own, thumbnail=thumbnails[own.array]) for own in drawing.thumbnails)
+    return fast_replace(drawing, title=title or drawing.title, thumbnails=drawn)
 
 
 def _check_thumbnails(value: object) -> None:

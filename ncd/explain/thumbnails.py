@@ -17,7 +17,7 @@ from PIL import Image
 from torch import Tensor
 
 from ncd.circuit.circuit import Cell, Circuit, Value
-from ncd.drawing.elements.primitives import Rectangle, Thumbnail, Tile
+from ncd.drawing.elements.primitives import PictureTile, Rectangle, Thumbnail
 from ncd.errors import MismatchError, ParseError, short_repr
 from ncd.explain.colour_scale import CellGrid, ColourRange, palette, pool
 from ncd.language.arguments import check_flag
@@ -151,7 +151,7 @@ def thumbnail(
         return None
     grid = _grid(array, origin)
     maps, note = grid.kind.maps(numbers)
-    tiles = tuple(map(Tile, grid.boxes, grid.kind.painted(maps, _Painter(known, dark))))
+    tiles = tuple(map(PictureTile, grid.boxes, grid.kind.painted(maps, _Painter(known, dark))))
     named = " × ".join(axis.display_name for axis in array)
     low, high = float(known.min()), float(known.max())
     said = f"{named}, {numbers.size:,} numbers from {low:.2g} to {high:.2g}{note}"

@@ -295,7 +295,8 @@ def drawing_query(scene: Scene) -> str:
 
 def current_on_wires() -> str:
     """Returns what stands on the wires, one of ``ON_WIRES``, from the session."""
-    return str(st.session_state.get(selection.LABELS, LABELS[0]))
+    chosen = st.session_state.get(selection.LABELS)
+    return chosen if chosen in ON_WIRES else ON_WIRES[0]
 
 
 def wire_options(chosen: str) -> dict[str, Any]:

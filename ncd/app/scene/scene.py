@@ -96,12 +96,12 @@ class Scene:
 
     @property
     def on_wires(self) -> str:
-        """What stands on the wires, one of ``ON_WIRES``."""
+        """Its choice of ``ON_WIRES``."""
         return VALUES if self.shows_values else self.labels
 
     @property
     def thumbnails(self) -> Mapping[str, Thumbnail]:
-        """The values of its arrays as small pictures; none where they are not shown or known.
+        """Returns the values of its arrays as small pictures; none where they are not shown.
 
         A long run is not made for them; they come with the run that a panel starts.
         """

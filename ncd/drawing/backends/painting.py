@@ -18,10 +18,10 @@ from ncd.drawing.elements.primitives import (
     DrawnWire,
     Outline,
     Path,
+    PictureTile,
     Point,
     Rectangle,
     Text,
-    Tile,
     corners,
     line,
     polygon,
@@ -48,7 +48,7 @@ class Stroke:
     round: bool = False  # whether its ends are round
 
 
-def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | Tile]:
+def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
     """Yields every primitive in painting order."""
     behind = [extra for extra in drawing.extras if extra.behind]
     items = [item for glyph in drawing.glyphs for item in glyph.items]

@@ -20,7 +20,7 @@ from ncd.drawing.backends.painting import Stroke, is_flat, layers
 from ncd.drawing.backends.svg import write
 from ncd.drawing.elements import style
 from ncd.drawing.elements.fonts import FACES, FOLDER, Face, font_files
-from ncd.drawing.elements.primitives import Dot, DrawingData, Text, Tile
+from ncd.drawing.elements.primitives import Dot, DrawingData, PictureTile, Text
 from ncd.errors import LimitError, ParseError, SizeError, short_repr
 from ncd.language.arguments import positive
 
@@ -98,7 +98,7 @@ class _Page:
                     self.dot(part)
                 case Text():
                     self.text(part)
-                case Tile():
+                case PictureTile():
                     self.tile(part)
 
     def stroke(self, part: Stroke) -> None:
@@ -156,7 +156,7 @@ class _Page:
             x, y = self.place(text.at.x + bar.x0, text.at.y + top)
             page.rect(x, y, (bar.x1 - bar.x0) * POINTS, bar.thickness * POINTS, style="F")
 
-    def tile(self, tile: Tile) -> None:
+    def tile(self, tile: PictureTile) -> None:
         box, page = tile.box, self.page
         x, y = self.place(box.x0, box.y0)
         page.image(BytesIO(tile.png), x, y, box.width * POINTS, box.height * POINTS)

@@ -18,7 +18,7 @@ import numpy as np
 from ncd.drawing.backends.painting import Stroke, is_flat, layers, number
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import Label, MathAtom, lead, parse
-from ncd.drawing.elements.primitives import Dot, DrawingData, Path, Rectangle, Text, Tile
+from ncd.drawing.elements.primitives import Dot, DrawingData, Path, PictureTile, Rectangle, Text
 
 # --- Labels in LaTeX: ``math("n_b")`` is ``$n_{b}$``, in whatever font a document has
 
@@ -202,7 +202,7 @@ def _picture(drawing: DrawingData, unit: float) -> Iterator[str]:
                 yield _dot(part, unit)
             case Text():
                 yield _text(part, unit)
-            case Tile():
+            case PictureTile():
                 yield from _tile(part)
     yield r"\end{tikzpicture}"
 
@@ -224,12 +224,12 @@ def _options(unit: float) -> str:
     )
 
 
-def _colours(parts: list[Stroke | Dot | Text | Tile]) -> Iterator[str]:
+def _colours(parts: list[Stroke | Dot | Text | PictureTile]) -> Iterator[str]:
     yield from ("ink", "page")
     for part in parts:
         if isinstance(part, Stroke):
             yield from (name for name in (part.fill, part.line) if name != "none")
-        elif not isinstance(part, Tile) and part.paint != "none":
+        elif not isinstance(part, PictureTile) and part.paint != "none":
             yield part.paint
 
 
@@ -274,7 +274,7 @@ def _text(text: Text, unit: float) -> str:
     return rf"\node[{look}] at {place} {{{latex(label)}}};"
 
 
-def _tile(tile: Tile) -> Iterator[str]:
+def _tile(tile: PictureTile) -> Iterator[str]:
     """Yields the rows of a picture as rectangles, neighbours of one colour as one."""
     from PIL import Image
 

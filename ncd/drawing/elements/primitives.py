@@ -278,7 +278,7 @@ def _box(item: Outline | Dot | Text) -> Rectangle:
 
 
 @dataclass(frozen=True)
-class Tile:
+class PictureTile:
     """A picture in a thumbnail: its box there, and its PNG with one pixel for each number."""
 
     box: Rectangle
@@ -303,7 +303,7 @@ class Thumbnail:
 
     width: float
     height: float
-    tiles: tuple[Tile, ...] = ()
+    tiles: tuple[PictureTile, ...] = ()
     description: str = ""
 
 
@@ -316,10 +316,10 @@ class DrawnThumbnail:
     thumbnail: Thumbnail
 
     @property
-    def tiles(self) -> Iterator[Tile]:
+    def tiles(self) -> Iterator[PictureTile]:
         """Yields the tiles at their places in the drawing."""
         move = Translation(self.box.x0, self.box.y0)
-        return (Tile(move.box(tile.box), tile.png) for tile in self.thumbnail.tiles)
+        return (PictureTile(move.box(tile.box), tile.png) for tile in self.thumbnail.tiles)
 
 
 @dataclass(frozen=True)

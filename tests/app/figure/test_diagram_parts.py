@@ -111,11 +111,13 @@ def test_the_query_of_a_drawing_has_all_that_it_depends_on(session: dict[str, An
 
 
 def test_labels_and_callouts_are_chosen_in_the_session(session: dict[str, Any]) -> None:
-    assert (diagram_module.current_labels(), diagram_module.callouts_on()) == ("names", True)
+    assert (diagram_module.current_on_wires(), diagram_module.callouts_on()) == ("names", True)
     session |= {"labels": "both", "callouts": "off"}
-    assert (diagram_module.current_labels(), diagram_module.callouts_on()) == ("both", False)
-    session |= {"labels": "none", "callouts": "on"}
-    assert (diagram_module.current_labels(), diagram_module.callouts_on()) == ("names", True)
+    assert (diagram_module.current_on_wires(), diagram_module.callouts_on()) == ("both", False)
+    session |= {"labels": "values", "callouts": "on"}
+    assert (diagram_module.current_on_wires(), diagram_module.callouts_on()) == ("values", True)
+    session |= {"labels": "none"}
+    assert diagram_module.current_on_wires() == "names"
 
 
 @pytest.mark.parametrize("veil", [None, HiddenSizes("v7")])

@@ -8,7 +8,7 @@ from base64 import b64decode
 import pytest
 
 import ncd
-from ncd.drawing.elements.primitives import Rectangle, Thumbnail, Tile
+from ncd.drawing.elements.primitives import PictureTile, Rectangle, Thumbnail
 from ncd.drawing.lint.lint import lint
 from ncd.explain.thumbnails import thumbnail_frames, thumbnails
 
@@ -84,7 +84,7 @@ def test_equal_structures_have_their_own_pictures() -> None:
 
 
 def test_a_tile_moves_with_its_thumbnail() -> None:
-    tile = Tile(Rectangle(5.0, 6.0, 15.0, 16.0), b"")
+    tile = PictureTile(Rectangle(5.0, 6.0, 15.0, 16.0), b"")
     drawing = ncd.draw(ncd.Softmax("m:9"), thumbnails={"v0": Thumbnail(20.0, 20.0, (tile,))})
     (drawn,) = drawing.thumbnails
     (moved,) = drawn.tiles
