@@ -27,7 +27,7 @@ def test_values_are_chosen_and_left_again(page: Page, address: str) -> None:
     assert not pictures(page).count()
     page.locator(".labels").get_by_text("values").click()
     expect(pictures(page)).to_have_count(9, timeout=LONG)
-    assert "labels=values" in page.evaluate("location.href")
+    page.wait_for_function("location.href.includes('labels=values')")
     names = [pictures(page).nth(n).get_attribute("aria-label") for n in range(9)]
     assert all(name and " numbers from " in name for name in names)
     page.locator(".labels").get_by_text("names").click()
@@ -38,7 +38,7 @@ def test_a_press_opens_the_array_among_the_values(page: Page, address: str) -> N
     opened(page, address, "multi-head-attention?labels=values&callouts=off&panel=Values")
     page.locator('.thumbnail[data-array="v9"]').click()
     expect(page.locator('.thumbnail[data-array="v9"].chosen')).to_have_count(1, timeout=LONG)
-    assert "select=v9" in page.evaluate("location.href")
+    page.wait_for_function("location.href.includes('select=v9')")
 
 
 def test_while_a_slider_moves_the_pictures_stay(page: Page, address: str) -> None:
