@@ -55,6 +55,8 @@ def message(machine: Interpreter, inputs: str, call: str) -> str:
         lengths = f"{count:,} length{'s' * (count > 1)}"
         more = f", without the {lengths} that torch counts" if count else ""
         note += f" {name} is left out: its layers are drawn with plain weights{more}."
+    for name in machine.own_gradients:
+        note += f" {name} is drawn by its forward: the gradient that it has of its own is left out."
     note = " ".join(filter(None, (note, assumed_boxes(machine), folded_modules(machine)))).strip()
     if not machine.left_out:
         return note

@@ -263,7 +263,7 @@ def plain_method(machine: Interpreter, value: Any, name: str, missing: Any) -> A
         return getattr(value, name) if name in ("min", "max", "eps", "tiny", "bits") else missing
     kinds = (names for kind, names in PLAIN_KINDS.items() if isinstance(value, kind))
     if name not in next(kinds, ()) or not hasattr(value, name):
-        return _of_result(value, name, missing)
+        return _of_result(machine, value, name, missing)
     if name in VALUES:
         return getattr(value, name)
     if isinstance(value, str) and name == "format":
@@ -273,11 +273,16 @@ def plain_method(machine: Interpreter, value: Any, name: str, missing: Any) -> A
     return ListedMethod(name, lambda *args, **named: _called(machine, value, name, args, named))
 
 
-def _of_result(value: Any, name: str, missing: Any) -> Any:
-    """Returns a field of a result of torch, such as ``values`` of a maximum."""
+def _of_result(machine: Interpreter, value: Any, name: str, missing: Any) -> Any:
+    """Returns a field of a named tuple, such as ``values`` of a maximum."""
     kind = type(value)
     if isinstance(value, tuple) and kind.__module__ == "torch.return_types":
         return getattr(value, name) if name in ("values", "indices") else missing
+    fields = getattr(kind, "_fields", ()) if isinstance(value, tuple) else ()
+    if name in fields or (fields and name == "_fields"):
+        return getattr(value, name)
+    if fields and name in ("_asdict", "_replace"):
+        return ListedMethod(name, partial(machine.attempt, getattr(value, name)))
     return missing
 
 
@@ -454,11 +459,11 @@ def _of_class(machine: Interpreter, value: ClassValue, name: str) -> Any:
         own = machine.classes.get(real)
         if own is not None and name in own.names:
             return _taken(own.names[name], None, value)
-    unknown = next((base for base in _bases(machine, value) if isinstance(base, Unknown)), None)
+    unknown = next((base for base in every_base(machine, value) if isinstance(base, Unknown)), None)
     return Unknown(f"{value.name}.{name}", unknown.why) if unknown else MISSING
 
 
-def _bases(machine: Interpreter, value: ClassValue) -> list[Any]:
+def every_base(machine: Interpreter, value: ClassValue) -> list[Any]:
     """Returns all bases of a class, also those of its bases."""
     every = [machine.classes[real] for real in value.real.__mro__ if real in machine.classes]
     return [base for one in every for base in one.bases]
@@ -509,7 +514,7 @@ def _first_step(machine: Interpreter, real: type, subject: Any) -> Any:
     def first(*args: Any, **named: Any) -> None:
         if issubclass(real, nn.Module):
             other = any(
-                isinstance(base, Unknown) for base in _bases(machine, type(subject).visitor)
+                isinstance(base, Unknown) for base in every_base(machine, type(subject).visitor)
             )
             given = ((), {}) if real is nn.Module and other else (args, named)
             _begin(machine, real, subject, *given)

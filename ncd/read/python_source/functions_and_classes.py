@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.errors import short_repr
 from ncd.notation.term_reader import TextError
-from ncd.read.python_source.attributes import attribute, member
+from ncd.read.python_source.attributes import attribute, every_base, member
 from ncd.read.python_source.interpreter import (
     SETTINGS,
     Bound,
@@ -27,6 +28,7 @@ from ncd.read.python_source.interpreter import (
     Namespace,
     NoOpContext,
     PlainObject,
+    Record,
     Scope,
     SourceException,
     SourceFunction,
@@ -37,7 +39,7 @@ from ncd.read.python_source.interpreter import (
 from ncd.read.python_source.other_files import Elsewhere, box, is_class_name
 from ncd.read.python_source.source_operators import described
 from ncd.read.python_source.torch_layers import MODULES, begin, layer, spread
-from ncd.read.python_source.torch_names import LISTED, is_size, sized, torch_call
+from ncd.read.python_source.torch_names import GRADIENT, LISTED, is_size, sized, torch_call
 from ncd.read.python_source.unknown_sizes import of_function
 from ncd.read.torch_module.axis_names import METHODS
 from ncd.read.torch_module.torch_export import quiet
@@ -349,6 +351,10 @@ def _misfit(machine: Interpreter, words: str) -> Exception:
 
 CLASSES = 300
 NESTED = 5  # lists of what a model gives inside of each other
+KEPT = (  # methods of the context of a function with a gradient of its own
+    *("save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable"),
+    "set_materialize_grads",
+)
 HOME = "yours"  # the module in which the classes of a source are said to stand
 
 
@@ -373,12 +379,25 @@ def class_value(machine: Interpreter, node: ast.ClassDef, scope: Scope) -> Class
     machine.run(node.body, inner)
     for value in made.names.values():
         _own(value, made)
+    if any(isinstance(base, BuiltinFunction) and base.name == GRADIENT for base in bases):
+        made.names["apply"] = ListedMethod("apply", partial(_own_gradient, machine, made))
     functions = (one for one in made.names.values() if isinstance(one, SourceFunction))
     nodes = {one.name: one.node for one in functions if isinstance(one.node, ast.FunctionDef)}
     setattr(real, METHODS, nodes)
     if isinstance(forward := made.names.get("forward"), SourceFunction) and made.is_module:
         real.forward = forward_of(machine, forward)  # type: ignore[attr-defined]
     return made
+
+
+def _own_gradient(machine: Interpreter, made: ClassValue, *args: Any) -> Any:
+    """Returns what a function with a gradient of its own gives: that of its ``forward``."""
+    machine.own_gradients[made.name] = None
+    context = Record()
+    for name in KEPT:
+        context.own[name] = ListedMethod(name, lambda *_, **named: None)
+    context.own["needs_input_grad"] = (True,) * len(args)
+    before = () if "setup_context" in made.names else (context,)
+    return call(machine, attribute(machine, made, "forward"), (*before, *args), {})
 
 
 def _own(value: Any, made: ClassValue) -> None:
@@ -473,6 +492,8 @@ def _instance(
         raise machine.stop(f"it makes more than {MODULES:,} modules", "fewer layers")
     subject: Any = object.__new__(made.real)
     with machine.building_module():
+        if any(isinstance(base, Unknown) for base in every_base(machine, made)):
+            begin(machine, nn.Module, subject, (), {})  # as a base of another file may do itself
         try:
             if (first := member(machine, subject, "__init__")) is not None:
                 if isinstance(first, Bound) and isinstance(first.function, SourceFunction):

@@ -18,7 +18,7 @@ from ncd.read.python_source.usual_sizes import usual
 SQUARE = re.compile(r"\b(\d{2,3})\s*(?:x|×|\*|by|\\times)\s*\1(?!\d)")  # 84 x 84
 WIDEST = 5000  # features of an input
 NAMED = ("input_shape", "image_size", "img_size", "input_size", "image_resolution", "resolution")
-CHANNELS = ("channels", "input_channels")
+CHANNELS = ("channels", "input_channels", "c_in")
 STEPS = ("seq_len", "length")
 WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
 SIDES = (64, 224, 256, 32, 28, 96, 128, 299, 512)  # of a picture
@@ -66,6 +66,8 @@ def of_settings(settings: dict[str, Any]) -> Iterator[str]:
     names = ("in_channels", "num_features", "in_features", "in_dim", "dim", "d_model", "input_dim")
     for n in (settings.get(name) for name in names):
         if type(n) is int and 0 < n < WIDEST:
+            if type(sides := settings.get("spatial_dims")) is int and 0 < sides < 4:
+                yield f"1x{n}{'x32' * sides}"
             yield from (f"10x{n}", f"1x16x{n}", f"1x{n}x32x32")
             return
 
@@ -113,6 +115,8 @@ def of_last_dimension(model: nn.Module, first: Any) -> Iterator[str]:
     if not isinstance(first, nn.RNNBase):
         yield f"1x{n}"
     yield f"1x16x{n}"
+    if 0 < (length := _size(settings_of(model), (*STEPS, "max_seq_len", "block_size"))) < WIDEST:
+        yield f"1x{length}x{n}"
     for side, channels in ((28, 1), (32, 3)):  # a picture that is flattened first
         if side * side * channels == n:
             yield f"1x{channels}x{side}x{side}"
@@ -137,6 +141,8 @@ def of_first(machine: Interpreter, model: nn.Module, first: Any) -> Iterator[str
     """Yields shapes that the first layer of a module accepts."""
     if isinstance(first, nn.Conv1d):
         yield from (f"1x{first.in_channels or 3}x{n}" for n in (*LENGTHS, *LONG))
+        if first.in_channels == 1:  # which may be added first
+            yield from (f"1x{n}" for n in LONG)
     elif isinstance(first, nn.Conv2d):
         named = _named_sides(machine.text)
         usual = SIDES if likely(machine, model) else (*named, *FIXED)

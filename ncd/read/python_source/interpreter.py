@@ -317,6 +317,7 @@ class Interpreter:
     parents: dict[int, nn.Module] = field(default_factory=dict)  # by the ids of their parts
     places: dict[int, ast.AST] = field(default_factory=dict)  # where layers are made, by their ids
     last_value_module: nn.Module | None = None  # the last one that is the value of a line
+    last_value: ast.AST | None = None  # its line
     maker: tuple[nn.Module, str, dict[str, Any]] | None = None  # a class that was chosen, with what
     tracing: bool = False
     building: int = 0
@@ -348,6 +349,9 @@ class Interpreter:
     plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
     boxes: dict[str, tuple[Unknown, ast.AST]] = field(default_factory=dict)  # see elsewhere.py
     box_results: list[Any] = field(default_factory=list)
+    box_calls: dict[tuple[str, tuple[int, ...]], None] = field(default_factory=dict)  # as assumed
+    box_fits: dict[tuple[str, tuple[int, ...]], list[int]] = field(default_factory=dict)
+    own_gradients: dict[str, None] = field(default_factory=dict)  # functions that have one
     folded: Counter[str] = field(default_factory=Counter)  # see folding/, by their classes
     recorded: Any = None  # the last run of a large model, see folding/large_models.py
     instead: dict[str, str] = field(default_factory=dict)  # why more complete classes are not drawn

@@ -13,7 +13,7 @@ import copy
 import itertools
 import math
 import re
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from typing import Any
 
 import torch
@@ -57,6 +57,8 @@ from ncd.read.python_source.torch_names import (
 from ncd.words import nearest_name
 
 # --- The libraries that a source may import: torch, einops, and small parts of Python's own
+
+FIELD = re.compile(r"[A-Za-z]\w{0,60}", re.ASCII)  # of a named tuple
 
 
 def _nothing(machine: Interpreter, *args: Any, **named: Any) -> None:
@@ -175,6 +177,21 @@ def _accumulate(
     return iter(list(itertools.accumulate(machine.items(values), step, initial=initial)))
 
 
+def _named_tuple(
+    machine: Interpreter, name: str, fields: Any, defaults: Any = None, **named: Any
+) -> BuiltinFunction:
+    """Returns the function that makes tuples whose parts have names."""
+    words = fields.replace(",", " ").split() if isinstance(fields, str) else machine.items(fields)
+    names = [pair[0] if isinstance(pair, tuple) else pair for pair in words]
+    if len(names) > 50 or not all(
+        isinstance(x, str) and FIELD.fullmatch(x) for x in (name, *names)
+    ):
+        raise machine.refuse("the fields of a named tuple are not understood", "plain names")
+    last = machine.items(defaults) if defaults is not None else None
+    kind = machine.attempt(namedtuple, name, names, defaults=last)
+    return BuiltinFunction(name, lambda machine, *args, **given: kind(*args, **given))
+
+
 def _zip_longest(machine: Interpreter, *values: Any, fillvalue: Any = None) -> Any:
     return iter(list(itertools.zip_longest(*map(machine.items, values), fillvalue=fillvalue)))
 
@@ -222,7 +239,11 @@ TYPING = Namespace(
 )
 COLLECTIONS = Namespace(
     "collections",
-    {"OrderedDict": BuiltinFunction("OrderedDict", collected(OrderedDict)), "abc": TYPING},
+    {
+        **native(namedtuple=_named_tuple),
+        "OrderedDict": BuiltinFunction("OrderedDict", collected(OrderedDict)),
+        "abc": TYPING,
+    },
 )
 FUNCTOOLS = Namespace(
     "functools",
@@ -402,6 +423,28 @@ GRAPHS = """
 class Linear(nn.Linear):
     def __init__(self, in_channels, out_channels, bias=True, **named):
         super().__init__(in_channels, out_channels, bias=bias)
+
+class MLP(nn.Sequential):
+    def __init__(self, channel_list=None, *, in_channels=None, hidden_channels=None,
+                 out_channels=None, num_layers=None, dropout=0.0, act="relu", norm="batch_norm",
+                 bias=True, plain_last=True, **named):
+        if isinstance(channel_list, int):
+            in_channels, channel_list = channel_list, None
+        inner = [hidden_channels] * ((num_layers or 1) - 1)
+        sizes = channel_list or [in_channels, *inner, out_channels]
+        norms = {"batch_norm": nn.BatchNorm1d, "layer_norm": nn.LayerNorm}
+        parts = []
+        for i in range(len(sizes) - 1):
+            parts.append(nn.Linear(sizes[i], sizes[i + 1], bias=bias))
+            if plain_last and i == len(sizes) - 2:
+                break
+            parts.append(norms[norm](sizes[i + 1]) if norm else nn.Identity())
+            parts.append(activation_resolver(act) or nn.Identity())
+            parts.append(nn.Dropout(dropout))
+        super().__init__(*parts)
+        self.in_channels, self.out_channels = sizes[0], sizes[-1]
+    def forward(self, x, *args, **named):
+        return super().forward(x)
 
 def activation_resolver(query="relu", *args, **named):
     return get_activation(query) if isinstance(query, str) else query
@@ -637,6 +680,9 @@ def share(machine: Interpreter) -> None:
 # --- Imports in a source: listed names become known, all others unknown values
 
 
+OTHERS = ("MLP", "Permute")  # names of which libraries have another one each
+
+
 def _found(machine: Interpreter, path: str) -> Any:
     """Returns the library of a dotted path, or None."""
     head, *rest = path.split(".")
@@ -673,9 +719,10 @@ def imported_name(machine: Interpreter, path: str, name: str, alias: str | None)
     if isinstance(space, Namespace) and name in space.names:
         return {given: space.names[name]}
     if isinstance(space, PartialNamespace):
-        known = {**machine.shared, **space.names}
+        shared = {} if name in OTHERS else machine.shared
+        known = {**shared, **space.names}
         return {given: known.get(name, space.missing_name(name, None))}
-    other = name in ("MLP", "Permute") and path[:1] != "." and "torchvision" not in path
+    other = name in OTHERS and path[:1] != "." and "torchvision" not in path
     if not isinstance(space, Namespace) and name in machine.shared and not other:
         return {given: machine.shared[name]}
     if isinstance(space, Namespace):

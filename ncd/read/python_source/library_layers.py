@@ -170,10 +170,11 @@ class NormMlpClassifierHead(nn.Module):
         return x if pre_logits else self.fc(self.drop(x))
 
 class ClNormMlpClassifierHead(NormMlpClassifierHead):
-    def __init__(self, *sizes, norm_layer="layernorm", act_layer="gelu", **named):
+    def __init__(self, *sizes, norm_layer="layernorm", act_layer="gelu", input_fmt="NHWC", **named):
         super().__init__(*sizes, norm_layer=norm_layer, act_layer=act_layer, **named)
+        self.sides = 1 if input_fmt == "NLC" else (1, 2)
     def pooled(self, x):
-        return self.norm(x.mean((1, 2)) if self.pool_type == "avg" else x)
+        return self.norm(x.mean(self.sides) if self.pool_type == "avg" else x)
 
 class RelPosMlp(nn.Module):
     def __init__(self, window_size, num_heads=8, hidden_dim=128, prefix_tokens=0, **named):
@@ -227,6 +228,9 @@ def get_norm_layer(name=None):
              "layernorm2d": LayerNorm2d, "rmsnorm": RmsNorm, "rmsnorm2d": RmsNorm2d,
              "groupnorm": GroupNorm1}
     return kinds[name.replace("_", "").lower()] if isinstance(name, str) else name
+
+class Format:
+    NCHW, NHWC, NCL, NLC = "NCHW", "NHWC", "NCL", "NLC"
 
 class PatchEmbed(nn.Module):
     def __init__(self, img_size=224, patch_size=16, in_chans=3, embed_dim=768, norm_layer=None,
@@ -409,27 +413,29 @@ class SelectAdaptivePool2d(nn.Module):
     def __init__(self, output_size=1, pool_type="fast", flatten=False, input_fmt="NCHW"):
         super().__init__()
         self.pool_type, self.flat = pool_type or "", flatten
+        self.last = input_fmt == "NHWC"
         kind = nn.AdaptiveMaxPool2d if self.pool_type.endswith("max") else nn.AdaptiveAvgPool2d
         self.pool = kind(output_size) if self.pool_type else nn.Identity()
     def feat_mult(self):
         return 1
     def forward(self, x):
-        x = self.pool(x)
+        x = self.pool(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1) if self.last else self.pool(x)
         return x.flatten(1) if self.flat else x
 
 def create_classifier(num_features, num_classes, pool_type="avg", use_conv=False, drop_rate=None,
-                      **named):
-    pool = SelectAdaptivePool2d(pool_type=pool_type, flatten=not use_conv)
+                      input_fmt="NCHW", **named):
+    pool = SelectAdaptivePool2d(pool_type=pool_type, flatten=not use_conv, input_fmt=input_fmt)
     layer = nn.Conv2d(num_features, num_classes, 1) if use_conv else None
     parts = (pool, layer or nn.Linear(num_features, num_classes))
     return parts if drop_rate is None else (pool, nn.Dropout(drop_rate), parts[1])
 
 class ClassifierHead(nn.Module):
     def __init__(self, in_features, num_classes, pool_type="avg", drop_rate=0.0, use_conv=False,
-                 **named):
+                 input_fmt="NCHW", **named):
         super().__init__()
         self.in_features = self.num_features = in_features
-        self.global_pool, self.fc = create_classifier(in_features, num_classes, pool_type, use_conv)
+        self.global_pool, self.fc = create_classifier(in_features, num_classes, pool_type, use_conv,
+                                                      input_fmt=input_fmt)
         self.drop = nn.Dropout(drop_rate)
         self.flatten = nn.Flatten(1) if use_conv and pool_type else nn.Identity()
     def forward(self, x, pre_logits=False):

@@ -28,7 +28,6 @@ from ncd.read.python_source.interpreter import (
     SourceException,
     SourceFunction,
     SourceModule,
-    Unknown,
     UnknownValueError,
     as_text_error,
     error_at,
@@ -47,87 +46,20 @@ from ncd.read.python_source.model_classes import (
     whole_classes,
 )
 from ncd.read.python_source.model_inputs import input_words
-from ncd.read.python_source.other_files import Elsewhere, is_class_name
+from ncd.read.python_source.module_arguments import (
+    as_hinted,
+    in_stages,
+    is_part,
+    is_several,
+    of_arithmetic,
+    of_choice,
+    of_hint,
+    part,
+    parts_in_list,
+)
+from ncd.read.python_source.other_files import Elsewhere
 from ncd.read.python_source.usual_sizes import PLAIN, UNKNOWN, size_of, usual, written
 from ncd.read.torch_module.from_torch import Imported
-
-# --- Modules that a class takes as arguments, and a source does not give: boxes
-
-NAMES = re.compile(
-    r"(.*_)?(net|network|model|module|encoder|decoder|backbone|transformer|layer|block|generator|"
-    r"embed|embedding|trunk|body|head|neck|attention|attn|ff|feed_forward|fn|sublayer|vit|unet)"
-)
-NUMBERS = {"float": 0.1, "bool": False}  # by the type hint
-WHY = "it is a module that the source does not make"
-
-
-def is_part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> bool:
-    """Returns whether an argument of an ``__init__`` is a module, by its type hint or its name."""
-    hint = _hint(machine, first, name, scope)
-    if hint is not None:
-        return _is_class(hint)
-    named = NAMES.fullmatch(name.lower()) is not None or _is_called(first, name)
-    return usual(name) is UNKNOWN and named
-
-
-def _is_called(first: SourceFunction, name: str) -> bool:
-    """Returns whether an object keeps an argument and a method of it calls what is kept."""
-    kept = {
-        ast.unparse(target)
-        for one in ast.walk(first.node)
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) and one.value.id == name
-        for target in one.targets
-    }
-    methods = first.owner.names.values() if first.owner else ()
-    nodes = [one.node for one in methods if isinstance(one, SourceFunction) and one is not first]
-    calls = (one.func for node in nodes for one in ast.walk(node) if isinstance(one, ast.Call))
-    return any(isinstance(f, ast.Attribute) and ast.unparse(f) in kept for f in calls)
-
-
-def of_hint(first: SourceFunction, name: str) -> Any:
-    """Returns a usual number for an argument of which only the type hint tells; else UNKNOWN."""
-    hint = _annotation(first, name)
-    return NUMBERS.get(hint.id, UNKNOWN) if isinstance(hint, ast.Name) else UNKNOWN
-
-
-def as_hinted(first: SourceFunction, name: str, value: Any) -> Any:
-    """Returns an assumed value, several sizes as a list where the type hint says so."""
-    node = _annotation(first, name)
-    listed = isinstance(node, ast.Subscript) and ast.unparse(node.value).lower().endswith("list")
-    return list(value) if listed and type(value) is tuple else value
-
-
-def _annotation(first: SourceFunction, name: str) -> ast.expr | None:
-    given = first.node.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    return next((one.annotation for one in every if one.arg == name), None)
-
-
-def part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> nn.Module:
-    """Returns a box for such an argument, with the name of its class where a hint says it."""
-    hint = _hint(machine, first, name, scope)
-    title = hint.name if isinstance(hint, ClassValue | Unknown) else name
-    with machine.building_module():
-        return Elsewhere(machine, Unknown(title, WHY))
-
-
-def _is_class(hint: Any) -> bool:
-    """Returns whether a type hint is a class of modules, or one of another file."""
-    if isinstance(hint, ClassValue):
-        return hint.is_module
-    return hint is nn.Module or (isinstance(hint, Unknown) and is_class_name(hint))
-
-
-def _hint(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> Any:
-    """Returns the value of the type hint of an argument; None if it has none that is known."""
-    node = _annotation(first, name)
-    if not isinstance(node, ast.Name | ast.Attribute):
-        return None
-    try:
-        return machine.value(node, first.scope)
-    except (SourceException, TextError):
-        return None
-
 
 # --- The line that makes a module and calls it, with all that a reading has assumed
 
@@ -241,7 +173,8 @@ def _module_expression(
     if machine.maker is not None and machine.maker[0] is model:
         return call_of(machine.maker[1], machine.maker[2], machine)
     last = tree.body[-1] if tree.body else None
-    if machine.last_value_module is model and isinstance(last, ast.Expr):
+    shown = machine.last_value_module is model and machine.last_value is last
+    if shown and isinstance(last, ast.Expr):
         return ast.get_source_segment(machine.text, last.value) or ""
     return next((name for name, value in scope.names.items() if value is model), "")
 
@@ -299,6 +232,10 @@ def arguments(
             if not machine.partly:
                 return None
             given[name] = part(machine, first, name, scope)
+        elif usual_too and (listed := parts_in_list(machine, first, name)) is not None:
+            if not machine.partly:
+                return None
+            given[name] = listed
         elif usual_too and (name in CONFIGS or _is_settings(first, name)):
             given[name] = AssumedSettings(name)
             machine.assumed_settings[name] = given[name].own
@@ -342,7 +279,9 @@ def usual_size(
     if name in sizes:
         return sizes[name]
     size = size_of(name, first, scope, partial(first_step, machine))
-    return of_hint(first, name) if size is UNKNOWN else size
+    others = (size, of_choice(first, name), of_hint(first, name), of_arithmetic(first, name))
+    found = next((one for one in others if one is not UNKNOWN), UNKNOWN)
+    return in_stages(name, found) if is_several(first, name) else found
 
 
 def _needs_sizes(real: type) -> bool:

@@ -43,6 +43,7 @@ from ncd.read.python_source.structured_inputs import (
     ADJACENCY,
     NUMBERS,
     TOKENS,
+    WHOLE,
     Attributes,
     Guess,
     alongside,
@@ -60,6 +61,7 @@ from ncd.read.python_source.structured_inputs import (
     tupled,
     width_of,
 )
+from ncd.read.python_source.torch_layers import misfit
 from ncd.read.python_source.usual_sizes import PLAIN
 from ncd.read.torch_module.from_torch import example_tensors
 from ncd.read.torch_module.torch_export import quiet
@@ -103,7 +105,7 @@ def guessed(
     if not names:
         return (), ""
     forward = _forward(machine, model)
-    features = lists(names, settings_of(model)) or alongside(forward, names, model)
+    features = lists(names, settings_of(model), forward) or alongside(forward, names, model)
     if features is not None and not failed:
         return features.inputs, features.words
     attributes = attributes_of(forward, names)
@@ -247,7 +249,7 @@ def _several(
     arrays = spread(names, attributes)
     graph = any(re.fullmatch(GRAPHS, name.rpartition(".")[2]) for name in arrays)
     nodes = [f"10x{width_of(settings) or _width(model) or 16}"] if graph else []
-    told = _of_words(machine, model, arrays)
+    told = {**_of_words(machine, model, arrays), **_whole(_forward(machine, model))}
     first = [told[name] for name in arrays[:1] if name in told]
     shapes = filter(fits, dict.fromkeys((*nodes, *first, *_candidates(machine, model), *ANY)))
     for more, shape in product(([], *optional(model)), shapes):
@@ -262,6 +264,13 @@ def _several(
         raise _no_array(_forward(machine, model), type(model).__name__, name, read)
     fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
     raise NoInput(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
+
+
+def _whole(forward: ast.AST) -> dict[str, str]:
+    """Returns the inputs that are whole numbers, by their type hints."""
+    given = forward.args.args if isinstance(forward, ast.FunctionDef) else []
+    hints = {one.arg: ast.unparse(one.annotation) for one in given if one.annotation}
+    return {name: f"{WHOLE}4" for name, hint in hints.items() if hint == "int"}
 
 
 def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
@@ -290,6 +299,8 @@ def _candidates(machine: Interpreter, model: nn.Module) -> Iterator[str]:
         yield from (f"1x{n}#{table.num_embeddings}" for n in LENGTHS)
     if 0 < (width := width_of(settings)) < WIDEST:
         yield f"1x{width}x8x8"
+    if not ours:
+        yield from of_settings(settings)
     if ours:
         yield from of_layer(next(part for part in model.modules() if not [*part.children()]))
 
@@ -317,6 +328,79 @@ def results(
     finally:
         machine.tracing, machine.failure = False, None
     return [each.shape for each in tree_leaves(found) if isinstance(each, Tensor)]
+
+
+# --- The widths of boxes that the layers behind them fix
+
+FITS = 6  # boxes that are tried for a layer
+
+
+def fitted(
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> bool:
+    """Returns whether a module runs when the results of boxes have the widths that layers take.
+
+    Of a layer that stops behind boxes one of them gets another width: the last one that helps.
+    """
+    layers = 0
+    while (stopped := _misfit(machine, model, inputs, named)) and layers < FITS:
+        if not any(
+            _helps(machine, model, inputs, named, key, shape, stopped)
+            for key in [*machine.box_calls][: -FITS - 1 : -1]
+            for shape in _other_widths([*key[1]], *stopped[1:])
+        ):
+            break
+        layers += 1
+    if layers and accepted(machine, model, inputs, named):
+        return True
+    machine.box_fits.clear()
+    return False
+
+
+def _misfit(
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[nn.Module, int, int] | None:
+    machine.box_calls.clear()
+    machine.tracing = True
+    try:
+        return misfit(model, inputs, named)
+    finally:
+        machine.tracing, machine.failure = False, None
+
+
+def _helps(
+    machine: Interpreter,
+    model: nn.Module,
+    inputs: tuple[Any, ...],
+    named: dict[str, Any],
+    key: tuple[str, tuple[int, ...]],
+    shape: list[int],
+    stopped: tuple[nn.Module, int, int],
+) -> bool:
+    """Returns whether the layer that stopped goes on with another result of a box."""
+    if key in machine.box_fits:
+        return False
+    machine.box_fits[key] = shape
+    found = _misfit(machine, model, inputs, named)
+    if found is None and not accepted(machine, model, inputs, named):
+        found = stopped
+    if found is not None and found[0] is stopped[0]:
+        del machine.box_fits[key]
+        return False
+    return True
+
+
+def _other_widths(shape: list[int], size: int, wanted: int) -> Iterator[list[int]]:
+    """Yields a shape with other widths, for a layer that is given a size and takes another one.
+
+    >>> [*_other_widths([1, 16, 128], 1024, 512)], [*_other_widths([1, 16, 2], 5, 29)]
+    ([[1, 16, 64]], [[1, 16, 26]])
+    """
+    width = shape[-1] if shape else 0
+    for new in dict.fromkeys((width * wanted // size, width + wanted - size)):
+        exact = new * size == width * wanted or new == width + wanted - size
+        if exact and 0 < new < WIDEST:
+            yield [*shape[:-1], new]
 
 
 # --- Arrays and other inputs of a module, as a source makes them

@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 from ncd.read.python_source.interpreter import AssumedSettings, Interpreter, Unknown
 from ncd.read.python_source.usual_sizes import UNKNOWN, VALUES, usual
+from ncd.words import listed
 
 # --- Modules and functions of files that are not read: boxes, whose results are assumed
 
@@ -122,6 +123,9 @@ def box(
     machine.boxes.setdefault(value.name, (value, place or machine.node))
     keeps = KEEPS.search(value.name) is not None
     shape = _looked_up(value, arrays, *made) or _shape(arrays, *(((), {}) if keeps else made))
+    key = value.name, tuple(shape)
+    machine.box_calls[key] = None
+    shape = machine.box_fits.get(key, shape)
     result = getattr(getattr(torch.ops, SPACE), name)(arrays, shape)
     machine.box_results.append(result)
     return result
@@ -164,6 +168,10 @@ def _widths(args: Sequence[Any], named: dict[str, Any]) -> list[int]:
     >>> _widths((8,), {"out_channels": 3})
     [8, 3]
     """
+    given = (x for x in (*args, *named.values()) if isinstance(x, nn.Module))
+    layers = [x for x in next(given, nn.Identity()).modules() if isinstance(x, nn.Linear)]
+    if layers and not any(type(x) is int for x in (*args, *named.values())):  # it runs on rows
+        return [layers[0].in_features, layers[-1].out_features]
     sizes = [n for n in args if type(n) is int][:2]
     words = [next((named[n] for n in names if type(named.get(n)) is int), 0) for names in WIDTHS]
     return (sizes + words[len(sizes) :])[:2]
@@ -218,7 +226,9 @@ def assumed_boxes(machine: Interpreter) -> str:
     files = "another file" if len(names) == 1 else "other files"
     fact = f"{', '.join(names[:5])}{more} {'is' if len(names) == 1 else 'are'} of {files}"
     boxes = "a box whose result is" if len(names) == 1 else "boxes whose results are"
-    return f"{fact}: {boxes} assumed to be like the input. Values end there."
+    fitted = listed([*dict.fromkeys(name.removesuffix("(…)") for name, _ in machine.box_fits)])
+    width = f", in {fitted} with the width that the next layer takes" if fitted else ""
+    return f"{fact}: {boxes} assumed to be like the input{width}. Values end there."
 
 
 # --- Attributes of values of other files: those that are usual for their names are assumed
@@ -229,7 +239,8 @@ def unknown_attribute(machine: Interpreter, value: Unknown, name: str, module: b
 
     A ``module`` may also have a choice, such as ``use_bias``, and a width called ``size``.
     """
-    size = usual("dim" if name == "size" else name) if module else VALUES.get(name)
+    wide = name == "out_channels" or (module and name == "size")  # which groups may divide
+    size = usual("dim" if wide else name) if module or wide else VALUES.get(name)
     if type(size) is int or (module and type(size) is bool):
         machine.assumed_settings.setdefault(value.name, {})[name] = size
         machine.assumed_at[id(machine.node)] = Unknown(f"{value.name}.{name}"[:80], value.why)
@@ -242,8 +253,13 @@ def of_no_number(machine: Interpreter, name: str) -> Any:
 
     It is asked for at the node of ``a.b.c``, where ``a.b`` is taken as a number.
     """
-    inner = getattr(machine.node, "value", None)
-    value = machine.assumed_at.get(id(inner))
+    value = no_number(machine, getattr(machine.node, "value", None))
+    return None if value is None else unknown_attribute(machine, value, name, True)
+
+
+def no_number(machine: Interpreter, node: ast.AST | None) -> Unknown | None:
+    """Takes back that what stands at a node is taken as a number; None if it is not."""
+    value = machine.assumed_at.get(id(node))
     if value is None:
         return None
     owner, _, size = value.name.rpartition(".")
@@ -252,7 +268,7 @@ def of_no_number(machine: Interpreter, name: str) -> Any:
         settings.pop(size, None)
         if not settings:
             del machine.assumed_settings[owner]
-    return unknown_attribute(machine, value, name, True)
+    return value
 
 
 def assumed_setting(machine: Interpreter, value: AssumedSettings, name: str) -> Any:

@@ -244,7 +244,7 @@ def _type(machine: Interpreter, value: Any) -> Any:
     if isinstance(value, PlainObject) or hasattr(type(value), "visitor"):
         return type(value).visitor
     found = next((NAMES[name] for name, kind in TYPES.items() if type(value) is kind), None)
-    if found is None and isinstance(value, nn.Module | Tensor):
+    if value is None or (found is None and isinstance(value, nn.Module | Tensor)):
         return type(value)
     return found if found is not None else Unknown("type(…)", "it is an object of Python")
 

@@ -21,6 +21,7 @@ from ncd.read.python_source.interpreter import (
     Unknown,
 )
 from ncd.read.python_source.number_lists import number_list
+from ncd.read.python_source.other_files import no_number
 from ncd.read.python_source.source_operators import (
     UNARY,
     combined,
@@ -38,6 +39,9 @@ def _constant(machine: Interpreter, node: ast.Constant, scope: Scope) -> Any:
     return machine.checked_size(node.value)
 
 
+STARRED = ("collections", "functools", "typing", "torch.nn")
+
+
 def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
     found = scope.find(node.id)
     if found is not None:
@@ -45,6 +49,10 @@ def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
     if node.id in machine.names:
         return machine.names[node.id]
     if machine.starred:
+        spaces = (machine.libraries[one].names for one in STARRED)
+        for names in spaces:  # which such a file hands on as they are
+            if node.id in names and node.id != "Module":  # it may be one that begins itself
+                return names[node.id]
         return Unknown(node.id, f"it may come from {machine.starred}, which is not read")
     known = [*scope.names, *scope.top.names, *machine.names]
     cure = nearest_name(node.id, known, "a name that is set above")
@@ -115,6 +123,8 @@ def _call(machine: Interpreter, node: ast.Call, scope: Scope) -> Any:
         if twice := named.keys() & given.keys():
             raise machine.refuse(f"{short_repr(min(map(str, twice)))} is given twice")
         named.update(given)
+    if type(function) in (int, bool):
+        function = no_number(machine, node.func) or function
     return call(machine, function, args, named, scope)
 
 

@@ -37,7 +37,14 @@ from ncd.read.python_source.interpreter import (
 from ncd.read.python_source.libraries import LIBRARIES, share
 from ncd.read.python_source.model_choice import blank_call, learns, model_of, module_call
 from ncd.read.python_source.model_classes import candidates
-from ncd.read.python_source.model_inputs import NoArray, NoInput, accepted, given_inputs, guessed
+from ncd.read.python_source.model_inputs import (
+    NoArray,
+    NoInput,
+    accepted,
+    fitted,
+    given_inputs,
+    guessed,
+)
 from ncd.read.python_source.one_line import check_line, take_shape
 from ncd.read.python_source.other_files import box, unknown_box
 from ncd.read.python_source.plain_statements import as_class
@@ -53,6 +60,7 @@ from ncd.read.torch_module.from_torch import Imported
 
 # --- Interprets a text line by line; lines outside of classes that it cannot read are skipped
 
+MODE = "training"  # which a source that asks for its mode names
 MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
 ASIDE = 100_000  # steps of a line that defines nothing
 
@@ -317,7 +325,7 @@ def _drawn(
         every = tree_leaves((args, named))
         known = not any(isinstance(x, Unknown) for x in every)
         if ran is model and known and any(isinstance(x, Tensor) for x in every):
-            return _imported(machine, model, args, named), ""
+            return _with_fits(machine, model, args, named), ""
     first = guessed(machine, model)
     assert first is not None
     try:
@@ -334,10 +342,25 @@ def _drawn(
     second = guessed(machine, model, failed=first[1])
     if second is not None:
         return _imported(machine, model, *by_name(model, in_format(model, second[0]))), second[1]
+    if machine.boxes and fitted(machine, model, *by_name(model, in_format(model, first[0]))):
+        return _imported(machine, model, *by_name(model, in_format(model, first[0]))), first[1]
     if found is None:
         raise failure
     machine.failure = failure
     return found, first[1]
+
+
+def _with_fits(
+    machine: Interpreter, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> Imported:
+    """Returns a module as a term; boxes in it have the widths that the layers behind them take."""
+    found = _imported(machine, model, inputs, named)
+    if found.failure and machine.boxes:
+        failure = machine.failure
+        if fitted(machine, model, inputs, named):
+            return _imported(machine, model, inputs, named)
+        machine.failure = failure
+    return found
 
 
 def _imported(
@@ -348,16 +371,17 @@ def _imported(
     What training alone does may not be understood: then it is read in evaluation.
     """
     training = in_training(model)
+    same = not training or MODE not in machine.text  # in both modes
     for part in model.modules():
         part.training = in_training(part)
     try:
         found = _in_its_mode(machine, model, inputs, named)
         refusal = machine.failure
     except TextError as error:
-        if isinstance(error, NoInput) or not training:
+        if isinstance(error, NoInput) or same:
             raise
         found, refusal = None, error
-    if not isinstance(refusal, TextError) or isinstance(refusal, NoInput) or not training:
+    if not isinstance(refusal, TextError) or isinstance(refusal, NoInput) or same:
         assert found is not None
         return found
     model.eval()

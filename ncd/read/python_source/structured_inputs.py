@@ -30,11 +30,11 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
     (r"mems?|memories|(kv_)?cache|past.*", ("None",)),
     (
         r"t|times?|timesteps?|time_?steps?|noise_(level|label|cond|variance)s?|sigmas?|log_snr|gamma",
-        ("1", "1#1000", "1x1"),
+        ("{batch}", "{batch}#1000", "{batch}x1"),
     ),
     (
         r"(class_?)?labels?|y|classes|classes_?emb|targets?|cond_label",
-        ("1#10", "{same}", "1x{dim}"),
+        ("{batch}#10", "{same}", "1x{dim}"),
     ),
     (r"edge_index|edges|adj_t", ("2x20#10",)),
     (ADJACENCY, ("{n}x{n}", "1x{n}x{n}", "2x20#10")),
@@ -42,6 +42,8 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
     (r"batch|batch_index|index", ("10#1", "{same}")),
     (r"pos|positions|coords", ("10x3", "1x16x3", "{same}")),
     (r"h|hidden|hx|state|h_?0|prev_hidden|c|cell", ("1x{dim}", "1x1x{dim}", "{same}")),
+    (r"(batch|bs)_?size|bsz|(num|n)_(nodes|graphs)|dim_size", ("=8",)),
+    (r"H|W|(x_|img_|image_)?(height|width)", ("=4",)),
     (r"query_(embed|pos)|queries_embed", ("100x{dim}",)),
     (r"lengths?|.*_lens?|seq_lens?", ("1#8",)),
     (
@@ -51,6 +53,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (  # of inputs, by their names;
 )
 LISTS = ("features", "feats", "feature_maps", "xs", "inputs", "x")
 WIDTHS = ("encoder_channels", "in_channels_list", "in_channels", "channels", "feature_channels")
+WHOLE = "="  # before a number that is no array
 TRIES = 24  # combinations for one main shape
 NUMBERS = 2**24  # of an input
 KEYS = 16  # of a dictionary of inputs
@@ -98,7 +101,9 @@ def combinations(
     for chosen in islice(product(*ways), TRIES):
         inputs = tuple(_input(way, shape) for way in chosen)
         named = [
-            f"{n} {w}" for n, w in zip(names, chosen, strict=True) if w not in ("None", "mask")
+            f"{n} {w.lstrip(WHOLE)}"
+            for n, w in zip(names, chosen, strict=True)
+            if w not in ("None", "mask")
         ]
         none = [n for n, w in zip(names, chosen, strict=True) if w == "None"]
         masks = [n for n, w in zip(names, chosen, strict=True) if w == "mask"]
@@ -119,8 +124,9 @@ def _ways(name: str, shape: str, settings: dict[str, Any], first: bool) -> list[
     )
     n = int(re.split("[x#]", shape)[max(0, shape.count("x") - 1)])
     lead = "x".join(shape.partition("#")[0].split("x")[:2])
-    ways = dict.fromkeys(way.format(same=shape, dim=dim, n=n, lead=lead) for way in found)
-    return [way for way in ways if way in ("None", "mask") or fits(way)]
+    sizes = {"same": shape, "dim": dim, "n": n, "lead": lead, "batch": lead.partition("x")[0]}
+    ways = dict.fromkeys(way.format(**sizes) for way in found)
+    return [way for way in ways if way in ("None", "mask") or way[:1] == WHOLE or fits(way)]
 
 
 def _own_width(name: str, settings: dict[str, Any]) -> int:
@@ -153,9 +159,11 @@ def width_of(settings: dict[str, Any]) -> int:
     return next((n for name in names if type(n := settings.get(name)) is int), 0)
 
 
-def _input(way: str, shape: str) -> Tensor | None:
+def _input(way: str, shape: str) -> Tensor | int | None:
     if way == "None":
         return None
+    if way[:1] == WHOLE:
+        return int(way[1:])
     if way == "mask":
         sizes = [int(n) for n in shape.partition("#")[0].split("x")]
         sizes = [sizes[0], *sizes[2:]] if len(sizes) == 4 else sizes[:2]
@@ -233,12 +241,24 @@ def keyed(
 
 def _places(forward: ast.AST, name: str) -> Iterator[ast.expr]:
     """Yields what an input is read at: ``k`` of ``x[k]`` and of ``x.get(k)``."""
-    for one in ast.walk(forward):
+    for one in _with_that(forward, name):
         if isinstance(one, ast.Subscript) and _is(one.value, name):
             yield one.slice
         call = one.func if isinstance(one, ast.Call) and one.args else None
         if isinstance(call, ast.Attribute) and call.attr == "get" and _is(call.value, name):
             yield one.args[0]  # type: ignore[attr-defined]
+
+
+def _with_that(node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """Yields the nodes of a function without the inner functions that have such an argument."""
+    hidden: set[int] = set()
+    for one in ast.walk(node):
+        inner = isinstance(one, ast.Lambda | ast.FunctionDef) and one is not node
+        own = inner and any(each.arg == name for each in one.args.args)  # type: ignore[attr-defined]
+        if own or id(one) in hidden:
+            hidden |= {id(each) for each in ast.iter_child_nodes(one)}
+        else:
+            yield one
 
 
 def _is(node: ast.expr, name: str) -> bool:
@@ -284,13 +304,19 @@ def attributes(forward: ast.AST, name: str) -> list[str]:
     return [each for each in names if not hasattr(Tensor, each)]
 
 
-def lists(names: list[str], settings: dict[str, Any]) -> Guess | None:
+def lists(
+    names: list[str], settings: dict[str, Any], forward: ast.AST | None = None
+) -> Guess | None:
     """Returns feature maps of halving sides for a module that is made with a list of widths.
 
     >>> lists(["features"], {"encoder_channels": (3, 8)}).words
     'a list of 1x3x64x64, 1x8x32x32'
     """
     if len(names) != 1 or names[0] not in LISTS:
+        return None
+    given = forward.args.args if isinstance(forward, ast.FunctionDef) else []
+    hints = (ast.unparse(one.annotation) for one in given if one.annotation)
+    if any(hint.rpartition(".")[2] == "Tensor" for hint in hints):
         return None
     widths = next((w for n in WIDTHS if isinstance(w := settings.get(n), list | tuple)), ())
     whole = [n for n in widths if type(n) is int and n > 0]
@@ -413,7 +439,8 @@ def required(model: nn.Module) -> list[str]:
     kinds = inspect.Parameter
     given = inspect.signature(model.forward).parameters.values()
     taken = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
-    return [one.name for one in given if one.default is kinds.empty and one.kind in taken]
+    names = [one.name for one in given if one.default is kinds.empty and one.kind in taken]
+    return names or [one.name for one in given if one.kind is kinds.VAR_POSITIONAL]
 
 
 def by_name(model: nn.Module, inputs: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:

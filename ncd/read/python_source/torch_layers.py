@@ -265,6 +265,30 @@ def layer_failure(
         inputs: Its inputs, of which only the shapes matter.
         named: Its inputs by name.
     """
+    stopped = _stopping(model, inputs, named)
+    return _input_error(machine, *stopped) if stopped else None
+
+
+def misfit(
+    model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[nn.Module, int, int] | None:
+    """Returns the layer that stops on an array of another size, with that size and its own."""
+    layer, args, _ = _stopping(model, inputs, named) or (model, (), None)
+    given = next((x for x in args if isinstance(x, Tensor)), None)
+    if given is None:
+        return None
+    widths = [(layer.normalized_shape[-1], -1)] if isinstance(layer, nn.LayerNorm) else []
+    widths += [(getattr(layer, name), dimension) for name, dimension in _widths(layer)]
+    for wanted, dimension in widths:
+        if -given.dim() <= dimension < given.dim() and given.shape[dimension] != wanted:
+            return layer, int(given.shape[dimension]), wanted
+    return None
+
+
+def _stopping(
+    model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[nn.Module, tuple[Any, ...], Exception] | None:
+    """Returns the innermost module that stops, with what it is given and its error."""
     running: list[tuple[nn.Module, tuple[Any, ...]]] = []
 
     def enter(layer: nn.Module, args: tuple[Any, ...]) -> None:
@@ -280,7 +304,7 @@ def layer_failure(
             args, words = tree_map_only(Tensor, mode.from_tensor, (inputs, named))
             model(*args, **words)
     except Exception as error:
-        return _input_error(machine, *running[-1], error) if running else None
+        return (*running[-1], error) if running else None
     finally:
         for hook in hooks:
             hook.remove()

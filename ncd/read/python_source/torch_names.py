@@ -410,6 +410,8 @@ NN = Namespace(
         "modules": Namespace("torch.nn.modules", {**LAYERS, **_files()}),
     },
 )
+GRADIENT = "Function"  # of torch.autograd: the base of functions with gradients of their own
+OWN_GRADIENT = {GRADIENT: BuiltinFunction(GRADIENT, _same)}
 CUDA = Namespace(
     "torch.cuda",
     {
@@ -454,7 +456,7 @@ _TENSORS = {
         range=counted,
         linspace=lined,
         device=_device,
-        manual_seed=_nothing,
+        **dict.fromkeys(("manual_seed", "get_rng_state", "set_rng_state"), _nothing),
         set_default_dtype=_nothing,
         set_float32_matmul_precision=_nothing,
         set_printoptions=_nothing,
@@ -499,8 +501,15 @@ TORCH = Namespace(
         "onnx": Namespace("torch.onnx", native(is_in_onnx_export=_no)),
         "amp": Namespace("torch.amp", native(autocast=_quiet, custom_fwd=_quiet)),
         "profiler": PROFILER,
+        "random": Namespace("torch.random", native(fork_rng=_quiet)),
         "autograd": Namespace(
-            "torch.autograd", {"Variable": BuiltinFunction("Variable", _same), "profiler": PROFILER}
+            "torch.autograd",
+            {
+                "Variable": BuiltinFunction("Variable", _same),
+                "profiler": PROFILER,
+                "function": Namespace("torch.autograd.function", OWN_GRADIENT),
+                **OWN_GRADIENT,
+            },
         ),
         "linalg": Namespace("torch.linalg", _chosen(torch.linalg, LINEAR_ALGEBRA)),
         "fft": Namespace("torch.fft", _chosen(torch.fft, FOURIER)),

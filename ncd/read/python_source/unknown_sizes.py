@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from ncd.read.python_source.interpreter import Interpreter, SourceFunction, Unknown, parameters
+from ncd.read.python_source.other_files import is_class_name
 from ncd.read.python_source.usual_sizes import usual
 
 MADE = "(…)"  # the end of the name of what an unknown function gives
@@ -26,6 +27,8 @@ def usual_number(value: Any, name: str) -> int | float | None:
         return None
     function = value.name.removesuffix(MADE)
     if function != value.name and "." not in function:  # it may give a module
+        return None
+    if function == value.name and is_class_name(value):
         return None
     size = usual(name)
     return size if type(size) in (int, float) else None

@@ -47,12 +47,17 @@ _NAMES: tuple[tuple[Any, str], ...] = (
         """,
     ),
     (4, "heads n_head n_heads num_heads nhead mlp_ratio expansion reduction num_experts h r"),
-    (3, "channels n_channels num_channels in_channels in_chans in_ch kernel_size input_channels"),
+    (
+        3,
+        """
+        channels n_channels num_channels in_channels in_chans in_ch kernel_size input_channels c_in
+        """,
+    ),
     (
         10,
         """
         num_classes n_classes num_class n_class nclass classes output_dim out_dim out_features
-        output_size
+        output_size c_out
         """,
     ),
     (8, "out_channels out_ch num_output_channels window_size num_groups"),
@@ -95,7 +100,7 @@ _PARTS: tuple[tuple[str, Any], ...] = (  # what a name begins or ends with; the 
     (r".*_(dropout|drop|rate|prob|p)|dropout_.*", 0.0),
     (r".*_(eps|epsilon)", 1e-5),
     (r".*_ids?x", 0),
-    (r".*_(depth|layers?|blocks?|stages)|(num|n)_.*_(layers?|blocks?)", 2),
+    (r".*_(depth|layers|blocks|stages)|(num|n)_(.*_)?(layers?|blocks?)", 2),
     (r".*_(heads?|ratio|factor|mult|experts|groups)", 4),
     (r".*_(classes|labels)", 10),
     (r".*_(vocab|vocab_size|tokens|num_embeddings|words)", 1000),
@@ -103,6 +108,8 @@ _PARTS: tuple[tuple[str, Any], ...] = (  # what a name begins or ends with; the 
     (r".*_(kernel|kernel_size)|kernel", 3),
     (r".*_(image_size|img_size)", 64),
     (r".*_(patch_size|dim_head|head_dim)", 16),
+    (r".*_(path|dir|file|name)|path|source|name", "name"),
+    (r"(num|n)_.*", 4),
     (
         r".*_(dims?|dims?_model|size|width|features|channels|chans|planes|nc|hidden)|n[gd]f|dim_.*",
         64,

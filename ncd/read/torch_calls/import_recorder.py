@@ -401,7 +401,7 @@ class ImportRecorder:
             self.reject_call("a constant that holds NaN, which has no spelling in a term")
         below = None if kind == "real" else AxisFactor(_bound(tensor), "bound")
         line = _line(tensor) if kind == "whole" and len(all_atoms(dims)) == 1 else None
-        numbers = tuple(tensor.detach().double().reshape(-1).tolist())
+        numbers = _numbers(tensor)
         if line is None and len(numbers) > MOST:
             self.reject_call("a constant of more than a million numbers")
 
@@ -434,6 +434,18 @@ class ImportRecorder:
         found = self._params[x.layer]
         order = x.order or tuple(range(len(found.dims)))
         return ImportedValue(tuple(found.dims[i] for i in order), found.slot)
+
+
+MANY = 4096  # numbers of a constant
+DIGITS = 9  # that tell any two numbers of 32 bits apart
+
+
+def _numbers(tensor: Tensor) -> tuple[float, ...]:
+    """Returns the numbers of a constant: of many with 32 bits as few digits as tell them apart."""
+    numbers = tensor.detach().double().reshape(-1).tolist()
+    if tensor.dtype is not torch.float32 or len(numbers) <= MANY:
+        return tuple(numbers)
+    return tuple(float(f"{x:.{DIGITS}g}") for x in numbers)
 
 
 def _bound(tensor: Tensor) -> int:

@@ -1,0 +1,267 @@
+"""Arguments of a class that are modules, or of which only the code and the type hints tell."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+
+from ncd.notation.term_reader import TextError
+from ncd.read.python_source.interpreter import (
+    BuiltinFunction,
+    ClassValue,
+    Interpreter,
+    Scope,
+    SourceException,
+    SourceFunction,
+    Unknown,
+)
+from ncd.read.python_source.other_files import Elsewhere, is_class_name
+from ncd.read.python_source.usual_sizes import UNKNOWN, usual
+
+# --- Modules that a class takes as arguments, and a source does not give: boxes
+
+NAMES = re.compile(
+    r"(.*_)?(net|network|model|module|encoder|decoder|backbone|transformer|layer|block|generator|"
+    r"embed|embedding|trunk|body|head|neck|attention|attn|ff|feed_forward|fn|sublayer|vit|unet)"
+)
+NUMBERS = {  # by the type hint
+    "float": 0.1,
+    "bool": False,
+    "int": 4,
+    "list[float]": (0.5, 0.5, 0.5),
+    "tuple[int, int]": (4, 4),
+}
+LISTS = re.compile(r"^(?:typing\.)?(List|Tuple)(?=\[)")
+WHY = "it is a module that the source does not make"
+
+
+def is_part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> bool:
+    """Returns whether an argument of an ``__init__`` is a module, by its type hint or its name."""
+    hint = _hint(machine, first, name, scope)
+    if hint is not None:
+        return _is_class(hint)
+    named = NAMES.fullmatch(name.lower()) is not None or _is_called(first, name)
+    return usual(name) is UNKNOWN and named
+
+
+def _is_called(first: SourceFunction, name: str) -> bool:
+    """Returns whether an object keeps an argument and a method of it calls what is kept."""
+    kept = {
+        ast.unparse(target)
+        for one in ast.walk(first.node)
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) and one.value.id == name
+        for target in one.targets
+    }
+    methods = first.owner.names.values() if first.owner else ()
+    nodes = [one.node for one in methods if isinstance(one, SourceFunction) and one is not first]
+    calls = (one.func for node in nodes for one in ast.walk(node) if isinstance(one, ast.Call))
+    return any(isinstance(f, ast.Attribute) and ast.unparse(f) in kept for f in calls)
+
+
+def of_hint(first: SourceFunction, name: str) -> Any:
+    """Returns a usual number for an argument of which only the type hint tells; else UNKNOWN."""
+    hint = _annotation(first, name)
+    words = ast.unparse(hint) if hint is not None else ""
+    return NUMBERS.get(
+        re.sub(r"^(typing\.)?(List|Tuple)(?=\[)", lambda x: x[2].lower(), words), UNKNOWN
+    )
+
+
+def as_hinted(first: SourceFunction, name: str, value: Any) -> Any:
+    """Returns an assumed value, several sizes as a list where the type hint says so."""
+    node = _annotation(first, name)
+    listed = isinstance(node, ast.Subscript) and ast.unparse(node.value).lower().endswith("list")
+    return list(value) if listed and type(value) is tuple else value
+
+
+def _annotation(first: SourceFunction, name: str) -> ast.expr | None:
+    given = first.node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return next((one.annotation for one in every if one.arg == name), None)
+
+
+def part(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> nn.Module:
+    """Returns a box for such an argument, with the name of its class where a hint says it."""
+    hint = _hint(machine, first, name, scope)
+    title = hint.name if isinstance(hint, ClassValue | Unknown) else name
+    with machine.building_module():
+        return Elsewhere(machine, Unknown(title, WHY))
+
+
+def _is_class(hint: Any) -> bool:
+    """Returns whether a type hint is a class of modules, or one of another file."""
+    if isinstance(hint, ClassValue):
+        return hint.is_module
+    if isinstance(hint, BuiltinFunction):
+        return hint.name == "Callable"
+    layer = isinstance(hint, type) and issubclass(hint, nn.Module)
+    return layer or (isinstance(hint, Unknown) and is_class_name(hint))
+
+
+def _hint(machine: Interpreter, first: SourceFunction, name: str, scope: Scope) -> Any:
+    """Returns the value of the type hint of an argument; None if it has none that is known."""
+    node = _annotation(first, name)
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return None
+    try:
+        return machine.value(node, first.scope)
+    except (SourceException, TextError):
+        return None
+
+
+# --- Modules in a list that a class takes, and a source does not give: some boxes
+
+COUNT = 2  # items of such a list
+Loops = list[tuple[ast.expr, ast.expr, list[ast.AST]]]  # targets, what is gone through, bodies
+
+
+def parts_in_list(machine: Interpreter, first: SourceFunction, name: str) -> nn.ModuleList | None:
+    """Returns boxes for an argument whose items an object calls, alone or in pairs; else None.
+
+    An item is taken apart as in ``for f, g in blocks``, or called, as in ``x = layer(x)``.
+    """
+    names = next((x for x in _items(first, name) if x), ())
+    if not names:
+        return None
+    with machine.building_module():
+        box = [lambda one=one: Elsewhere(machine, Unknown(one, WHY)) for one in names]
+        made = ([make() for make in box] for _ in range(COUNT))
+        return nn.ModuleList(x[0] if len(x) == 1 else nn.ModuleList(x) for x in made)
+
+
+def _items(first: SourceFunction, name: str) -> Iterator[tuple[str, ...]]:
+    """Yields the names of the modules in each item of an argument, wherever it is gone through."""
+    for node in _methods(first):
+        kept = _kept(first, name) | ({name} if node is first.node else set())
+        made = {
+            one.targets[0].id: one.value
+            for one in ast.walk(node)
+            if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
+        }
+        for target, through, body in _loops(node):
+            through = made.get(through.id, through) if isinstance(through, ast.Name) else through
+            item = _place(through, kept, target)
+            parts = item.elts if isinstance(item, ast.Tuple) else [item]
+            names = tuple(one.id for one in parts if isinstance(one, ast.Name))
+            if len(names) == len(parts) and _are_modules(names, body):
+                yield names
+
+
+def _methods(first: SourceFunction) -> list[ast.AST]:
+    methods = first.owner.names.values() if first.owner else ()
+    return [first.node, *(x.node for x in methods if isinstance(x, SourceFunction) and x != first)]
+
+
+def _kept(first: SourceFunction, name: str) -> set[str]:
+    """Returns where an object keeps an argument, perhaps as a list of modules."""
+    kept = set()
+    for one in ast.walk(first.node):
+        if isinstance(one, ast.Assign):
+            value = one.value
+            if isinstance(value, ast.Call) and len(value.args) == 1:
+                value = value.args[0]
+            if isinstance(value, ast.Name) and value.id == name:
+                kept |= {ast.unparse(target) for target in one.targets}
+    return kept
+
+
+def _loops(node: ast.AST) -> Loops:
+    found: Loops = [(x.target, x.iter, [*x.body]) for x in ast.walk(node) if isinstance(x, ast.For)]
+    for one in ast.walk(node):
+        if isinstance(one, ast.ListComp | ast.GeneratorExp):
+            found += [(x.target, x.iter, [one.elt]) for x in one.generators]
+    return found
+
+
+def _place(through: ast.expr, kept: set[str], target: ast.expr) -> ast.expr | None:
+    """Returns the part of a loop's target that holds an item of what is kept; None for another."""
+    if ast.unparse(through) in kept:
+        return target
+    if not isinstance(through, ast.Call) or not isinstance(through.func, ast.Name):
+        return None
+    if through.func.id in ("list", "reversed", "tuple") and through.args:
+        return _place(through.args[0], kept, target)
+    before = [ast.expr()] if through.func.id == "enumerate" else []
+    parts = [*before, *through.args] if before or through.func.id == "zip" else []
+    targets = target.elts if isinstance(target, ast.Tuple) else [target] * len(parts)
+    pairs = zip(targets, parts, strict=False)
+    return next((x for x, part in pairs if part not in before and ast.unparse(part) in kept), None)
+
+
+def _are_modules(names: tuple[str, ...], body: list[ast.AST]) -> bool:
+    """Returns whether names stand for modules: one of them is called, or all are handed on."""
+    calls = [one for node in body for one in ast.walk(node) if isinstance(one, ast.Call)]
+    if any(isinstance(one.func, ast.Name) and one.func.id in names for one in calls):
+        return True
+    told = any(usual(one) is not UNKNOWN and len(one) > 1 for one in names)
+    handed = {x.id for one in calls for x in ast.walk(one) if isinstance(x, ast.Name)}
+    return len(names) > 1 and not told and {*names} <= handed
+
+
+# --- Values of arguments of which only the code and the type hints tell
+
+WIDTH = 16  # of a first stage
+RECKONED = 8  # a number that most others divide
+SEVERAL = re.compile(r"(typing\.)?(Sequence|Iterable|[Ll]ist|[Tt]uple)\[(int|float)(, \.\.\.)?\]$")
+WIDE = re.compile(r"channel|dims?$|width|filters|features|planes|hidden|sizes|chs$")
+
+
+def of_choice(first: SourceFunction, name: str) -> Any:
+    """Returns the first text that a class compares an argument with; else UNKNOWN."""
+    asked = {name} | _kept(first, name)
+    for node in _methods(first):
+        for one in ast.walk(node):
+            if isinstance(one, ast.Compare) and ast.unparse(one.left) in asked:
+                with_this = one.comparators[0]
+                words = (
+                    with_this.elts if isinstance(with_this, ast.Tuple | ast.List) else [with_this]
+                )
+                for word in words:
+                    if isinstance(word, ast.Constant) and isinstance(word.value, str):
+                        return word.value
+    return UNKNOWN
+
+
+def of_arithmetic(first: SourceFunction, name: str) -> Any:
+    """Returns a number for an argument that an ``__init__`` reckons with; else UNKNOWN."""
+    for one in ast.walk(first.node):
+        sides = [one.left, one.right] if isinstance(one, ast.BinOp) else []
+        if any(isinstance(side, ast.Name) and side.id == name for side in sides):
+            return RECKONED
+    return UNKNOWN
+
+
+def is_several(first: SourceFunction, name: str) -> bool:
+    """Returns whether an ``__init__`` takes an argument for several things, and never for one."""
+    hint = _annotation(first, name)
+    if hint is not None and SEVERAL.match(ast.unparse(hint)):
+        return True
+    used = False
+    for one in ast.walk(first.node):
+        given = [ast.unparse(x) for x in one.args] if isinstance(one, ast.Call) else []
+        called = ast.unparse(one.func) if isinstance(one, ast.Call) else ""
+        if (name in given and "tuple" in called) or (called == "isinstance" and name in given[:1]):
+            return False  # one thing is made several
+        through = [one.iter] if isinstance(one, ast.For | ast.comprehension) else []
+        through += [one.value] if isinstance(one, ast.Subscript | ast.Starred) else []
+        used = used or any(ast.unparse(x) == name for x in through)
+        used = used or (name in given and called in ("len", "zip", "enumerate"))
+    return used
+
+
+def in_stages(name: str, size: Any) -> Any:
+    """Returns several sizes for one: widths grow from stage to stage.
+
+    >>> in_stages("strides", 1), in_stages("channels", 16)
+    ((1, 1, 1), (16, 32, 64))
+    """
+    if type(size) not in (int, float) and size is not UNKNOWN:
+        return size
+    if WIDE.search(name):
+        first = WIDTH if size is UNKNOWN else max(size, WIDTH)
+        return first, 2 * first, 4 * first
+    return (COUNT if size is UNKNOWN else size,) * 3
