@@ -326,12 +326,16 @@ def _drawn(
         known = not any(isinstance(x, Unknown) for x in every)
         if ran is model and known and any(isinstance(x, Tensor) for x in every):
             return _with_fits(machine, model, args, named), ""
+    return _on_guesses(machine, model)
+
+
+def _on_guesses(machine: Interpreter, model: nn.Module) -> tuple[Imported, str]:
+    """Returns a module as a term on inputs that are guessed, and these in words."""
     first = guessed(machine, model)
     assert first is not None
+    given = by_name(model, in_format(model, first[0]))
     try:
-        found: Imported | None = _imported(
-            machine, model, *by_name(model, in_format(model, first[0]))
-        )
+        found: Imported | None = _imported(machine, model, *given)
         assert found is not None
         if not found.failure or not first[1]:
             return found, first[1]
@@ -342,8 +346,8 @@ def _drawn(
     second = guessed(machine, model, failed=first[1])
     if second is not None:
         return _imported(machine, model, *by_name(model, in_format(model, second[0]))), second[1]
-    if machine.boxes and fitted(machine, model, *by_name(model, in_format(model, first[0]))):
-        return _imported(machine, model, *by_name(model, in_format(model, first[0]))), first[1]
+    if machine.boxes and fitted(machine, model, *given):
+        return _imported(machine, model, *given), first[1]
     if found is None:
         raise failure
     machine.failure = failure
