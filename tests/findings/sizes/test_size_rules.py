@@ -12,7 +12,7 @@ import torch
 from sympy import Symbol
 from torch import nn
 
-from ncd.findings.reading.finding import edited
+from ncd.findings.reading.finding import Edit, edited
 from ncd.findings.reading.traced_numbers import SourceNumber
 from ncd.findings.search import plain_reading
 from ncd.findings.sizes.parameter_sizes import (
@@ -429,3 +429,34 @@ N()(torch.randn(2, 8))"""
     assert probe.outcome(((5, 8),)) == ProbeOutcome(True, results=((5, 3),))
     assert probe.outcome(((5, 7),)) == ProbeOutcome(False, 4, "fc", 6)
     assert probe.works(((2**62, 2**62),)) is None
+
+
+@pytest.mark.parametrize(
+    ("edits", "outcome"),
+    [
+        ((), ProbeOutcome(True, results=((2, 3),))),
+        ((Edit(7, 31, 32, "4"),), ProbeOutcome(True, results=((2, 4),))),
+        ((Edit(5, 25, 26, "7"),), ProbeOutcome(False, 7, "fc", 9)),
+        ((Edit(7, 31, 32, "-3"),), ProbeOutcome(False, 7)),  # it stops before there is a model
+        ((Edit(2, 35, 36, "9"),), ProbeOutcome(None)),  # what is left out may be of importance
+        ((Edit(2, 35, 36, "9"), Edit(5, 25, 26, "7")), ProbeOutcome(None)),
+    ],
+)
+def test_a_probe_runs_a_source_with_edits_but_not_of_lines_that_are_left_out(
+    edits: tuple[Edit, ...], outcome: ProbeOutcome
+) -> None:
+    text = """import torch
+seen = torch.bincount(torch.arange(8))
+class N(nn.Module):
+
+    def __init__(self, d=8):
+        super().__init__()
+        self.fc = nn.Linear(d, 3)
+    def forward(self, x):
+        return self.fc(x)
+N()(torch.randn(2, 8))"""
+    probe = Probe(text, plain_reading(text, float("inf")), float("inf"))
+    found = probe.outcome(edits=edits)
+    assert (found.works, found.results) == (outcome.works, outcome.results)
+    if outcome.works is False:
+        assert found.line == outcome.line and found.layer == outcome.layer
