@@ -11,6 +11,7 @@ import ncd
 from ncd import Id
 from ncd.run.seeding import example_inputs
 from ncd.systems.inputs import picture_inputs
+from ncd.systems.inputs.picture_inputs import sample
 from ncd.systems.inputs.run_inputs import RANDOM, InputSpec, origin, sequences, takes_words
 from ncd.systems.inputs.text_inputs import SymbolInput, doubt, embed, parse, read, sinusoids, symbol
 
@@ -155,3 +156,26 @@ def test_places_without_a_symbol_are_dots() -> None:
     assert found.words == ("a", "b", "·")
     assert symbol(("a",), 0) == "a"
     assert symbol(("a",), 1) == "1"
+
+
+SENTENCE = InputSpec({"y": ("a", "cat"), "x": ("a", "cat")})
+BOAT = InputSpec(pictures=(sample("boat"),))
+
+
+@pytest.mark.parametrize(
+    ("system", "feed", "kept"),
+    [
+        ("multi-head-attention", SENTENCE, True),
+        ("multi-head-attention", BOAT, False),
+        ("multi-head-attention", InputSpec(), True),
+        ("lenet", SENTENCE, False),
+        ("lenet", BOAT, True),
+        ("lenet", InputSpec(), True),
+        ("layer-norm", SENTENCE, True),
+        ("layer-norm", BOAT, False),
+    ],
+)
+def test_a_term_takes_words_pictures_or_random_arrays(
+    system: str, feed: InputSpec, kept: bool
+) -> None:
+    assert feed.fitting(ncd.catalogue[system].build()) == (feed if kept else InputSpec())

@@ -10,11 +10,12 @@ import streamlit as st
 
 import ncd
 from ncd.app.panels.walk import compare
+from ncd.app.panels.walk.compared_diagrams import NUMBERS, _numbers, cost, match, shapes
 from ncd.app.scene import pin
 from ncd.app.scene.pin import VIEW, VIEWS, Pin
 from ncd.app.state import knobs
 from ncd.language.number_formats import Formats
-from tests.app.panels.views import scene, tags, text
+from tests.app.panels.views import inside, scene, tags, text
 
 MHA = ncd.catalogue["multi-head-attention"]
 GROUPED = ncd.catalogue["grouped-queries"]
@@ -165,3 +166,29 @@ def test_nothing_is_pinned_at_first() -> None:
     told = text(compare._begin(MHA))
     first, second = (knobs.subscripted(knob.name) for knob in MHA.knobs[:2])
     assert f"then move a knob such as {first} or {second}, or go to another page" in told
+
+
+@pytest.mark.parametrize(
+    ("other", "shared"),
+    [("multi-head-attention", {True}), ("rotary", {True, False}), ("gpt-2", {False})],
+)
+def test_a_row_is_an_op_of_both_or_of_one_side_alone(other: str, shared: set[bool]) -> None:
+    one, two = scene(other), scene("multi-head-attention", h=3)
+    found = match(one.circuit, two.circuit)
+    assert [pair for pair in found.rows if not any(pair)] == []
+    for html in (shapes(one, two, found), cost(one, two, found)):
+        rows = [own for own in tags(html, "tr") if "class" in own or "data-node" in own]
+        assert len(rows) == len(found.rows)
+        for own, (first, second) in zip(rows, found.rows, strict=True):
+            assert (own.get("class") == "alone") == (first is None or second is None)
+            now = second.id if second else None
+            assert own.get("data-node") == own.get("data-select") == now
+    assert {first is not None and second is not None for first, second in found.rows} == shared
+
+
+def test_numbers_that_only_one_side_has_are_dashes_on_the_other() -> None:
+    numbers = dict.fromkeys(NUMBERS, 1000)
+    cells = [text(cell) for cell in inside(_numbers(numbers, {}), "td")]
+    assert cells[:2] == ["1 k", "–"] or cells[:2] == ["1,000", "–"]
+    cells = [text(cell) for cell in inside(_numbers({}, numbers), "td")]
+    assert cells[0] == "–" != cells[1] and len(cells) == 3 * len(NUMBERS)
