@@ -160,3 +160,31 @@ def test_a_part_without_weights_is_not_drawn_instead_of_the_whole() -> None:
     assert str(error.value).startswith("line 1, column 1: Net takes inputs (x, pos), of which no")
     assert error.value.call is not None
     assert error.value.call.line == "Net(dim=64)(torch.randn(...), torch.randn(...))"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "self.f(x)",
+        "self.f(x, None)",
+        "self.f(x, None, None)",
+        "self.f(x, None, None, False)",
+        "self.f(x, is_causal=False)",
+        "self.g(x, x)",
+        "self.g(x, x, None, None, None, None)",
+        "self.g(x, x, None, None, None, None, False)",
+        "self.g(x, x, None, None, None, None, False, False)",
+        "self.g(x, x, tgt_is_causal=False)",
+    ],
+)
+def test_a_stack_of_torch_takes_all_its_arguments_by_place_or_name(call: str) -> None:
+    text = f"""class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 1)
+        self.g = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), 1)
+    def forward(self, x):
+        return {call}
+Net()(torch.randn(5, 3, 8))"""
+    found = read_source(text)
+    assert found.failure is None and found.shapes == ((5, 3, 8),)
