@@ -11,7 +11,7 @@ import pytest
 import ncd
 from ncd.drawing.elements import style
 from ncd.drawing.elements.labels import math
-from ncd.drawing.elements.primitives import Outline, Point, Rectangle, line
+from ncd.drawing.elements.primitives import Outline, Point, Rectangle, line, s_curve
 from ncd.drawing.elements.routing import (
     GlyphCanvas,
     ObstacleGrid,
@@ -121,6 +121,19 @@ def test_a_line_that_touches_an_obstacle_is_not_near_it() -> None:
         assert not list(ground.near(line(Point(*a), Point(*b))))
     for a, b in (((0, y0 + 1), (100, y0 + 1)), ((0, 9), (x0 + 1, 9)), ((x1 - 1, 9), (200, 9))):
         assert list(ground.near(line(Point(*a), Point(*b))))
+
+
+def test_boxes_along_a_wire_that_bends_cover_it_from_end_to_end() -> None:
+    curve = s_curve(Point(10, 5), Point(90, 45))
+    boxes = [*ObstacleGrid([], [(curve,)]).near(line(Point(0, 25), Point(100, 25)))]
+    lefts, tops, rights, lows = zip(*boxes, strict=True)
+    by = style.DASH_FREE
+    assert (min(lefts), max(rights)) == pytest.approx((10 - by, 90 + by))
+    assert (min(tops), max(lows)) == pytest.approx((5 - by, 45 + by))
+    for n in range(101):
+        x, y = curve.at(n / 100)
+        assert any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in boxes)
+    assert max(low - top for top, low in zip(tops, lows, strict=True)) < 40 / 2  # none is the whole
 
 
 def test_bands_leave_as_much_wire_at_both_ends() -> None:
