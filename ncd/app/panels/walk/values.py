@@ -107,7 +107,7 @@ def render_histogram(found: ArrayStatistics, key: str) -> None:
 
     It is off at first, as loading Plotly's script would slow down the page.
     """
-    if len(found.bins) < 2 or not st.toggle("Histogram", key=key):
+    if not found.bins or not st.toggle("Histogram", key=key):
         return
     low, high = markup.digits(found.smallest), markup.digits(found.largest)
     said = f"How many numbers are how large: {BINS} equal steps from {low} to {high}"

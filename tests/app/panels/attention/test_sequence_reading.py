@@ -172,6 +172,7 @@ def test_the_next_question_is_about_another_row_with_an_answer() -> None:
         assert following in rows and following != row
         seen.add(row := following)
     assert len(seen) > 1
+    assert sequence_reading._next(rows, 7) == sequence_reading._next(rows, rows[0])  # without one
 
 
 # --- sentences that the grammar does not know -----------------------------------------------------
