@@ -50,11 +50,13 @@ linear layer, fully connected, dense, affine: image-recogniser mlp-geometry line
 activation, activation function, relu, gelu: elementwise mlp-geometry pointwise-feed-forward
 swish, silu, glu, gated linear unit: swiglu llama
 cnn, convnet, convolutional network, convolutional neural network: {_CNN} convolution
-convolution, conv, filter, feature map, receptive field, conv2d: convolution {_CNN}
+convolution, conv, filter, feature map, conv2d: convolution {_CNN}
+receptive field, effective receptive field, field of view: receptive-field convolution {_CNN}
 edge detection, sobel, blur, sharpen, image filter: convolution
 kernel, kernel size: convolution lenet residual-block visual-attention convnext
 stride, padding, output size: convolution residual-block identity-resnet lenet unet
-dilation, dilated convolution, atrous, groups, grouped convolution: convolution
+dilation, dilated convolution, atrous, dilated: convolution receptive-field
+groups, grouped convolution: convolution
 pooling, max pooling, maxpool, pool, average pooling, subsampling, downsampling:
     pooling lenet unet identity-resnet
 depthwise, depthwise convolution: convolution convnext

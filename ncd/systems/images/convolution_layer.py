@@ -36,7 +36,7 @@ def convolution(
     >>> convolution(x=32, k=5, s=2, p=0).cod.spec
     'f:4 y:14x14'
     >>> convolution(n=1, x=7, d=2, g=3).cod.spec
-    'b:12 y:5'
+    'b"gf":12 y:5'
     """
     places = x if n == 1 else space(*[x] * n)
     return Axes(x=places, c=c, f=f, a=g * c, b=g * f)(_convolution(k, s, p, d, g))

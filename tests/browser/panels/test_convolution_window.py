@@ -83,3 +83,20 @@ def test_a_tour_uncovers_the_map_number_by_number(page: Page, address: str) -> N
     expect(panel(page).locator(".rest")).to_have_count(0)
     ours, theirs = numbers(page)
     assert ours == pytest.approx(theirs, abs=1e-4)
+
+
+def test_a_place_of_the_result_shows_what_it_sees(page: Page, address: str) -> None:
+    visit(page, address, "/receptive-field?n=2&x=16&seen_from=8.8")
+    field = page.locator(".ncd.field")
+    expect(field.locator(".foot")).to_contain_text("✓ By formula and by gradient it is the same 25")
+    frame = field.locator(".taken .frame.in")
+    expect(frame).to_have_attribute("x", "6")
+    expect(frame).to_have_attribute("width", "5")
+    heat = field.locator(".heat").get_attribute("src")
+    drag(page, field.locator(".taken .picture"), 0.01, 0.01)
+    expect(frame).to_have_attribute("width", "3")
+    until_query(page, seen_from="0.0")
+    expect(field.locator(".foot")).to_contain_text("the same 9 pixels")
+    assert field.locator(".heat").get_attribute("src") != heat
+    field.locator(".made .picture").press("ArrowDown")
+    until_query(page, seen_from="1.0")

@@ -8,6 +8,7 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
+from ncd.systems.images.convolution_stack import field_sizes, stack_of
 from tests.systems.lessons.facts import Claim, Facts
 
 
@@ -24,6 +25,11 @@ def change(f: Facts, knob: str) -> float:
 
 def softmax_ops(f: Facts) -> int:
     return len(f.ops("Softmax"))
+
+
+def fields(f: Facts) -> list[int]:
+    """How many places along a side each layer of a stack sees."""
+    return field_sizes(stack_of(**f.settings))
 
 
 def halved(f: Facts) -> bool:
@@ -243,6 +249,28 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         ),
         "The mean is a convolution: four weights, each a quarter, that nobody learns.": lambda f: (
             f.size("w") == 4 and f.count("parameters") == 0
+        ),
+    },
+    "receptive-field": {
+        "The framed square is what the middle of the result sees of the picture, after four "
+        "layers of 3 × 3.": lambda f: (f.settings["n"], f.settings["k"]) == (4, 3),
+        "One layer sees its window, 3 × 3, and nothing else.": lambda f: fields(f) == [3],
+        "Two layers of 3 × 3 see 5 × 5: each adds one pixel at every side.": lambda f: (
+            fields(f) == [3, 5]
+        ),
+        "One layer of 5 × 5 sees as much as two of 3 × 3.": lambda f: (
+            fields(f)[0] == fields(f.at(n=2))[1]
+        ),
+        "With a stride of 2 three layers see 15 × 15, where they saw 7 × 7: a step of a late layer "
+        "is several pixels.": lambda f: (fields(f)[-1], fields(f.at(n=3))[-1]) == (15, 7),
+        "Four layers with a stride of 2 see 31 of the 32 pixels along a side.": lambda f: (
+            (fields(f)[-1], f.settings["x"]) == (31, 32)
+        ),
+        "Dilations that double see as far, 63 pixels, and the picture keeps its size.": lambda f: (
+            fields(f)[-1] == 63 and f.shape("x_5") == f.shape("x")
+        ),
+        "The gradient is strong in the middle and hardly there at the border.": lambda f: (
+            f.settings["double"] == 1
         ),
     },
     "residual-block": {

@@ -8,6 +8,7 @@ from math import log
 
 import torch
 
+from ncd.systems.images.convolution_stack import field_sizes, stack_of
 from ncd.systems.language_models.gemma import GEMMA_2
 from ncd.systems.training.sequence_data import PROOFREADER_WORDS
 from ncd.systems.training.trained_weights import noted, shipped
@@ -121,6 +122,11 @@ PAGES: Mapping[str, Mapping[str, Said]] = {
     "lenet": {
         "A window of 5 × 5 pixels": lambda f: f.count("parameters", "conv1") == 6 * (3 * 5 * 5 + 1),
         "the largest of each 2 × 2": lambda f: f.size("u") == 4 * f.size("u/2"),
+    },
+    "receptive-field": {
+        "dilations that double": lambda f: (
+            field_sizes(stack_of(**f.at(double=1).settings)) == [3, 7, 15, 31]
+        ),
     },
     "residual-block": {
         "a quarter of the channels for the costly 3 × 3 convolution": lambda f: (

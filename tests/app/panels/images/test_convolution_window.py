@@ -12,12 +12,13 @@ import torch
 from torch.nn import functional as F
 
 import ncd
-from ncd.app.panels.images import convolution_window
+from ncd.app.panels.images import convolution_window, receptive_field
 from ncd.app.panels.images.convolution_window import (
     CONVOLUTION_WINDOW,
     WindowSizes,
     window_planes,
 )
+from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene
 from ncd.systems.inputs.run_inputs import opening_inputs
 from ncd.systems.training.trained_weights import shipped_weights
@@ -34,15 +35,24 @@ def page(name: str = "convolution", **knobs: int) -> Scene:
     )
 
 
-def sent(own: Scene, **session: str) -> dict[str, object]:
-    """What the panel sends to the browser."""
+def sent_by(panel: Panel, own: Scene, **session: str) -> dict[str, object]:
+    """What a panel with a component sends to the browser."""
+    found: dict[str, object] = {}
+
+    def component(data: dict[str, object], **more: object) -> None:
+        found.update(data)
+
     with (
-        patch.object(convolution_window, "_window") as window,
+        patch.object(convolution_window, "_window", component),
+        patch.object(receptive_field, "_field", component),
         patch.dict("streamlit.session_state", session, clear=True),
     ):
-        CONVOLUTION_WINDOW.show(own)
-    found: dict[str, object] = window.call_args.kwargs["data"]
+        panel.show(own)
     return found
+
+
+def sent(own: Scene, **session: str) -> dict[str, object]:
+    return sent_by(CONVOLUTION_WINDOW, own, **session)
 
 
 # --- the formula ----------------------------------------------------------------------------------
