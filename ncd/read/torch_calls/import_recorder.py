@@ -546,6 +546,15 @@ class GroupChanges(ImportRecorder):
         return ImportedValue(dims, slot)
 
 
+def _of_other_groups(one: Dim, two: Dim) -> bool:
+    """Returns whether sides of groups of other sizes meet, such as a clip's and a frame's."""
+    first, second = (
+        {tuple(side.size for side in group_of(atom)) for atom in dim if atom.group}
+        for dim in (one, two)
+    )
+    return bool(first and second) and first != second
+
+
 # --- Changes of dimensions: renamed, aligned, merged and split
 
 
@@ -696,7 +705,8 @@ class DimensionBuilder(GroupChanges):
             mine, other = resolved_atoms(x.dims[-i]), resolved_atoms(y.dims[-i])
             part = any({*group_of(atom)} - {*mine} for atom in mine)
             turned = {*other} & {*all_atoms(x.dims)} - {*mine}
-            if part and any(atom in turned if atom.group else atom.alone for atom in other):
+            apart = any(atom in turned if atom.group else atom.alone for atom in other)
+            if part and (apart or _of_other_groups(mine, other)):
                 return self.ungrouped(x)
             plain = (*(a for a in other if part and a.size > 1 and not a.group), *plain)
         if plain and not self.always_together(plain):

@@ -184,13 +184,15 @@ class Exported:
 
 def export_module(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> Exported:
     """Returns the functional graph of a module; raises ImportFailed if it cannot be exported."""
+    formats = {name: x for name, x in named.items() if isinstance(x, FORMATS)}
+    named = {name: x for name, x in named.items() if name not in formats}
     inputs = tuple(tree_leaves((args, dict(named))))
-    traced, failure = module, ""
+    traced, failure = _InFormats(module, formats) if formats else module, ""
     with experts_as_lookup(module), _in_place(module):
         try:
-            program = _graph(module, args, named)
+            program = _graph(traced, args, named)
         except Exception as error:
-            traced = partial = _UpToFailure(module)
+            traced = partial = _UpToFailure(module, formats)
             failure = _message(error)
             try:
                 program = _graph(partial, args, named)
@@ -260,18 +262,32 @@ def _message(error: Exception) -> str:
     return lines[0] if lines else type(error).__name__
 
 
+FORMATS = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+class _InFormats(nn.Module):
+    """Runs a module with dtypes and the like by name, which torch's exporter takes from nobody."""
+
+    def __init__(self, module: nn.Module, formats: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.module, self.formats = module, formats
+
+    def forward(self, *args: Any, **named: Any) -> Any:
+        return self.module(*args, **self.formats, **named)
+
+
 class _UpToFailure(nn.Module):
     """Runs a module up to the first call that fails, and returns that call's arrays."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, formats: Mapping[str, Any]) -> None:
         super().__init__()
-        self.module = module
+        self.module, self.formats = module, formats
         self.watch = _Watch(module)
 
     def forward(self, *args: Any, **named: Any) -> Any:
         self.watch.given.clear()
         with self.watch:
-            self.module(*args, **named)
+            self.module(*args, **self.formats, **named)
         return tuple(self.watch.given)
 
 

@@ -175,3 +175,20 @@ def test_rounding_that_a_layer_blows_up_is_no_difference() -> None:
     assert found.difference > comparison.CLOSE and not found.notes
     line = "nn.TransformerEncoderLayer(8, 2)(5, 2, 8)"  # whose weights are all equal
     assert not read_source(line).note
+
+
+def test_a_format_may_be_given_by_name() -> None:
+    class Cast(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(8, 3)
+
+        def forward(self, x: torch.Tensor, dtype: torch.dtype, device: Any = None) -> torch.Tensor:
+            return self.layer(x.to(device, dtype))
+
+    named = {"dtype": torch.float32, "device": torch.device("cpu")}
+    found = from_torch(Cast(), X, **named)
+    assert (found.boxes, found.notes) == ((), ())
+    assert found.difference < 1e-6 and [*found.state_dict()] == ["layer.weight", "layer.bias"]
+    stopped = from_torch(Cast(), drawn(5, 9), **named)
+    assert "[5, 9] X [8, 3]" in stopped.failure

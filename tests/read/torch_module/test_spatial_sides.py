@@ -114,3 +114,24 @@ def test_sides_that_a_box_takes_apart_are_one_behind_it(order: tuple[int, ...]) 
     found = from_torch(Boxed(), drawn(2, 3, 6, 6))
     assert [box.function for box in found.boxes] == ["cummax"]
     assert found.notes == () and found.difference < 1e-5
+
+
+class Video(nn.Module):
+    """A convolution of each frame, and one along the frames, in a sum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frame = nn.Conv2d(3, 3, 3, padding=1)
+        self.clip = nn.Conv3d(3, 3, (3, 1, 1), padding=(1, 0, 0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, c, t, h, w = x.shape
+        y = self.frame(x.transpose(1, 2).reshape(n * t, c, h, w))
+        y = y.reshape(n, t, c, h, w).transpose(1, 2)
+        return y + self.clip(y)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_frames_and_clips_meet(count: int) -> None:
+    found = from_torch(Video(), drawn(count, 3, 4, 6, 5))
+    assert (found.boxes, found.notes) == ((), ()) and found.difference < 1e-5
