@@ -219,8 +219,8 @@ def keyed(
     Its keys stand in the order in which they are read. ``own`` are shapes of its arrays, by their
     names such as ``x.high``; others have the main one.
 
-    >>> tree = ast.parse("def forward(self, x): return x['low'] + x['high']")
-    >>> keyed(tree, "x", "1x8x4x4", {"low_channels": 3}).words
+    >>> function = ast.parse("def forward(self, x): return x['low'] + x['high']").body[0]
+    >>> keyed(function, "x", "1x8x4x4", {"low_channels": 3}).words
     'low 1x3x4x4, high 1x8x4x4'
     """
     places = sorted(_places(forward, name), key=lambda one: (one.lineno, one.col_offset))
