@@ -64,17 +64,27 @@ IMAGE_RECOGNISER = Entry(
 # --- A LeNet-style recogniser of digits, with einops' Rearrange (autograd to transformers)
 
 
-def lenet(x: int = 32, c: int = 3, d: int = 6, e: int = 16, n: int = 120, k: int = 10) -> Term:
+def lenet(
+    x: int = 32,
+    c: int = 3,
+    d: int = 6,
+    e: int = 16,
+    n: int = 120,
+    k: int = 10,
+    w: int = 5,
+    s: int = 1,
+    p: int = 0,
+) -> Term:
     """Two convolutions, each pooled, and two linear maps to k class probabilities."""
-    return Axes(x=space(x, x), c=c, d=d, e=e, n=n, k=k)(_lenet())
+    return Axes(x=space(x, x), c=c, d=d, e=e, n=n, k=k)(_lenet(w, s, p))
 
 
 @lru_cache
-def _lenet() -> Term:
+def _lenet(w: int, s: int, p: int) -> Term:
     features = (
-        Conv("c x -> d u", "conv1", kernel=5, padding=0)
+        Conv("c x -> d u", "conv1", w, s, p)
         >> MaxPool("u -> u/2")
-        >> Conv("d u/2 -> e v", "conv2", kernel=5, padding=0)
+        >> Conv("d u/2 -> e v", "conv2", w, s, p)
         >> MaxPool("v -> v/2")
     )
     classes = (
@@ -101,6 +111,9 @@ LENET = Entry(
         Knob("e", 1, 64, 16, help="features of the second", reason="16 in the document"),
         Knob("n", 8, 512, 120, 8, "hidden features", "120 in the document", least=1),
         Knob("k", 2, 20, 10, help="classes", reason="ten digits"),
+        Knob("w", 1, 7, 5, help="kernel", reason="of both convolutions; 5 in the document"),
+        Knob("s", 1, 2, 1, help="stride", reason="of both convolutions", most=8),
+        Knob("p", 0, 3, 0, help="padding", reason="of both convolutions; 0 in the document"),
     ),
     system=lenet,
     section="Images",

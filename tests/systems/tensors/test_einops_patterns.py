@@ -97,15 +97,28 @@ def test_names_of_one_call_are_not_those_of_another() -> None:
     assert len(sizes) == len({name for name, _ in sizes})
 
 
-@pytest.mark.parametrize("sizes", [{}, {"x": 16, "c": 1, "d": 4}, {"x": 21, "e": 5}], ids=str)
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {},
+        {"x": 16, "c": 1, "d": 4},
+        {"x": 21, "e": 5},
+        {"w": 3, "s": 2, "p": 3},
+        {"w": 7, "p": 1, "x": 29},
+    ],
+    ids=str,
+)
 def test_lenet(sizes: dict[str, int]) -> None:
     """The document's Sequential, with the softmax that its loss would take behind it."""
     n = ncd.catalogue["lenet"].settings(sizes)
-    side = ((n["x"] - 4) // 2 - 4) // 2
+    window = {"kernel_size": n["w"], "stride": n["s"], "padding": n["p"]}
+    side = n["x"]
+    for _ in range(2):
+        side = ((side + 2 * n["p"] - n["w"]) // n["s"] + 1) // 2
     hand = nn.Sequential(
-        nn.Conv2d(n["c"], n["d"], kernel_size=5),
+        nn.Conv2d(n["c"], n["d"], **window),
         nn.MaxPool2d(kernel_size=2),
-        nn.Conv2d(n["d"], n["e"], kernel_size=5),
+        nn.Conv2d(n["d"], n["e"], **window),
         nn.MaxPool2d(kernel_size=2),
         Rearrange("b c h w -> b (c h w)"),
         nn.Linear(n["e"] * side * side, n["n"]),
