@@ -28,6 +28,7 @@ from ncd.read.python_source.interpreter import (
     SourceException,
     SourceFunction,
     SourceModule,
+    Unknown,
     UnknownValueError,
     as_text_error,
     error_at,
@@ -438,7 +439,7 @@ def _make_module(
             if (found := _result(machine, function, usual_too, alone, failures)) is not None:
                 return found
         wrong = next((x for x in failures if not isinstance(x, UnknownValueError)), None)
-        if wrong is not None and not usual_too:
+        if wrong is not None and not usual_too and not leans(machine, scope, wrong):
             raise wrong
         if usual_too and (made := _ready(machine, tree, scope, alone, True, failures)):
             return made
@@ -486,19 +487,34 @@ def _ready(
             return made
         except (SourceException, TextError) as error:
             assumed = machine.assumed_settings.keys() - before.keys()
-            if isinstance(error, LimitExceeded) or (usual_too and not assumed):
+            if isinstance(error, LimitExceeded) or (
+                usual_too and not assumed and not leans(machine, scope, error)
+            ):
                 raise
             machine.failure = None
             failures.append(error.with_traceback(None))
             machine.assumed_settings, machine.presumed = before, presumed
-            machine.instead.setdefault(each.name, _fact(error))
+            machine.instead.setdefault(each.name, fact_of(error))
             gc.collect()
     return None
 
 
-def _fact(error: SourceException | TextError) -> str:
+def leans(machine: Interpreter, scope: Scope, error: Exception) -> bool:
+    """Returns whether an error may come from what a source has in other files, or hides there.
+
+    Then another class of it is drawn; what stands whole in a source shows its own errors.
+    """
+    values = scope.names.values()
+    others = any(isinstance(value, Unknown) for value in values)
+    several = sum(isinstance(value, ClassValue) and value.is_module for value in values) > 1
+    return others and several and not isinstance(error, LimitExceeded)
+
+
+def fact_of(error: SourceException | TextError) -> str:
     """Returns an error with its line, as part of a sentence."""
     found = as_text_error(error) if isinstance(error, SourceException) else error
+    if found.line == 1:  # of no line
+        return found.fact
     return f"line {found.line}: {found.fact}"
 
 

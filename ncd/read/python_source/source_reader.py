@@ -35,7 +35,14 @@ from ncd.read.python_source.interpreter import (
     error_at,
 )
 from ncd.read.python_source.libraries import LIBRARIES, share
-from ncd.read.python_source.model_choice import blank_call, learns, model_of, module_call
+from ncd.read.python_source.model_choice import (
+    blank_call,
+    fact_of,
+    leans,
+    learns,
+    model_of,
+    module_call,
+)
 from ncd.read.python_source.model_classes import candidates
 from ncd.read.python_source.model_inputs import (
     NoArray,
@@ -290,7 +297,7 @@ def _chosen(
 
     Of several classes it is the first one of which an input is known.
     """
-    first: NoInput | None = None
+    first: SourceException | TextError | None = None
     while True:
         try:
             model = model_of(machine, tree, scope)
@@ -301,15 +308,19 @@ def _chosen(
         made()
         try:
             return _drawn(machine, model, given)
-        except NoInput as error:
-            if not isinstance(error, NoArray):
+        except (SourceException, TextError) as error:
+            if isinstance(error, NoInput) and not isinstance(error, NoArray):
                 error.call = blank_call(machine, model, required(model), tree, scope)
-            first = first or error
+            chosen = machine.maker is not None and machine.maker[0] is model and not given
+            if not isinstance(error, NoInput) and not (chosen and leans(machine, scope, error)):
+                raise
+            first = first or error.with_traceback(None)
             if type(model) in machine.skipped or not isinstance(model, SourceModule):
                 raise first from None
             machine.skipped.add(type(model))
-            machine.instead.setdefault(type(model).__name__, error.fact)
+            machine.instead.setdefault(type(model).__name__, fact_of(error))
             machine.assumed_settings.clear()
+            machine.failure = None
 
 
 def _drawn(
