@@ -59,7 +59,8 @@ dilation, dilated convolution, atrous, dilated: convolution receptive-field
 groups, grouped convolution: convolution
 pooling, max pooling, maxpool, pool, average pooling, subsampling, downsampling:
     pooling lenet unet identity-resnet
-depthwise, depthwise convolution: convolution convnext
+depthwise, depthwise convolution, pointwise convolution, 1x1 convolution, mobilenet, xception:
+    depthwise-separable convolution convnext
 upsampling, transposed convolution, deconvolution: unet
 resnet, residual network: identity-resnet residual-block
 residual, residual connection, skip connection, shortcut: residual-block identity-resnet unet

@@ -20,7 +20,7 @@ TAUGHT = (
     *("multi-head-attention", "scaled-dot-product-attention", "encoder-block", "batch-norm"),
     *("decoder-only-block", "unet", "residual-block", "lenet", "broadcasting", "gat", "llama"),
     *("einsum-attention", "lstm", "mixture-of-experts", "convolution", "pooling"),
-    "receptive-field",
+    *("receptive-field", "depthwise-separable"),
 )
 
 

@@ -97,6 +97,31 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             lambda f: f.grows("parameters") == 2
         ),
     },
+    "depthwise-separable": {
+        "First each channel is convolved for itself, then a window of one pixel mixes the "
+        "channels.": lambda f: len(f.ops("Conv")) == 2,
+        "Two steps: one looks at windows of 3 × 3, the other at single pixels.": lambda f: (
+            f.count("parameters", "depthwise") == 9 * f.size("c")
+            and f.count("parameters", "pointwise") == f.size("c") * f.size("f")
+        ),
+        "Which has more weights?": lambda f: f.answer.endswith("pointwise"),
+        "The single pixels: 48, for each pair of channels one.": lambda f: (
+            f.count("parameters", "pointwise") == 48
+        ),
+        "The windows of all three channels have 27.": lambda f: (
+            f.count("parameters", "depthwise") == 27 and f.size("c") == 3
+        ),
+        "Twice as many channels go in.": lambda f: change(f, "c") == 2,
+        "Twice as many, and a convolution at once would have twice as many too.": lambda f: (
+            f.grows("parameters") == 2 == f.size("c") / f.at().size("c")
+        ),
+        "It is with large windows that the two steps save most.": lambda f: (
+            f.count("parameters") / (49 * 3 * 16) < f.at().count("parameters") / (9 * 3 * 16)
+        ),
+        "Here they have 195 weights where one would have 2,352.": lambda f: (
+            f.count("parameters") == 195 and 49 * f.size("c") * f.size("f") == 2352
+        ),
+    },
     "einsum-attention": {
         "Two ways to the same scores: four small steps, or one line of einsum.": lambda f: (
             [len(f.ops(label)) for label in ("Einsum", "Inner", "Scale")] == [2 + 1, 1, 1 + 1]
