@@ -23,7 +23,7 @@ def depthwise_separable(k: int = 3, s: int = 1, x: int = 32, c: int = 3, f: int 
 
 @lru_cache
 def _separable(k: int, s: int, c: int) -> Term:
-    along = Conv("c x -> c y", "depthwise", k, s, bias=False, groups=c)
+    along = Conv("c x -> c y", "spatial", k, s, bias=False, groups=c)
     across = Conv("c y -> f y", "pointwise", bias=False)
     return Block(along, "In each channel", "window") >> Block(across, "Across channels", "linear")
 

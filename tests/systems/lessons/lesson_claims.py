@@ -101,7 +101,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
         "First each channel is convolved for itself, then a window of one pixel mixes the "
         "channels.": lambda f: len(f.ops("Conv")) == 2,
         "Two steps: one looks at windows of 3 × 3, the other at single pixels.": lambda f: (
-            f.count("parameters", "depthwise") == 9 * f.size("c")
+            f.count("parameters", "spatial") == 9 * f.size("c")
             and f.count("parameters", "pointwise") == f.size("c") * f.size("f")
         ),
         "Which has more weights?": lambda f: f.answer.endswith("pointwise"),
@@ -109,7 +109,7 @@ LESSONS: Mapping[str, Mapping[str, Claim]] = {
             f.count("parameters", "pointwise") == 48
         ),
         "The windows of all three channels have 27.": lambda f: (
-            f.count("parameters", "depthwise") == 27 and f.size("c") == 3
+            f.count("parameters", "spatial") == 27 and f.size("c") == 3
         ),
         "Twice as many channels go in.": lambda f: change(f, "c") == 2,
         "Twice as many, and a convolution at once would have twice as many too.": lambda f: (
