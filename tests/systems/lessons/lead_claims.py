@@ -43,6 +43,7 @@ LEADS: Mapping[str, Mapping[str, Claim]] = {
             (f.size("e"), f.size("c")) == (8, 2)
         ),
     },
+    "depthwise-separable": {"two things at once": has("Conv", 2)},
     "image-recogniser": {"three learned maps": has("Linear", 3)},
     "lenet": {
         "Two convolutions": has("Conv", 2),
