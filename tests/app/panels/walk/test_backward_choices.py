@@ -28,7 +28,10 @@ PLANS = (
 @pytest.fixture(autouse=True)
 def session() -> Iterator[dict[str, Any]]:
     state: dict[str, Any] = {}
-    with patch.object(st, "session_state", state):
+    with (
+        patch.object(st, "session_state", state),
+        patch.object(checkpoint_choice, "cached", lambda *_, make: make()),  # nothing of a page
+    ):
         yield state
 
 
