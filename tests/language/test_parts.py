@@ -6,12 +6,31 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from ncd import Add, Array, Axes, Axis, Copy, Group, Id, Linear, Scan, Softmax, Split, Term, Wire
+from ncd import (
+    Add,
+    Array,
+    Axes,
+    Axis,
+    Block,
+    Copy,
+    Equation,
+    Group,
+    Id,
+    Linear,
+    Repeat,
+    Scan,
+    Softmax,
+    Split,
+    Term,
+    Then,
+    Wire,
+)
 from ncd.circuit.elaborate import elaborate
 from ncd.circuit.resize import clear_caches
 from ncd.circuit.sized_system import ParametricTerm, traced_circuit
 from ncd.errors import NCDError, ParseError
 from ncd.formulas.traced_sizes import is_symbolic
+from ncd.language.terms import arguments
 from tests.support.size_pairs import outcome
 
 
@@ -123,3 +142,23 @@ def test_a_name_of_two_sizes_has_both_at_other_sizes() -> None:
         assert outcome(sketch, second) == outcome(sketch, second, solved=True)
     term = elaborate(Axes(t=4, k=2)(sketch)).term
     assert term.dom.spec == "n:4, t:4 n:4, n:7, y:2#n:7"
+
+
+@pytest.mark.parametrize(
+    ("term", "written"),
+    [
+        (Linear("m -> k"), ["'m -> k'"]),
+        (Linear("m -> k", "L", True), ["'m -> k'", "'L'", "True"]),
+        (Linear("m -> k", bias=True), ["'m -> k'", "'L'", "True"]),
+        (Repeat((Id("m"),) * 2), ["2 terms"]),
+        (Repeat((Id("m"),), shared=True), ["1 terms", "'layers'", "True"]),
+        (Block(Id("m"), "A"), ["a term", "'A'"]),
+        (Then(Id("m"), Linear("m -> k")), ["a term", "a term"]),
+        (Equation(Id("m"), Id("m"), Id("m")), ["a term"] * 3),
+    ],
+    ids=repr,
+)
+def test_arguments_of_a_term_are_written_up_to_the_last_that_is_not_usual(
+    term: Term, written: list[str]
+) -> None:
+    assert [*arguments(term, lambda _: "a term", lambda own: f"{len(own)} terms")] == written

@@ -187,3 +187,20 @@ def test_a_base_that_leaves_its_forward_open_is_no_model(body: str) -> None:
     assert raised.value.line == 2
     own = "class Net(Base):\n    def forward(self, x):\n        return x.relu()\n"
     assert read_source(BASE.format(body) + own).call.drawn == "Net"
+
+
+OTHER = """
+class Other(nn.Module):
+    def __init__(self, n=8):
+        super().__init__()
+        self.layer = nn.Linear(n, 5)
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_a_class_that_needs_nothing_comes_before_one_with_settings_to_guess(last: bool) -> None:
+    parts = (SETTINGS.format("vocab_size"), OTHER)
+    found = read_source(FIELDS + "".join(parts if last else parts[::-1]))
+    assert found.call.line == "Other()(torch.randn(1, 8))" and found.shapes == ((1, 5),)
