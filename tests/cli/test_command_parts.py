@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pytest
 
 import ncd
+from ncd import __main__ as command
 from ncd.cli import commands
 from ncd.cli.check import _disorder
 from ncd.errors import ParseError
@@ -104,3 +105,29 @@ def test_the_body_of_a_scan_knows_its_own_inputs_and_that_of_a_repetition_does_n
     chain = ncd.elaborate(ncd.Id("m:3") >> ncd.Softmax("m") >> ncd.Elementwise("relu"))
     every = set(chain.values)
     assert all("again" in fault for fault in _disorder(chain, every))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device"), "ncd: cannot write: No space left on device.\n"),
+        (OSError("a device that is not there"), "ncd: cannot write: a device that is not there.\n"),
+        (BrokenPipeError(32, "Broken pipe"), ""),  # who reads has read enough
+        (FileNotFoundError(2, "No such file", "x.py"), None),
+    ],
+)
+def test_output_that_cannot_be_written_is_one_line(
+    error: OSError, said: str | None, capsys: Capture
+) -> None:
+    """An error about a file is not one about the output, and is raised."""
+    with (
+        patch.object(command, "main", side_effect=error),
+        patch.object(command, "replace_unprintable"),
+        patch.object(command, "discard_output") as discard,
+    ):
+        if said is None:
+            with pytest.raises(FileNotFoundError):
+                command._guarded()
+            return
+        assert command._guarded() == 1
+    assert capsys.readouterr().err == said and discard.called
