@@ -1,4 +1,4 @@
-"""Configurations of ViT, DeiT, Swin, ConvNeXt and CLIP."""
+"""Configurations of ViT, DeiT, DINOv2, Swin, ConvNeXt, CLIP and its sides, and SigLIP."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from functools import partial
 
 from ncd.errors import SizeError
 from ncd.read.configs.config_fields import LAYERS, Fields, PublishedModel, activation
-from ncd.systems.images.contrastive_model import clip
+from ncd.systems.images.contrastive_model import clip, clip_pictures, clip_sentences
 from ncd.systems.images.convnext import convnext
+from ncd.systems.images.sigmoid_contrastive import siglip
 from ncd.systems.images.swin import swin
 from ncd.systems.images.vision_transformer import vision_transformer
 
@@ -192,6 +193,125 @@ def _width(side: Fields, features: int, heads: int) -> tuple[int, int]:
     return m, side.whole("num_attention_heads", default=heads)
 
 
+def read_clip_pictures(fields: Fields, kind: str) -> PublishedModel:
+    """Returns the side of CLIP that reads pictures, with its map to points if it has one."""
+    m, h = _width(fields, 768, 12)
+    patch, pointed = fields.whole("patch_size", default=32), _projected(fields)
+    sizes = {
+        **{"i": 2, "n": fields.whole("num_hidden_layers", default=12, most=LAYERS)},
+        **{"x": _patches(fields, patch), "p": patch, "h": h, "k": fields.heads(m, h)},
+        **({"z": fields.whole("projection_dim", default=512)} if pointed else {}),
+    }
+    system = partial(
+        clip_pictures, activation=activation(fields, "hidden_act", default="quick_gelu")
+    )
+    meanings = {**CLIP, "n": "layers", "h": "heads", "k": "features of a head"}
+    source = "Radford et al. 2021, CLIP"
+    return PublishedModel("CLIP, pictures", source, sizes, system, False, meanings=meanings)
+
+
+def read_clip_sentences(fields: Fields, kind: str) -> PublishedModel:
+    """Returns the side of CLIP that reads sentences, with its map to points if it has one."""
+    e, g = _width(fields, 512, 8)
+    pointed = _projected(fields)
+    sizes = {
+        **{"j": 2, "l": fields.whole("num_hidden_layers", default=12, most=LAYERS)},
+        **{"s": fields.whole("max_position_embeddings", default=77), "g": g},
+        **{"k": fields.heads(e, g), "v": fields.whole("vocab_size", default=49408)},
+        **({"z": fields.whole("projection_dim", default=512)} if pointed else {}),
+    }
+    system = partial(
+        clip_sentences, activation=activation(fields, "hidden_act", default="quick_gelu")
+    )
+    meanings = {**CLIP, "l": "layers", "g": "heads", "k": "features of a head"}
+    source = "Radford et al. 2021, CLIP"
+    return PublishedModel("CLIP, sentences", source, sizes, system, False, meanings=meanings)
+
+
+def _projected(fields: Fields) -> bool:
+    """Returns whether a side of CLIP ends with its map to points."""
+    return "WithProjection" in str(fields.get("architectures"))
+
+
+def read_dinov2(fields: Fields, kind: str) -> PublishedModel:
+    """Returns DINOv2, which gives a vector for each patch.
+
+    Raises:
+        SizeError: For the gated feed-forward of its largest model.
+    """
+    m, h = fields.whole("hidden_size", default=768), fields.whole("num_attention_heads", default=12)
+    patch = fields.whole("patch_size", default=14)
+    fields.fixed("use_swiglu_ffn", False)
+    fields.fixed("qkv_bias", True)
+    sizes = {
+        "n": fields.whole("num_hidden_layers", default=12, most=LAYERS),
+        **{"x": _patches(fields, patch), "s": patch},
+        "c": fields.whole("num_channels", default=3),
+        **{"h": h, "k": fields.heads(m, h), "d": m * fields.whole("mlp_ratio", default=4)},
+    }
+    system = partial(
+        vision_transformer,
+        eps=fields.number("layer_norm_eps", default=1e-6),
+        activation=activation(fields, "hidden_act", default="gelu"),
+        heads=(),
+        scaled=True,
+    )
+    note = f"The mask token, {m:,} numbers that its training alone uses, is left out."
+    source = "Oquab et al. 2023, DINOv2"
+    return PublishedModel(
+        "DINOv2", source, sizes, system, rotary=False, meanings=VIT, notes=(note,)
+    )
+
+
+SIDES = {"siglip_vision_model": "vision", "siglip_text_model": "text"}
+SIGLIP = {**CLIP, "d": "hidden features, of pictures", "f": "hidden features, of sentences"}
+
+
+def read_siglip(fields: Fields, kind: str) -> PublishedModel:
+    """Returns SigLIP, or one of its sides.
+
+    Raises:
+        SizeError: For sizes that do not meet, and for norms with another number than 1e-6.
+    """
+    side = SIDES.get(kind, "")
+    sees = fields if side else fields.inner("vision_config")
+    reads = fields if side else fields.inner("text_config")
+    sizes: dict[str, int] = {}
+    shown = sees if side != "text" else reads
+    if side != "text":
+        m, h = sees.whole("hidden_size", default=768), sees.whole("num_attention_heads", default=12)
+        patch = sees.whole("patch_size", default=16)
+        sizes |= {"i": 2, "n": sees.whole("num_hidden_layers", default=12, most=LAYERS)}
+        sizes |= {"x": _patches(sees, patch), "p": patch, "h": h, "k": sees.heads(m, h)}
+        sizes |= {"d": sees.whole("intermediate_size", default=3072)}
+    if side != "vision":
+        sizes |= _sentence_sizes(reads)
+    if side == "text":
+        m = reads.whole("projection_size", default=sizes["g"] * sizes["r"])
+        sizes |= {"h": 1, "k": m}  # as many numbers as a picture's point has
+    elif not side:
+        reads.same("projection_size", m)
+    for each in (sees, reads):
+        each.fixed("layer_norm_eps", 1e-6)
+        each.fixed("vision_use_head", True)
+    function = activation(shown, "hidden_act", default="gelu_pytorch_tanh")
+    system = partial(siglip, activation=function, side=side)
+    title = {"": "SigLIP", "vision": "SigLIP, pictures", "text": "SigLIP, sentences"}[side]
+    source = "Zhai et al. 2023, SigLIP"
+    return PublishedModel(title, source, sizes, system, rotary=False, meanings=SIGLIP)
+
+
+def _sentence_sizes(reads: Fields) -> dict[str, int]:
+    """Returns the sizes of the side of SigLIP that reads sentences."""
+    e, g = reads.whole("hidden_size", default=768), reads.whole("num_attention_heads", default=12)
+    return {
+        **{"j": 2, "l": reads.whole("num_hidden_layers", default=12, most=LAYERS)},
+        **{"s": reads.whole("max_position_embeddings", default=64), "g": g},
+        **{"r": reads.heads(e, g), "f": reads.whole("intermediate_size", default=3072)},
+        "v": reads.whole("vocab_size", default=32000),
+    }
+
+
 VISION: Mapping[str, Callable[[Fields, str], PublishedModel]] = {
     "vit": read_vit,
     "deit": read_vit,
@@ -199,4 +319,8 @@ VISION: Mapping[str, Callable[[Fields, str], PublishedModel]] = {
     "convnext": read_convnext,
     "convnextv2": read_convnext,
     "clip": read_clip,
+    "clip_vision_model": read_clip_pictures,
+    "clip_text_model": read_clip_sentences,
+    "dinov2": read_dinov2,
+    **dict.fromkeys(("siglip", *SIDES), read_siglip),
 }

@@ -36,7 +36,10 @@ WARM = "2.6592"  # the logarithm of 1 / 0.07, by which similarities are scaled a
 
 @dataclass(frozen=True)
 class Tower:
-    """The names of the axes of one side: of its examples, positions, keys, features and so on."""
+    """The names of the axes of one side: of its examples, positions, keys, features and so on.
+
+    ``eps`` is what its norms add.
+    """
 
     each: str
     at: str
@@ -46,6 +49,7 @@ class Tower:
     hidden: str
     causal: bool
     k: str = "k"
+    eps: float = 1e-5
 
     @property
     def array(self) -> str:
@@ -134,7 +138,7 @@ def _clip(pictures: int, sentences: int, patch: int, own: bool, activation: Term
         "text",
     )
     compared = (
-        _unit("i") @ _unit("j")
+        unit_length("i z") @ unit_length("j z")
         >> Einsum("i z, j z -> i j", "similarity")
         >> Id("i j") @ Param("()", "logit_scale", WARM)
         >> Map("i j, () -> i j", "exp($2) * $1", "scaled")
@@ -142,7 +146,84 @@ def _clip(pictures: int, sentences: int, patch: int, own: bool, activation: Term
     return sides >> Block(compared, "Cosine Similarity", "note")
 
 
-def _pictures(layers: int, patch: int, activation: Term) -> Term:
+def clip_pictures(
+    i: int = 6,
+    n: int = 2,
+    x: int = 4,
+    p: int = 8,
+    h: int = 2,
+    k: int = 8,
+    z: int = 0,
+    *,
+    activation: Term = QUICK_GELU,
+) -> Term:
+    """Returns the side of CLIP that reads pictures.
+
+    Args:
+        i: The pictures.
+        n: The layers.
+        x: The patches along each side of a picture.
+        p: The pixels along each side of a patch.
+        h: The heads.
+        k: The features of a head.
+        z: The numbers of a point; 0 for no map to points.
+        activation: The function of the feed-forwards.
+
+    Returns:
+        A term from pictures to their vectors, ``i c u -> i m``, or points, ``i c u -> i z``.
+
+    Source: Radford et al. 2021, section 2.4.
+
+    >>> import ncd
+    >>> ncd.cost(clip_pictures(n=12, x=7, p=32, h=12, k=64)).parameters  # ViT-B/32
+    87456000
+    """
+    m: dict[str, AxisSize] = {"m": h * k, "h": h, "d": plain(4 * h * k, "4m"), "k": k, "o": 1}
+    m |= {"i": i, "c": 3, "u": space(x * p, x * p), "x": space(x, x), "q": x * x}
+    sizes = Axes(**m, t=seq(x * x + 1), y=seq(x * x + 1), **({"z": z} if z else {}))
+    return sizes(_pictures(n, p, activation, bool(z)))
+
+
+def clip_sentences(
+    j: int = 6,
+    l: int = 2,  # noqa: E741  as in clip
+    s: int = 6,
+    g: int = 2,
+    k: int = 8,
+    v: int = 64,
+    z: int = 0,
+    *,
+    activation: Term = QUICK_GELU,
+) -> Term:
+    """Returns the side of CLIP that reads sentences.
+
+    Args:
+        j: The sentences.
+        l: The layers.
+        s: The words of a sentence, the last of which is its end.
+        g: The heads.
+        k: The features of a head.
+        v: The words that are known.
+        z: The numbers of a point; 0 for no map to points.
+        activation: The function of the feed-forwards.
+
+    Returns:
+        A term from words to the vectors of sentences, ``j s#v -> j e``, or to their points,
+        ``j s#v -> j z``.
+
+    Source: Radford et al. 2021, section 2.4.
+
+    >>> import ncd
+    >>> ncd.cost(clip_sentences(l=12, s=77, g=8, k=64, v=49408)).parameters  # ViT-B/32
+    63165952
+    """
+    e: dict[str, AxisSize] = {"e": g * k, "g": g, "f": plain(4 * g * k, "4e"), "k": k, "v": v}
+    sizes = Axes(**e, j=j, s=seq(s), w=seq(s), **({"z": z} if z else {}))
+    return sizes(_sentences(l, SENTENCE, activation, bool(z)))
+
+
+@lru_cache(32)
+def _pictures(layers: int, patch: int, activation: Term, pointed: bool = True) -> Term:
     """Returns a point for each picture: a vision transformer, read at its class vector."""
     first = (
         Conv("c u -> m x", "patch_embedding", patch, patch, 0, False)
@@ -151,41 +232,41 @@ def _pictures(layers: int, patch: int, activation: Term) -> Term:
         >> Param("o m", "class_embedding", "normal") @ Id("i q m")
         >> Map("o m -> i o m", "$1", "for each") @ Id("i q m")
         >> Concat("o, q -> t")
-        >> _placed(PICTURE)
+        >> placed(PICTURE)
         >> LayerNorm("m", "pre_layrnorm")
     )
     return (
         Id("i c u")
         >> Block(first, "Patches", "folded")
-        >> _layers(PICTURE, layers, activation)
+        >> tower_layers(PICTURE, layers, activation)
         >> Index("t m", t=0)
         >> LayerNorm("m", "post_layernorm")
-        >> Linear("m -> z", "visual_projection")
+        >> Then(Id("i m"), *((Linear("m -> z", "visual_projection"),) if pointed else ()))
     )
 
 
-def _sentences(layers: int, one: Tower, activation: Term) -> Term:
+@lru_cache(32)
+def _sentences(layers: int, one: Tower, activation: Term, pointed: bool = True) -> Term:
     """Returns a point for each sentence, read at its last word."""
     first = (
-        Id("j s#v") @ Param("v e", "token_embedding")
-        >> Index("j s#v, v e -> j s e")
-        >> _placed(one)
+        Id("j s#v") @ Param("v e", "token_embedding") >> Index("j s#v, v e -> j s e") >> placed(one)
     )
     return (
         Block(first, "Words", "folded")
-        >> _layers(one, layers, activation)
+        >> tower_layers(one, layers, activation)
         >> Index("s e", s=-1)
         >> LayerNorm("e", "final_layer_norm")
-        >> Linear("e -> z", "text_projection")
+        >> Then(Id("j e"), *((Linear("e -> z", "text_projection"),) if pointed else ()))
     )
 
 
-def _placed(one: Tower) -> Term:
+def placed(one: Tower) -> Term:
+    """Returns an array with a learned vector added at each position."""
     added = Map(f"{one.array}, {one.at} {one.m} -> {one.array}", "$1 + $2", "+ position")
     return Id(one.array) @ Param(f"{one.at} {one.m}", "position_embedding") >> added
 
 
-def _layers(one: Tower, count: int, activation: Term) -> Term:
+def tower_layers(one: Tower, count: int, activation: Term) -> Term:
     """Returns layers of attention and a feed-forward, each with its norm in front."""
     copied = Wire(f"{one.array} -> {one.array}, {one.array}")
     maps = Linear(f"{one.m} -> {one.hidden}", "fc1", True) >> activation
@@ -194,10 +275,10 @@ def _layers(one: Tower, count: int, activation: Term) -> Term:
     )
     layer = Then(
         copied,
-        (LayerNorm(one.m, "layer_norm1") >> _attention(one)) @ Id(one.array),
+        (LayerNorm(one.m, "layer_norm1", one.eps) >> _attention(one)) @ Id(one.array),
         Add(),
         copied,
-        (LayerNorm(one.m, "layer_norm2") >> feed_forward) @ Id(one.array),
+        (LayerNorm(one.m, "layer_norm2", one.eps) >> feed_forward) @ Id(one.array),
         Add(),
     )
     return Repeat((layer,) * count, "layers")
@@ -225,9 +306,9 @@ def _attention(one: Tower) -> Term:
     return Block(copied >> body, "Self-Attention", "folded", "self_attn")
 
 
-def _unit(each: str) -> Term:
-    """Returns points at length 1."""
-    array = f"{each} z"
+def unit_length(array: str) -> Term:
+    """Returns points at length 1; the last axis has their numbers."""
+    each = array.rpartition(" ")[0]
     length = Map(f"{array} -> {array}", "$1 ** 2", "square") >> Reduce(f"{array} -> {each}")
     scaled = Map(f"{each}, {array} -> {array}", "$2 / sqrt($1)", "unit length")
     return Copy(array) >> length @ Id(array) >> scaled

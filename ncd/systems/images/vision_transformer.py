@@ -43,6 +43,7 @@ def vision_transformer(
     activation: Term | None = None,
     tokens: Tokens = ("cls_token",),
     heads: Tokens = ("classifier",),
+    scaled: bool = False,
 ) -> Term:
     """Returns a classifier of images that are cut into patches.
 
@@ -59,10 +60,11 @@ def vision_transformer(
         activation: The function of the feed-forward; by default the GELU.
         tokens: The names of the vectors that stand before the patches.
         heads: The names of the maps to the scores, one for each of the first tokens; several
-            are averaged.
+            are averaged. With none, the vectors of all positions are given.
+        scaled: Whether what a part adds is multiplied by learned numbers: DINOv2's layer scale.
 
     Returns:
-        A term from an image to the scores of classes, ``c u -> v``.
+        A term from an image to the scores of classes, ``c u -> v``, or to vectors, ``c u -> t m``.
 
     Source: Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", section 3.1.
 
@@ -72,17 +74,28 @@ def vision_transformer(
     86567656
     """
     sizes = Axes(u=space(x * s, x * s), c=c, m="h*k", h=h, k=k, d=d, v=v, o=1)
-    layers = _layers(n, eps, activation or Elementwise("gelu"))
+    layers = _layers(n, eps, activation or Elementwise("gelu"), scaled)
     return sizes(_vision_transformer(s, layers, eps, tokens, heads))
 
 
 @lru_cache(32)
-def _layers(n: int, eps: float, activation: Term) -> Term:
-    layer = after_norm(
+def _layers(n: int, eps: float, activation: Term, scaled: bool) -> Term:
+    parts = (
         self_attention("attention", role="folded", axes=("y", "z")),
-        LayerNorm("m", "layernorm_before", eps),
-    ) >> after_norm(feed_forward(activation), LayerNorm("m", "layernorm_after", eps))
+        feed_forward(activation),
+    )
+    if scaled:
+        first, second = parts
+        parts = first >> _layer_scale("layer_scale1"), second >> _layer_scale("layer_scale2")
+    layer = after_norm(parts[0], LayerNorm("m", "layernorm_before", eps)) >> after_norm(
+        parts[1], LayerNorm("m", "layernorm_after", eps)
+    )
     return Repeat((layer,) * n, "layer")
+
+
+def _layer_scale(name: str) -> Term:
+    """Returns a learned factor for each feature: Touvron et al. 2021, "Going deeper", section 2."""
+    return Id("t m") @ Param("m", name, "1") >> Map("t m, m -> t m", "$1 * $2", "layer scale")
 
 
 @lru_cache(32)
@@ -101,7 +114,7 @@ def _vision_transformer(s: int, layers: Term, eps: float, tokens: Tokens, heads:
         >> Add()
         >> layers
         >> LayerNorm("m", "layernorm", eps)
-        >> _scores(heads)
+        >> (_scores(heads) if heads else Id("t m"))
     )
 
 

@@ -182,6 +182,20 @@ COUNTS: Mapping[str, tuple[Mapping[str, Any], int]] = {
         306_601_984,
     ),
     "CLIP ViT-B/32": ({"model_type": "clip"}, 151_277_313),
+    "CLIP ViT-B/32, pictures": ({"model_type": "clip_vision_model"}, 87_456_000),
+    "CLIP ViT-B/32, sentences": ({"model_type": "clip_text_model"}, 63_165_952),
+    # The last numbers of DINOv2 are those of its cards without the mask token.
+    "DINOv2 small": (
+        {
+            **{"model_type": "dinov2", "image_size": 518},
+            **{"hidden_size": 384, "num_attention_heads": 6},
+        },
+        22_056_576 - 384,
+    ),
+    "DINOv2 base": ({"model_type": "dinov2", "image_size": 518}, 86_580_480 - 768),
+    "SigLIP base": ({"model_type": "siglip"}, 203_155_970),
+    "SigLIP base, pictures": ({"model_type": "siglip_vision_model"}, 92_884_224),
+    "SigLIP base, sentences": ({"model_type": "siglip_text_model"}, 110_271_744),
     "DeiT base, distilled": (
         {"model_type": "deit", "architectures": ["DeiTForImageClassificationWithTeacher"]},
         87_338_192,
