@@ -149,6 +149,8 @@ def of_first(machine: Interpreter, model: nn.Module, first: Any) -> Iterator[str
         sides = (*sides_of(model), *((28, *usual) if first.in_channels < 2 else usual))
         channels = first.in_channels or (3 if sides_of(model) else 1)  # a lazy one takes any
         yield from (f"1x{channels}x{n}x{n}" for n in sides)
+        if channels % 3 == 0 and channels > 3:  # of patches of a picture, perhaps
+            yield from (f"1x3x{n}x{n}" for n in SIDES[:2])
     elif isinstance(first, nn.Conv3d):
         yield from (f"1x{first.in_channels or 3}x{n}x{n}x{n}" for n in (16, 32, 64))
         yield f"1x{first.in_channels or 3}x16x224x224"

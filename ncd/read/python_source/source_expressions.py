@@ -39,7 +39,7 @@ def _constant(machine: Interpreter, node: ast.Constant, scope: Scope) -> Any:
     return machine.checked_size(node.value)
 
 
-STARRED = ("collections", "functools", "typing", "torch.nn")
+STARRED = ("collections", "functools", "typing")  # whose names mean the same everywhere
 
 
 def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
@@ -51,7 +51,7 @@ def _name(machine: Interpreter, node: ast.Name, scope: Scope) -> Any:
     if machine.starred:
         spaces = (machine.libraries[one].names for one in STARRED)
         for names in spaces:  # which such a file hands on as they are
-            if node.id in names and node.id != "Module":  # it may be one that begins itself
+            if node.id in names:
                 return names[node.id]
         return Unknown(node.id, f"it may come from {machine.starred}, which is not read")
     known = [*scope.names, *scope.top.names, *machine.names]

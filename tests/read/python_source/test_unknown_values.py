@@ -335,7 +335,21 @@ class Net(nn.Module):
     def forward(self, x):
         return torch.einsum("b n d, m n -> b m d", self.a(x), self.mix)
 """
+PATCHES = """
+from einops.layers.torch import Rearrange
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Sequential(
+            Rearrange("b c (h p) (w q) -> b (c p q) h w", p=4, q=4), nn.Conv2d(48, 6, 1),
+            nn.AdaptiveAvgPool2d(1),
+        )
+    def forward(self, x):
+        x = self.a(x)
+        return x.flatten(1)
+"""
 LEFT = {
+    "channels of patches of a picture": (PATCHES, ((1, 6),)),
     "pairs of modules in a list": (PAIRS, ((1, 16, 64),)),
     "pairs of modules that a forward takes apart": (LOOP, ((1, 16, 64),)),
     "sizes for each stage": (STAGES, None),
@@ -434,3 +448,13 @@ def test_another_class_is_drawn_where_one_depends_on_other_files_and_stops() -> 
     assert found.note == "Net is not drawn: line 17: ValueError: no picture."
     with pytest.raises(Exception, match=r"line 16, .*: ValueError: no picture"):
         read_source(HEAD + inner + whole)  # which stands whole in the source
+
+
+def test_a_star_import_hands_on_the_standard_library_and_its_own_base_begins_itself() -> None:
+    source = "from other.layers import *\nimport torch.nn as nn\nclass Net(Module):\n"
+    source += (
+        "    def __init__(self):\n        parts = OrderedDict(a=nn.Linear(4, 3), b=nn.ReLU())\n"
+    )
+    source += "        self.both = nn.Sequential(parts)\n    def forward(self, x):\n"
+    found = read_source(source + "        return self.both(x)\n2x4")
+    assert (found.shapes, found.note) == (((2, 3),), "")
