@@ -77,11 +77,11 @@ def named_axes(function: Any, name: str, words: Mapping[int | str, Any]) -> Iter
 
 def _signatures(function: Any, name: str) -> list[tuple[list[str], list[str]]]:
     """Returns the names of the arguments of a function, and their types where torch says them."""
-    if isfunction(function):
-        taken = signature(function).parameters.values()
-        names = [one.name for one in taken if one.kind is not Parameter.VAR_KEYWORD]
-        return [(names, [])]
-    return _schemas(name)
+    plain = isfunction(function) and not hasattr(function, "__wrapped__")  # else one of C
+    if not plain:
+        return _schemas(name)
+    taken = signature(function).parameters.values()
+    return [([one.name for one in taken if one.kind is not Parameter.VAR_KEYWORD], [])]
 
 
 @cache

@@ -78,7 +78,7 @@ def test_a_position_that_is_not_there_is_named_with_those_that_are(call: str) ->
 
 FINE = """
 F.unfold(x[None], 2)|torch.tensordot(x, x, 3)|torch.tensordot(x, x, dims=3)|x.sum(-3)
-x.view(6, 4)|torch.max(x, x)|x.norm(5)|x.std(False)|x.repeat(5, 1, 1)|x.roll(5)
+x.view(6, 4)|x**3|2**x|1-x|torch.max(x, x)|x.norm(5)|x.std(False)|x.repeat(5, 1, 1)|x.roll(5)
 x.roll((5, 7), (0, 1))|x.flip(0, -1)|x.expand(7, 2, 3, 4)|F.pad(x, (5, 5))|F.one_hot(i[0, 0], 7)
 x.split(5)[0]|x.chunk(9)[0]|x.topk(2).values|torch.cdist(x, x, 5)|x.kthvalue(2).values
 x.diagonal(2)|x.clamp(5)|x[-1]|x[:, -3]|x[..., None, 3]|x[i[0, 0]]|x[x > 5]|x[:, [0, -3]]
