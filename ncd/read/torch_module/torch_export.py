@@ -65,9 +65,17 @@ def mutates_views(program: ExportedProgram | GraphModule) -> bool:
     """Returns whether a tensor is changed in place whose numbers another one shares.
 
     Then the graph has to be traced again, which takes as long as the first time. A tensor that
-    stands alone is only another value from there on.
+    stands alone is only another value from there on. Parts that run in a mode, such as without
+    gradients, are graphs of their own.
     """
-    nodes = list(program.graph.nodes)
+    whole = program.graph_module if isinstance(program, ExportedProgram) else program
+    parts = (part for part in whole.modules() if isinstance(part, GraphModule))
+    return any(_mutates_views(part.graph) for part in parts)
+
+
+def _mutates_views(graph: fx.Graph) -> bool:
+    """Returns whether one graph changes a tensor in place whose numbers another one shares."""
+    nodes = list(graph.nodes)
     place = {node: i for i, node in enumerate(nodes)}
     changed = (node for node in nodes if node.op == "call_function" and in_place(node))
     return any(_is_shared(node, place) for node in changed if not counts_batches(node))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -59,3 +61,34 @@ def test_a_difference_leaves_buffers_as_they_are() -> None:
     module = Counted()
     found = from_torch(module, drawn(2, 4))
     assert found.difference <= 1e-6 and not module.total.any()
+
+
+def _drawn_outside(x: Tensor) -> Tensor:
+    with torch.no_grad():
+        places = torch.zeros_like(x)
+        places[:, :2] = torch.arange(len(x))[:, None] * torch.arange(2).type_as(x)
+    return x + places
+
+
+def _changed_outside(x: Tensor) -> Tensor:
+    with torch.no_grad():
+        doubled = x * 2
+        doubled[:, 0] = 0
+    return doubled + x
+
+
+def _changed_after(x: Tensor) -> Tensor:
+    doubled = x * 2
+    with torch.no_grad():
+        doubled[:, 0] = 0
+    return doubled + x
+
+
+@pytest.mark.parametrize("function", [_drawn_outside, _changed_outside, _changed_after])
+def test_what_is_changed_without_gradients_is_changed(
+    function: Callable[[Tensor], Tensor],
+) -> None:
+    x = drawn(3, 4)
+    found = from_torch(Called(function), x)
+    assert (found.boxes, found.notes) == ((), ())
+    torch.testing.assert_close(found.module()(x), function(x))
