@@ -163,7 +163,7 @@ def _shapes_alone(
         with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
             args, named = tree_map_only(Tensor, mode.from_tensor, (args, named))
             found = module(*args, **named)
-    except (SourceException, TextError, RuntimeError, TypeError, ValueError):
+    except (SourceException, TextError, RuntimeError, TypeError, ValueError, LookupError):
         machine.failure = None
         return None  # and it is run with numbers, which it may ask for
     return tree_map_only(Tensor, lambda x: spread(x.shape, x.dtype), found)

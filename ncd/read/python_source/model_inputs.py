@@ -323,7 +323,7 @@ def results(
             given = tree_map_only(Tensor, mode.from_tensor, in_format(model, inputs))
             words = tree_map_only(Tensor, mode.from_tensor, named)
             found = run(machine, model, given, words)
-    except (SourceException, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
+    except (SourceException, RuntimeError, TypeError, ValueError, LookupError, AssertionError):
         return None
     finally:
         machine.tracing, machine.failure = False, None

@@ -348,7 +348,14 @@ class Net(nn.Module):
         x = self.a(x)
         return x.flatten(1)
 """
+TURNED = """
+from einops.layers.torch import Reduce
+class Net(nn.Sequential):
+    def __init__(self, dim):
+        super().__init__(nn.Linear(dim, 6), Reduce("b n c -> b c", "mean"))
+"""
 LEFT = {
+    "a layer of einops that takes three axes": (TURNED, ((1, 6),)),
     "channels of patches of a picture": (PATCHES, ((1, 6),)),
     "pairs of modules in a list": (PAIRS, ((1, 16, 64),)),
     "pairs of modules that a forward takes apart": (LOOP, ((1, 16, 64),)),
