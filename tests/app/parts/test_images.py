@@ -321,3 +321,8 @@ def test_reset_brings_the_sample_back() -> None:
     fine(app.button(key="reset").click().run())
     state = app.session_state
     assert (state["input"], state["drawing"], state["sample_x"]) == (image_picker.SAMPLE, "", "")
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_line_and_a_volume_get_random_numbers_where_the_page_opens_with_a_picture(n: int) -> None:
+    fine(page("convolution", n=n, x=8))
