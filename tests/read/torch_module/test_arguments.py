@@ -192,3 +192,10 @@ def test_a_format_may_be_given_by_name() -> None:
     assert found.difference < 1e-6 and [*found.state_dict()] == ["layer.weight", "layer.bias"]
     stopped = from_torch(Cast(), drawn(5, 9), **named)
     assert "[5, 9] X [8, 3]" in stopped.failure
+
+
+@pytest.mark.parametrize("at", [0, 1, -1])
+def test_a_single_position_leaves_a_row_of_one(at: int) -> None:
+    found = from_torch(Called(lambda x: x.index_select(at, torch.tensor(2))), X)
+    assert found.notes == () and found.exported.shapes[0] == tuple(found.module()(X).shape)
+    assert found.difference == 0 and found.boxes == ()
