@@ -78,7 +78,7 @@ CALLS: Mapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "space": ((3, 4), ("label",)),
     "spell": ((TERM,), ("notation",)),
     "stream": ((TERM,), ("grouped", "streamed", "budget", "formats", "around")),
-    "thumbnails": ((MODULE, ncd.trace(MODULE, X)), ("dark",)),
+    "thumbnails": ((MODULE, ncd.trace(MODULE, X)), ("dark", "marked")),
     "to_json": ((TERM,), ("indent", "about")),
     "trace": ((MODULE, X), ()),
     "track": ((nn.ReLU(),), ("echo", "whole")),

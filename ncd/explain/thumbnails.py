@@ -7,10 +7,11 @@ bars. An array has one scale; zero has the colour of the page.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 from PIL import Image
@@ -44,13 +45,20 @@ CHANNELS = 8  # channels shown, the liveliest
 BARS = 24  # the height of bars, in pixels of their tile
 
 
-def thumbnails(module: CircuitModule, run: Trace, *, dark: bool = False) -> dict[str, Thumbnail]:
+def thumbnails(
+    module: CircuitModule,
+    run: Trace,
+    *,
+    dark: bool = False,
+    marked: Mapping[str, int] = MappingProxyType({}),
+) -> dict[str, Thumbnail]:
     """Returns small pictures of the values of a run, for the wires of its diagram.
 
     Args:
         module: The compiled module that ran.
         run: What :func:`trace` returned for it.
         dark: Whether the colours are for a dark page.
+        marked: Positions by axes, such as ``{"y": 3}``; their rows are outlined.
 
     Returns:
         A :class:`Thumbnail` for each array that has something to show, by the array's id. Copies,
@@ -74,6 +82,7 @@ def thumbnails(module: CircuitModule, run: Trace, *, dark: bool = False) -> dict
     """
     check_module(module, "thumbnails")
     check_flag(dark, "dark", "thumbnails")
+    _check_marked(marked)
     if not isinstance(run, Trace):
         fact = f"{short_repr(run)} is no run"
         raise ParseError(fact, where="thumbnails", cure="ncd.trace(module, *inputs)")
@@ -83,10 +92,19 @@ def thumbnails(module: CircuitModule, run: Trace, *, dark: bool = False) -> dict
             numbers = run.values[value.id]
             if tuple(numbers.shape) != value.array.shape:
                 raise _other_run(value, numbers)
-            made = thumbnail(value.array, numbers, dark=dark, origin=_origin(module.circuit, value))
+            origin = _origin(module.circuit, value)
+            made = thumbnail(value.array, numbers, dark=dark, origin=origin, marked=marked)
             if made is not None:
                 found[value.id] = made
     return found
+
+
+def _check_marked(marked: object) -> None:
+    """Raises ParseError for anything but a mapping from names of axes to positions."""
+    pairs = marked.items() if isinstance(marked, Mapping) else [(None, None)]
+    if not all(isinstance(name, str) and type(at) is int for name, at in pairs):
+        fact = f"marked is {short_repr(marked)}, but it is a mapping from axes to positions"
+        raise ParseError(fact, where="thumbnails", cure='marked={"y": 3}')
 
 
 def _other_run(value: Value, numbers: Tensor) -> MismatchError:
@@ -134,7 +152,12 @@ def thumbnail_frames(circuit: Circuit) -> dict[str, Thumbnail]:
 
 
 def thumbnail(
-    array: Array, values: Tensor, *, dark: bool = False, origin: str = ""
+    array: Array,
+    values: Tensor,
+    *,
+    dark: bool = False,
+    origin: str = "",
+    marked: Mapping[str, int] = MappingProxyType({}),
 ) -> Thumbnail | None:
     """Returns the thumbnail of an array; None if there is nothing to show.
 
@@ -155,7 +178,7 @@ def thumbnail(
     named = " × ".join(axis.display_name for axis in array)
     low, high = float(known.min()), float(known.max())
     said = f"{named}, {numbers.size:,} numbers from {low:.2g} to {high:.2g}{note}"
-    return Thumbnail(grid.width, grid.height, tiles, said)
+    return Thumbnail(grid.width, grid.height, tiles, tuple(grid.marks(marked)), said)
 
 
 def _origin(circuit: Circuit, value: Value) -> str:
@@ -278,6 +301,7 @@ class _Grid:
     count: int
     size: tuple[float, float]
     across: int = 4
+    rows: Axis | None = None
 
     @property
     def boxes(self) -> Iterator[Rectangle]:
@@ -285,6 +309,14 @@ class _Grid:
         for n in range(self.count):
             x, y = n % across * (wide + GAP), n // across * (high + GAP)
             yield Rectangle(x, y, x + wide, y + high)
+
+    def marks(self, marked: Mapping[str, int]) -> Iterator[Rectangle]:
+        """Yields the rows at these positions, in each tile."""
+        if self.rows is not None and self.rows.name in marked:
+            count, at = self.rows.numel, marked[self.rows.name]
+            for x0, y0, x1, y1 in self.boxes if 0 <= at < count else ():
+                high = (y1 - y0) / count
+                yield Rectangle(x0, y0 + at * high, x1, y0 + (at + 1) * high)
 
     @property
     def width(self) -> float:
@@ -315,7 +347,7 @@ def _position_maps(array: Array, rows: Axis, columns: Axis) -> _Grid:
     size = tuple(max(axis.numel * scale, side / 3) for axis in (columns, rows))
     kind = _Maps(_order(array, rows, columns), (rows.numel, columns.numel), SOME, round(side))
     count = min(count, SOME)
-    return _Grid(kind, count, (size[0], size[1]), 2 if count in (3, 4) else 6)
+    return _Grid(kind, count, (size[0], size[1]), 2 if count in (3, 4) else 6, rows)
 
 
 def _stripes(array: Array, rows: Axis, features: list[Axis]) -> _Grid:
@@ -327,7 +359,7 @@ def _stripes(array: Array, rows: Axis, features: list[Axis]) -> _Grid:
     kind = _Stripes(_order(array, rows, *columns), shape, count)
     least, most = FEATURES
     high = min(max(POSITION * rows.numel, least), most)
-    return _Grid(kind, count, (NARROW if heads else WIDE, high))
+    return _Grid(kind, count, (NARROW if heads else WIDE, high), rows=rows)
 
 
 def _images(array: Array, space: Axis, goes_in: bool) -> _Grid:

@@ -171,6 +171,15 @@ def test_a_palette_runs_from_its_first_stop_to_its_last() -> None:
     assert (np.diff(colours.astype(int), axis=0) <= 0).all()
 
 
+def test_the_row_of_a_position_is_outlined_in_each_tile_of_arrays_with_its_axis() -> None:
+    made = of("~y:4 ~x:2 h:2", torch.rand(4, 2, 2), marked={"y": 3, "x": 0})
+    for tile, mark in zip(made.tiles, made.marks, strict=True):
+        assert (mark.x0, mark.x1, mark.y1) == (tile.box.x0, tile.box.x1, tile.box.y1)
+        assert mark.height == pytest.approx(tile.box.height / 4)
+    assert not of("~x:2 m:3", torch.rand(2, 3), marked={"y": 1}).marks
+    assert not of("~y:2 m:3", torch.rand(2, 3), marked={"y": 2}).marks
+
+
 # --- Frames, and wrong calls
 
 

@@ -72,6 +72,9 @@ def layers(drawing: DrawingData) -> Iterator[Stroke | Dot | Text | PictureTile]:
             yield from _extra(extra)
     for drawn in drawing.thumbnails:
         yield from drawn.tiles
+        for x0, y0, x1, y1 in drawn.marks:
+            outline = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
+            yield Stroke(outline, width=style.MARKED, closed=True)
 
 
 def reading_order(drawing: DrawingData) -> list[DrawnWire | DrawnGlyph]:

@@ -330,9 +330,13 @@ def thumbnail_group(drawn: DrawnThumbnail) -> str:
         f'href="data:image/png;base64,{b64encode(tile.png).decode()}"/>'
         for tile in drawn.tiles
     )
+    width = f'class="shape" stroke-width="{number(style.MARKED)}"'
+    marks = "".join(f'<rect {width} fill="none" {_sides(box)}/>' for box in drawn.marks)
     name = f"<title>{text(drawn.thumbnail.description)}</title>"
     frame = f'<rect class="hit" fill="none" {_sides(drawn.box)}/>'
-    return f'<g class="thumbnail" {_of("", drawn.array)} {BUTTON}>{name}{frame}{pictures}</g>'
+    return (
+        f'<g class="thumbnail" {_of("", drawn.array)} {BUTTON}>{name}{frame}{pictures}{marks}</g>'
+    )
 
 
 def text(plain: str) -> str:

@@ -293,6 +293,7 @@ class Thumbnail:
         width: Its width.
         height: Its height.
         tiles: Its pictures, such as one for each head.
+        marks: Boxes that are outlined, such as the row of one word.
         description: What it shows, for screen readers and on hover.
 
     Source: E. Tufte, *The Visual Display of Quantitative Information* (1983): small multiples.
@@ -304,6 +305,7 @@ class Thumbnail:
     width: float
     height: float
     tiles: tuple[PictureTile, ...] = ()
+    marks: tuple[Rectangle, ...] = ()
     description: str = ""
 
 
@@ -320,6 +322,11 @@ class DrawnThumbnail:
         """Yields the tiles at their places in the drawing."""
         move = Translation(self.box.x0, self.box.y0)
         return (PictureTile(move.box(tile.box), tile.png) for tile in self.thumbnail.tiles)
+
+    @property
+    def marks(self) -> Iterator[Rectangle]:
+        """Yields the outlined boxes at their places in the drawing."""
+        return map(Translation(self.box.x0, self.box.y0).box, self.thumbnail.marks)
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,7 @@ DASH_REACH = 36.0  # into an op that takes both arrays
 STEP, END = 6.0, 16.0  # the least widths of a step, and of a state at an end
 EMPTY = (40.0, 20.0)  # the page of a drawing in which nothing stands
 MARGIN = 10.0  # of the drawing
+MARKED = 1.2  # the outline of a row in a thumbnail
 WITH_THUMBNAILS = 1.4  # times the height that a drawing may have without them
 THUMBNAIL_ROOM = 7.0  # between a thumbnail and the wires around it
 PICTURE_CLEAR = 3.0  # between a thumbnail and a separator

@@ -15,7 +15,19 @@ import streamlit as st
 import ncd
 from ncd.app.page import export_menu, large_run, own_page, page, sidebar
 from ncd.app.page.export_menu import page_facts, python_line, reproducing_line
-from ncd.app.page.gallery import ASKS, SAMPLE, _ask, _asking, _drawing, _looks, _scene
+from ncd.app.page.first_diagram import (
+    ASKS,
+    CUT,
+    SAMPLE,
+    _asked,
+    _asking,
+    _cut,
+    _drawing,
+    _looks,
+    _pick,
+    _scene,
+    readings,
+)
 from ncd.app.page.large_run import PoolRun
 from ncd.app.page.navigation import nearest
 from ncd.app.scene import own_entry
@@ -341,39 +353,88 @@ def test_the_word_that_asks_is_the_picked_one_or_the_verb(
         assert _asking(["the", "keys"]) == 1
 
 
-def test_a_click_picks_a_word(session: dict[str, Any]) -> None:
+def test_a_click_picks_a_word_or_switches_a_head_off_and_on(session: dict[str, Any]) -> None:
     for value, picked in (("7", 7), ("999", 999), ("1000", None), ("x", None), ("-1", None)):
-        _ask(value)
+        _pick(value)
         assert session[ASKS] == picked
+    for value, cut in (("cut=1", {1}), ("cut=5", {1, 5}), ("cut=1", {5}), ("cut=x", {5})):
+        _pick(value)
+        assert _cut(8) == session[CUT] == cut
+    assert _cut(5) == set() and session[ASKS] is None
+    session[CUT] = "x"
+    assert _cut(8) == set()
+
+
+WRONG = ["the", "keys", "by", "the", "door", "is", "old", "."]
+NOTHING: frozenset[int] = frozenset()
+
+
+def first_scene(words: list[str], h: int, dark: bool = False) -> Scene:
+    theme = SimpleNamespace(type="dark" if dark else "light")
+    with patch.object(st, "context", SimpleNamespace(theme=theme, cookies={})):
+        return _scene(words, h)
+
+
+def test_the_first_diagram_corrects_the_sentence_and_a_cut_head_is_missed() -> None:
+    read = readings(WRONG, 4, NOTHING)
+    assert [own and own.word for own in read] == [*[None] * 5, "are", None, None]
+    alone = readings(WRONG, 4, frozenset({2}))[5]
+    assert alone and alone.word not in ("is", "are")  # one of its heads says which verb it is
+    fewer, off = readings(WRONG, 2, NOTHING)[5], readings(WRONG, 4, frozenset({2, 3}))[5]
+    assert fewer == off
+    words = tags(_asked(WRONG, 5, 4, NOTHING), "button")
+    assert [own["data-pick"] for own in words] == [*map(str, range(8))]
+    assert [own["aria-pressed"] for own in words].index("true") == 5
+    assert "<del>is</del>" in (html := _asked(WRONG, 5, 4, NOTHING)) and ">are</ins>" in html
+    right = [word.replace("is", "are") for word in WRONG]
+    assert "<del>" not in _asked(right, 5, 4, NOTHING)
+
+
+def test_words_that_it_does_not_know_are_not_corrected() -> None:
+    assert readings(["the", "zebra", "is", "old", "."], 4, NOTHING) == [None] * 5
+    assert "&lt;b&gt;" in _asked(["<b>", "is"], 0, 4, NOTHING)
 
 
 def test_the_first_diagram_says_what_heads_change_and_where_they_look(
     session: dict[str, Any],
 ) -> None:
     words = SAMPLE.split()
-    theme = SimpleNamespace(type="dark")
-    with patch.object(st, "context", SimpleNamespace(theme=theme, cookies={})):
-        here = _scene(words, 5)
-        session["wide"] = "340"
-        phone = _scene(words, 5)
-    assert (here.column_width, here.labels, here.dark) == (selection.WIDTHS[-2], "both", True)
-    assert (phone.column_width, phone.labels) == (selection.WIDTHS[0], "names")
-    said = text(_drawing(here))
+    here = first_scene(words, 5, dark=True)
+    session["wide"] = "340"
+    phone = first_scene(words, 5)
+    assert (here.column_width, here.labels, here.dark) == (None, "names", True)
+    assert phone.column_width == selection.WIDTHS[0]
+    html = _drawing(here, 5, NOTHING)
     m, k = here.settings["m"], here.settings["k"]
-    assert f"5 heads of {k} features each" in said
-    assert f"{4 * m * k:,} for each head" in said
-    html = _looks(here, words, 3)
-    pressed = [own["data-pick"] for own in tags(html, "button") if own["aria-pressed"] == "true"]
-    assert pressed == ["3"]
-    rows = html.split("<tr>")[1:]
-    assert len(rows) == 5
-    for row in rows:
-        shares = [float(own["title"]) for own in tags(row, "span")]
-        assert len(shares) == len(words) and sum(shares) == pytest.approx(1, abs=0.01 * len(words))
-    assert "not trained" in rows[4] and "not trained" not in rows[3]
-    wrong = ["keys", *words[1:]]
+    assert f"5 heads of {k} features each" in text(html)
+    assert f"{4 * m * k:,} for each head" in text(html)
+    assert (
+        html.count("<image") == 5 + 3 * 5 + 3
+    )  # maps; queries, keys, values; what goes in and out
+    assert "<image" not in _drawing(phone, 5, NOTHING)  # there is no room for them
+    other = _drawing(here, 4, NOTHING)
+    assert other != html and other.count("<image") == html.count("<image")
+    assert _drawing(here, 5, frozenset({0})) != html
+
+
+def test_a_card_for_each_head_says_where_it_looks_and_what_it_is_for() -> None:
+    here = first_scene(WRONG, 5)
+    cards = _looks(here, WRONG, 5, frozenset({1})).split("<section")[1:]
+    assert len(cards) == 5
+    for n, card in enumerate(cards):
+        shares = [float(own["title"]) for own in tags(card, "span")]
+        assert len(shares) == len(WRONG) and sum(shares) == pytest.approx(1, abs=0.01 * len(WRONG))
+        (button,) = tags(card, "button")
+        assert button["data-pick"] == f"cut={n}"
+        assert button["aria-pressed"] == str(n == 1).lower()
+        assert ("With it" in card) == (n == 1)
+    assert "not trained" in cards[4] and "not trained" not in cards[3]
+    effect = readings(WRONG, 5, frozenset({1, 2}))[5]
+    assert effect and f"Without it <b>{effect.word}</b> ({effect.chance:.0%})" in cards[2]
+    assert "other words than this one" in _looks(here, WRONG, 0, NOTHING)
+    wrong = ["keys", *WRONG[1:]]
     if doubt(wrong):
-        assert "head 0" in _looks(_scene(wrong, 2), wrong, 0)
+        assert "head 0" in _looks(first_scene(wrong, 2), wrong, 0, NOTHING)
 
 
 # --- large runs -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.app.page.gallery import _looks, _scene
+from ncd.app.page.first_diagram import _looks, _scene
 from ncd.app.panels.attention import attention_maps, sequence_reading
 from ncd.app.parts import input_feed
 from ncd.app.parts import input_feed as inputs
@@ -215,7 +215,7 @@ def test_heads_are_named_by_what_they_look_for_where_that_is_known(text: str, wh
     """On the first page and in the Attention panel, which say why not."""
     words = text.split()
     shown = _scene(words, 5)
-    looks = _looks(shown, words, 0)
+    looks = _looks(shown, words, 0, frozenset())
     (cell,) = (cell for cell in shown.circuit.cells if cell.op.role == "softmax")
     own = attention_maps.weights(cell, shown.trace.values[cell.outputs[0].id])
     _, small = attention_maps._overview(shown, own, 0)
