@@ -408,9 +408,7 @@ def test_the_first_diagram_says_what_heads_change_and_where_they_look(
     m, k = here.settings["m"], here.settings["k"]
     assert f"5 heads of {k} features each" in text(html)
     assert f"{4 * m * k:,} for each head" in text(html)
-    assert (
-        html.count("<image") == 5 + 3 * 5 + 3
-    )  # maps; queries, keys, values; what goes in and out
+    assert html.count("<image") == 5 + 3 * 5 + 3  # maps; queries, keys, values; the ends
     assert "<image" not in _drawing(phone, 5, NOTHING)  # there is no room for them
     other = _drawing(here, 4, NOTHING)
     assert other != html and other.count("<image") == html.count("<image")

@@ -27,6 +27,9 @@ def test_a_newcomer_drags_a_size_and_opens_a_system(page: Page, address: str) ->
     heads.focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("5 heads of 16 features each: 40,960 parameters")).to_be_visible()
+    page.get_by_role("button", name="Cut head 3").click()  # it says which verb it is
+    expect(page.get_by_role("button", name="Put back head 3")).to_be_visible()
+    expect(page.locator(".asked ins")).not_to_have_text("are")
     page.get_by_role("link", name="multi-head attention", exact=True).first.click()
     expect(page).to_have_url(re.compile("/multi-head-attention$"))
     drawn(page)
