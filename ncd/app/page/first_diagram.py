@@ -253,7 +253,7 @@ def _card(n: int, title: str, look: str, effect: str, cut: frozenset[int]) -> st
         f'aria-label="{word} head {n + 1}">{word}</button>'
     )
     return (
-        f"<section{kind}><h3>{n + 1} {markup.text(title)}{button}</h3>"
+        f'<section{kind}><p class="role">{n + 1} {markup.text(title)}{button}</p>'
         f'<p>{look}</p><p class="effect">{effect}</p></section>'
     )
 
