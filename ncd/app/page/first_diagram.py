@@ -243,7 +243,7 @@ def _looks(scene: Scene, words: list[str], row: int, cut: frozenset[int]) -> str
         for n, map in enumerate(maps)
     )
     name = 'tabindex="0" role="group" aria-label="Where each head looks"'
-    return f'<div class="heads" {name}>{"".join(cards)}</div>'
+    return f'<div class="looks" {name}>{"".join(cards)}</div>'
 
 
 def _card(n: int, title: str, look: str, effect: str, cut: frozenset[int]) -> str:
@@ -253,7 +253,7 @@ def _card(n: int, title: str, look: str, effect: str, cut: frozenset[int]) -> st
         f'aria-label="{word} head {n + 1}">{word}</button>'
     )
     return (
-        f'<section{kind}><p class="role">{n + 1} {markup.text(title)}{button}</p>'
+        f'<section{kind}><p class="head">{n + 1} {markup.text(title)}{button}</p>'
         f'<p>{look}</p><p class="effect">{effect}</p></section>'
     )
 

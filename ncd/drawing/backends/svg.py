@@ -70,7 +70,6 @@ def rules(double: bool, used: frozenset[Face]) -> str:
         ".stroke,.circuit .shape": "stroke-linejoin:round",
         ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
         ".still": "pointer-events:none",
-        ".thumbnail image": "image-rendering:pixelated",
     }
     if double:
         outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
@@ -334,9 +333,8 @@ def thumbnail_group(drawn: DrawnThumbnail) -> str:
     marks = "".join(f'<rect {width} fill="none" {_sides(box)}/>' for box in drawn.marks)
     name = f"<title>{text(drawn.thumbnail.description)}</title>"
     frame = f'<rect class="hit" fill="none" {_sides(drawn.box)}/>'
-    return (
-        f'<g class="thumbnail" {_of("", drawn.array)} {BUTTON}>{name}{frame}{pictures}{marks}</g>'
-    )
+    look = 'class="thumbnail" style="image-rendering:pixelated"'
+    return f"<g {look} {_of('', drawn.array)} {BUTTON}>{name}{frame}{pictures}{marks}</g>"
 
 
 def text(plain: str) -> str:

@@ -74,7 +74,7 @@ def test_callouts_stand_below_the_diagram_on_a_phone(page: Page, address: str) -
 @pytest.mark.parametrize(
     ("name", "last"),
     [
-        ("", ".heads"),
+        ("", ".looks"),
         ("legend", ".ncd .content"),
         ("yours", ".drawing.whole svg"),
         ("nosuchpage", ".stPageLink"),
