@@ -132,14 +132,14 @@ def _scene(words: list[str], h: int) -> Scene:
 # --- What the heads do
 
 
-class Reading(NamedTuple):
+class WrittenWord(NamedTuple):
     """The word that the proofreader writes at a position, and its probability."""
 
     word: str
     chance: float
 
 
-def readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[Reading | None]:
+def readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[WrittenWord | None]:
     """Returns what the proofreader writes with its first h heads but for some.
 
     It has learned to write verbs, pronouns, names and quotes; for other words there is None.
@@ -152,7 +152,7 @@ def readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[Reading 
     return get_or_make(CACHE, key, lambda: _readings(words, h, cut))
 
 
-def _readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[Reading | None]:
+def _readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[WrittenWord | None]:
     module = get_or_make(CACHE, ("first reader",), _reader)
     (attention,) = find_attention(module.circuit)
     off = [head for head in attention.heads if head.number >= h or head.number in cut]
@@ -161,7 +161,9 @@ def _readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[Reading
     chances = run(module, torch.tensor(tokens), off).softmax(-1)
     asked = SEQUENCES[READER.name].answers(torch.tensor([tokens]))[0] != NOT_ASKED
     every = zip(*chances.max(-1), asked.tolist(), strict=True)
-    read = [Reading(PROOFREADER_WORDS[int(n)], float(p)) if own else None for p, n, own in every]
+    read = [
+        WrittenWord(PROOFREADER_WORDS[int(n)], float(p)) if own else None for p, n, own in every
+    ]
     return read[: len(words)] if not doubt(words) else [None] * len(words)
 
 
@@ -206,7 +208,7 @@ def _asked(words: list[str], row: int, h: int, cut: frozenset[int]) -> str:
     return f'<p class="asked">{buttons}<span class="hint">Press a word to follow it.</span></p>'
 
 
-def _corrected(word: str, read: Reading | None) -> str:
+def _corrected(word: str, read: WrittenWord | None) -> str:
     if read is None or read.word == word:
         return markup.text(word)
     title = f"{read.word}, with probability {read.chance:.2f}"

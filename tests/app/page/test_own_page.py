@@ -428,7 +428,7 @@ def test_an_error_in_pasted_source_is_underlined() -> None:
             "line 1, column 32: Linear: in_features is 5, but the array (2×4) has 4 in its last "
             "dimension. Try in_features=4.",
         ),
-        ("nn.NLLLoss()", "line 1, column 1: NLLLoss takes inputs (input, target), of which no "),
+        ("nn.NLLLoss()", "Read as a line of PyTorch."),
     ],
 )
 def test_a_line_of_pytorch_is_read_once_and_its_caption_says_how(text: str, told: str) -> None:

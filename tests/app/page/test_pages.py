@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.app.panels.walk.compare import COMPARE
+from ncd.app.parts.input_feed import TURN
 from ncd.app.state.controls import Place
 from ncd.site import entry_page
 from ncd.systems.catalogue_entry import Entry, Knob
@@ -214,7 +215,8 @@ def language_term() -> ncd.Term:
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_a_place_beyond_the_last_does_not_stay_in_the_link(name: str) -> None:
     for panel in panels()[name]:
-        places = [one.name for one in panel.controls if isinstance(one, Place)]
+        every = (one for one in panel.controls if isinstance(one, Place))
+        places = [one.name for one in every if one != TURN]  # there is always another example
         if places and panel is not COMPARE:  # it shows no map before something is pinned
             app = page(name, panel=panel.title, **dict.fromkeys(places, "99999"))
             fine(app)

@@ -41,11 +41,12 @@ def test_the_array_that_is_asked_for_is_hidden_until_it_is_answered() -> None:
 
 def test_a_drawing_has_names_only() -> None:
     assert hide_sizes.sizeless_options(
-        {"labels": "both", "notes": {"a": 1}, "cells": True, "scale": 2}
+        {"labels": "both", "notes": {"a": 1}, "cells": True, "thumbnails": {"v0": 1}, "scale": 2}
     ) == {
         "labels": "names",
         "notes": {},
         "cells": False,
+        "thumbnails": {},
         "scale": 2,
     }
 

@@ -316,9 +316,9 @@ def _asked(look: Look) -> Asked:
     own = [head for head in look.heads if head.softmax == softmax]
     own = own or [head for head in look.heads if head.softmax == last]
     row = ROW.among(length, look.asked[2 * len(look.asked) // 3])
-    best = max(own, key=lambda head: look.finds(head, row))
+    best, chosen = max(own, key=lambda head: look.finds(head, row)), HEAD.among(len(own))
     return Asked(
-        own[HEAD.among(len(own))] if softmax else best,
+        own[chosen] if softmax else best,
         row,
         bool(guess),
         min(int(guess), length - 1) if guess.isdecimal() else None,
