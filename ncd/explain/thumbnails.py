@@ -29,8 +29,8 @@ from ncd.run.program import expressions
 
 POSITIVE = {False: "ffffff dbe8f2 9cc3e0 4a8fc4 1d5f9a 0a3259"}
 POSITIVE[True] = "161b22 1d3a57 2c6699 5fa3d8 b3d8f6 f4faff"
-SIGNED = {False: "7a2f08 c8641c f0b184 faf8f5 a4c6e2 3a80b9 0b3a68"}
-SIGNED[True] = "ffc08a d9752b 6b3712 171b21 1c486f 4a93cf bfe0fb"
+SIGNED = {False: "0b3a68 3a80b9 a4c6e2 faf8f5 f0b184 c8641c 7a2f08"}  # from negative, as in maps
+SIGNED[True] = "bfe0fb 4a93cf 1c486f 171b21 6b3712 d9752b ffc08a"
 LARGEST = 1 << 22  # numbers of an array with a thumbnail
 COLUMNS = 64  # features of a stripe, those with the largest numbers
 GAP = 4.0  # between tiles
@@ -162,7 +162,7 @@ def thumbnail(
     """Returns the thumbnail of an array; None if there is nothing to show.
 
     ``origin`` is the role of the op that makes it, or "input". A vector of a softmax is drawn as
-    bars, three channels that go in as the colours of one image.
+    bars, one channel or three that go in as a picture.
     """
     whole = array.below is not None or not values.is_floating_point()
     if whole or not 1 < values.numel() <= LARGEST:
@@ -214,8 +214,10 @@ class _Painter:
         return _png(Image.fromarray(np.dstack([solid, np.uint8(filled * 255)])))
 
     def colour(self, channels: CellGrid) -> bytes:
-        """Returns three channels as the red, green and blue of one image, from least to most."""
-        numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
+        """Returns a picture of one channel in grey, of three in colour, from least to most."""
+        numbers = np.nan_to_num(
+            np.moveaxis(np.broadcast_to(channels, (3, *channels.shape[1:])), 0, -1)
+        )
         low, high = float(numbers.min()), float(numbers.max())
         shades = np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
         return _png(Image.fromarray(shades))
@@ -279,8 +281,8 @@ class _Channels(_Maps):
         return maps[order], f"; the {self.most} liveliest of {len(maps):,} channels"
 
 
-class _Colours(_Maps):
-    """The three channels of a picture that goes in, as its colours."""
+class _Picture(_Maps):
+    """The channel or the three channels of a picture that goes in."""
 
     def painted(self, maps: CellGrid, painter: _Painter) -> list[bytes]:
         return [painter.colour(maps)]
@@ -365,12 +367,12 @@ def _stripes(array: Array, rows: Axis, features: list[Axis]) -> _Grid:
 def _images(array: Array, space: Axis, goes_in: bool) -> _Grid:
     *more, wide = space.shape
     high, count = prod(more), array.numel // space.numel  # more dimensions stand below each other
-    coloured = goes_in and count == 3
-    side = PICTURE if coloured or count == 1 else CHANNEL
+    is_picture = goes_in and count in (1, 3)
+    side = PICTURE if is_picture or count == 1 else CHANNEL
     size = side * wide / max(high, wide), side * high / max(high, wide)
-    kind = _Colours if coloured else _Channels
+    kind = _Picture if is_picture else _Channels
     maps = kind(_order(array, space), (high, wide), CHANNELS)
-    return _Grid(maps, 1 if coloured else min(count, CHANNELS), size)
+    return _Grid(maps, 1 if is_picture else min(count, CHANNELS), size)
 
 
 def _vector(array: Array, is_distribution: bool) -> _Grid:

@@ -135,6 +135,13 @@ def test_three_channels_that_go_in_are_one_picture_in_colour() -> None:
     assert len(of("c:3 u:2x2", values).tiles) == 3
 
 
+def test_one_channel_that_goes_in_is_a_picture_in_grey() -> None:
+    values = torch.tensor([[0.0, 0.5], [1.0, 0.0]])
+    grey = pixels(of("u:2x2", values, origin="input"))[..., :3]
+    assert grey[..., 0].tolist() == grey[..., 2].tolist() == [[0, 128], [255, 0]]
+    assert pixels(of("u:2x2", values))[0, 0, :3].tolist() == [255, 255, 255]
+
+
 def test_a_distribution_is_bars_as_high_as_its_shares() -> None:
     made = of("v:3", torch.tensor([0.1, 0.2, 0.7]), origin="softmax")
     heights = (pixels(made)[..., 3] > 0).sum(0)
@@ -155,8 +162,8 @@ def test_zero_has_the_colour_of_the_page_and_unknown_numbers_have_none(dark: boo
 
 def test_numbers_with_signs_have_two_colours_about_zero() -> None:
     row = pixels(of("m:3", torch.tensor([-1.0, 0.0, 1.0])))[0, :, :3].astype(int)
-    assert row[0, 0] > row[0, 2]  # negative ones are brown
-    assert row[2, 2] > row[2, 0]  # positive ones are blue
+    assert row[0, 2] > row[0, 0]  # negative ones are blue
+    assert row[2, 0] > row[2, 2]  # positive ones are brown
     assert row[1].min() > 240
 
 
