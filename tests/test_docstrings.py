@@ -19,6 +19,7 @@ NAMES = sorted({*ncd.__all__, "compile"})
 # Names that only hold data, or accept whatever their types permit.
 RAISES_NOTHING = {
     *("Cell", "Cost", "Dag", "Drawing", "Fence", "Loop", "Sample", "Site", "Trace", "Value"),
+    "Thumbnail",
     *("Array", "Signature", "Knob", "devices", "plain", "seq", "space", "track"),
     *("Answer", "Box", "Checkpoints", "Imported", "Result", "Saved", "SavedArray", "Stream"),
     *(

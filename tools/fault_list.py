@@ -152,7 +152,7 @@ FAULTS = (
         "tokens, PREPOSITIONS), 1)",
     ),
     # the app
-    Fault("app/parts/heatmap.py", "np.where(high >= -low", "np.where(high >= low"),
+    Fault("explain/colour_scale.py", "np.where(high >= -low", "np.where(high >= low"),
     Fault("app/scene/pin.py", "value != knob.default", "value > knob.default"),
     Fault("app/panels/walk/compared_diagrams.py", '"+" if after > before', '"+" if after < before'),
     Fault("app/parts/slice_picker.py", "and d.size > 1]", "]"),

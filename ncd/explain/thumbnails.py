@@ -72,10 +72,10 @@ def thumbnails(
     Source: E. Tufte, *The Visual Display of Quantitative Information* (1983): small multiples.
 
     >>> import ncd
-    >>> module = ncd.compile(ncd.Linear("m:3 -> k:2"))
+    >>> module = ncd.compile(ncd.Linear("m:3 -> k:2"), seed=0)
     >>> pictures = thumbnails(module, ncd.trace(module, *ncd.example_inputs(module.term)))
     >>> pictures["v1"].description
-    'k, 2 numbers from -0.91 to 0.59'
+    'k, 2 numbers from -0.41 to 0.13'
     >>> drawing = ncd.draw(module.term, thumbnails=pictures)
     >>> [each.array for each in drawing.thumbnails]
     ['v0', 'v1']

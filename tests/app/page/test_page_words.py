@@ -40,6 +40,7 @@ from ncd.app.state.link_text import compress_text
 from ncd.errors import SizeError
 from ncd.language.number_formats import Formats
 from ncd.systems.catalogue_entry import Knob
+from ncd.systems.inputs import run_inputs
 from ncd.systems.inputs.run_inputs import InputSpec
 from ncd.systems.inputs.text_inputs import doubt
 from ncd.systems.training.trained_weights import TrainedWeights
@@ -641,7 +642,7 @@ def test_the_scene_of_a_page_has_its_theme_and_words_where_it_takes_them(
     with (
         patch.object(st, "context", look),
         patch.object(page.inputs, "feed", lambda *_: feed),
-        patch.object(page.inputs, "takes_words", lambda term: takes),
+        patch.object(run_inputs, "takes_words", lambda term: takes),
         patch.object(page, "join_linked_training") as resumed,
         patch.object(page.quiz, "with_question", lambda scene: scene),
         patch.object(page, "with_question", lambda scene: scene),
