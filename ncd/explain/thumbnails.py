@@ -40,6 +40,7 @@ STRIPE = 12.0  # the height of a vector
 POSITION = 5.0  # the height of a position's features
 FEATURES = 22.0, 56.0  # the least and the greatest height of features
 WIDE, NARROW = 56.0, 22.0  # the width of features, and of those of one head
+ROW = 100.0  # the width of all heads, at most
 PICTURE, CHANNEL = 52.0, 26.0  # the side of an image, and of a channel
 CHANNELS = 8  # channels shown, the liveliest
 BARS = 24  # the height of bars, in pixels of their tile
@@ -361,7 +362,8 @@ def _stripes(array: Array, rows: Axis, features: list[Axis]) -> _Grid:
     kind = _Stripes(_order(array, rows, *columns), shape, count)
     least, most = FEATURES
     high = min(max(POSITION * rows.numel, least), most)
-    return _Grid(kind, count, (NARROW if heads else WIDE, high), rows=rows)
+    narrow = min(NARROW, (ROW + GAP) / count - GAP)  # many heads take no more room than four
+    return _Grid(kind, count, (narrow if heads else WIDE, high), count, rows)
 
 
 def _images(array: Array, space: Axis, goes_in: bool) -> _Grid:

@@ -115,6 +115,12 @@ def test_features_of_heads_are_a_tile_for_each_head() -> None:
     assert sizes(of("~t:5 h:2 k:6", torch.rand(5, 2, 6))) == [(5, 6), (5, 6)]
 
 
+def test_many_heads_stand_in_one_row_no_wider_than_four() -> None:
+    few, many = (of(f"~t:5 k:16 h:{h}", torch.rand(5, 16, h)) for h in (4, 8))
+    assert many.width == pytest.approx(few.width) and many.height == few.height
+    assert len(many.tiles) == 8
+
+
 def test_channels_are_images_the_liveliest_of_many() -> None:
     values = torch.zeros(10, 4, 6)
     values[2:] = torch.rand(8, 4, 6)

@@ -18,6 +18,7 @@ from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
 from ncd.app.state.cache import CACHE, cached, get_or_make
 from ncd.drawing.elements.primitives import Thumbnail
+from ncd.errors import LimitError
 from ncd.explain.thumbnails import thumbnails
 from ncd.run.head_switches import Head, disable_heads, find_attention
 from ncd.run.module import CircuitModule, Trace
@@ -142,7 +143,8 @@ class WrittenWord(NamedTuple):
 def readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[WrittenWord | None]:
     """Returns what the proofreader writes with its first h heads but for some.
 
-    It has learned to write verbs, pronouns, names and quotes; for other words there is None.
+    It has learned to write verbs, pronouns, names and quotes; for other words there is None, and
+    for all where this server's limits allow no run of it.
 
     >>> said = readings("the keys is old .".split(), 4, frozenset())
     >>> said[1], said[2].word
@@ -153,7 +155,10 @@ def readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[WrittenW
 
 
 def _readings(words: Sequence[str], h: int, cut: frozenset[int]) -> list[WrittenWord | None]:
-    module = get_or_make(CACHE, ("first reader",), _reader)
+    try:
+        module = get_or_make(CACHE, ("first reader",), _reader)
+    except LimitError:
+        return [None] * len(words)
     (attention,) = find_attention(module.circuit)
     off = [head for head in attention.heads if head.number >= h or head.number in cut]
     stop = NUMBER["."]
@@ -264,7 +269,7 @@ def _effect(words: list[str], row: int, h: int, cut: frozenset[int], n: int) -> 
     """Returns what the query word becomes where this head is cut, or comes back."""
     before, after = readings(words, h, cut)[row], readings(words, h, cut ^ {n})[row]
     if before is None or after is None:
-        return "It has learned to write other words than this one."
+        return "What it writes here is not known."
     lead = "With it" if n in cut else "Without it"
     still = " still" if before.word == after.word else ""
     return f"{lead}{still} <b>{markup.text(after.word)}</b> ({after.chance:.0%})"

@@ -35,6 +35,7 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.refusal import Refusal
 from ncd.app.scene.scene import Scene
 from ncd.app.state import selection
+from ncd.app.state.cache import CACHE
 from ncd.app.state.hide_sizes import HiddenSizes
 from ncd.app.state.link_text import compress_text
 from ncd.errors import SizeError
@@ -391,6 +392,14 @@ def test_the_first_diagram_corrects_the_sentence_and_a_cut_head_is_missed() -> N
     assert "<del>" not in _asked(right, 5, 4, NOTHING)
 
 
+def test_a_server_of_narrow_limits_corrects_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    CACHE.clear()
+    with monkeypatch.context() as patch:
+        patch.setenv("NCD_MAX_FLOPS", "1000000")
+        assert readings(WRONG, 3, frozenset({0})) == [None] * 8
+    CACHE.clear()
+
+
 def test_words_that_it_does_not_know_are_not_corrected() -> None:
     assert readings(["the", "zebra", "is", "old", "."], 4, NOTHING) == [None] * 5
     assert "&lt;b&gt;" in _asked(["<b>", "is"], 0, 4, NOTHING)
@@ -430,7 +439,7 @@ def test_a_card_for_each_head_says_where_it_looks_and_what_it_is_for() -> None:
     assert "not trained" in cards[4] and "not trained" not in cards[3]
     effect = readings(WRONG, 5, frozenset({1, 2}))[5]
     assert effect and f"Without it <b>{effect.word}</b> ({effect.chance:.0%})" in cards[2]
-    assert "other words than this one" in _looks(here, WRONG, 0, NOTHING)
+    assert "What it writes here is not known." in _looks(here, WRONG, 0, NOTHING)
     wrong = ["keys", *WRONG[1:]]
     if doubt(wrong):
         assert "head 0" in _looks(first_scene(wrong, 2), wrong, 0, NOTHING)

@@ -96,10 +96,10 @@ def test_it_is_searched_by_name_op_and_axis(page: Page, address: str) -> None:
 
 FIRST: tuple[tuple[str, str], ...] = (
     ("cnn", "LeNet"),
-    ("kernel", "LeNet"),
-    ("Kernels", "LeNet"),
-    ("stride", "Residual block"),
-    ("pooling", "LeNet"),
+    ("kernel", "Convolution"),
+    ("Kernels", "Convolution"),
+    ("stride", "Convolution"),
+    ("pooling", "Pooling"),
     ("kv cache", "Decoder-only block"),
     ("KV-cache", "Decoder-only block"),
     ("kv cache llama", "Llama"),

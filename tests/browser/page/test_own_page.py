@@ -110,10 +110,10 @@ def test_a_system_of_the_catalogue_is_edited(page: Page, address: str) -> None:
 
 def test_the_first_page_reads_a_sentence(page: Page, address: str) -> None:
     page.goto(address)
-    line = page.locator(".looks tr").filter(has_text="subject of the verb")
+    card = page.locator(".looks section").filter(has_text="subject of the verb")
     shade = "e => getComputedStyle(e).getPropertyValue('--weight')"
-    expect(line.locator("span", has_text="keys")).to_be_visible()
-    assert int(line.locator("span", has_text="keys").evaluate(shade).rstrip("%")) > 30
+    expect(card.locator("span", has_text="keys")).to_be_visible()
+    assert int(card.locator("span", has_text="keys").evaluate(shade).rstrip("%")) > 30
     page.get_by_role("button", name="old", exact=True).click()
     expect(page.get_by_role("button", name="old", exact=True)).to_have_attribute(
         "aria-pressed", "true"
@@ -122,8 +122,8 @@ def test_the_first_page_reads_a_sentence(page: Page, address: str) -> None:
     before = below.bounding_box()
     move(page, "h")
     expect(page.get_by_role("status").first).to_contain_text("5 heads of 16 features")
-    assert below.bounding_box() == before  # the lines of heads have their room
-    expect(page.locator(".looks tr")).to_have_count(5)
+    assert below.bounding_box() == before  # the diagram and the cards have their room
+    expect(page.locator(".looks section")).to_have_count(5)
     expect(page.locator(".looks")).to_contain_text("not trained")
 
 
