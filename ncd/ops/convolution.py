@@ -257,7 +257,7 @@ class Conv(ConvolutionOp):
     def layer_call(self, site: Site) -> Call:
         named = {"stride": self.stride, "padding": self.pad, "dilation": self.dilation}
         channels = self.channels(site)[0]
-        depthwise = self.groups == channels.numel > 1
+        depthwise = 1 < self.groups == channels.numel
         groups = Size(tuple(channels)) if depthwise else self.groups
         return self._layer(site, "Conv", {**named, "groups": groups})
 

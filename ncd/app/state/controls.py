@@ -226,6 +226,31 @@ class TextControl(Control):
         return text if fits or text == self.default else None
 
 
+@dataclass(frozen=True)
+class GridPlace(TextControl):
+    """A row and a column of a grid whose size only the panel knows; empty at first."""
+
+    pattern: str = r"[0-9]{1,6}\.[0-9]{1,6}"
+
+    def among(self, rows: int, columns: int) -> tuple[int, int] | None:
+        """Returns the chosen row and column, the last ones for larger numbers; None at first.
+
+        As with :meth:`Place.among`, the session then has those as well.
+
+        >>> st.session_state["patch"] = "3.4"
+        >>> GridPlace("patch").among(8, 8)
+        (3, 4)
+        """
+        if not self.value:
+            return None
+        chosen = row, column = tuple(map(int, self.value.split(".")))
+        at = min(row, rows - 1), min(column, columns - 1)
+        if at != chosen and self.name in st.session_state:
+            self.put(f"{at[0]}.{at[1]}")
+            st.rerun()
+        return at
+
+
 def pick(controls: Iterable[Control], name: str, value: str) -> bool:
     """Sets the control with a name; returns False if there is none. A callback."""
     for control in controls:

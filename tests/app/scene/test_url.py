@@ -22,7 +22,7 @@ from ncd.app.panels.images.classification import PICKED
 from ncd.app.scene import own_entry, url
 from ncd.app.scene.panel import Panel
 from ncd.app.state import controls, knobs
-from ncd.app.state.controls import Choice, Control, Place, Range, Switches, TextControl
+from ncd.app.state.controls import Choice, Control, GridPlace, Place, Range, Switches, TextControl
 from ncd.installation import bundled
 from ncd.site.entry_page import file
 
@@ -75,7 +75,8 @@ def other(control: Control) -> str:
     every = {
         Choice: lambda own: own.options,
         Range: lambda own: map(str, own.numbers),
-        Place: lambda own: "12",
+        Place: lambda own: ("12",),
+        GridPlace: lambda own: ("3.4",),
         Switches: lambda own: ("n1,n2",),
         TextControl: lambda own: TEXTS,
     }[type(control)](control)

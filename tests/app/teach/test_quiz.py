@@ -33,7 +33,9 @@ Y, X, K, H = Axis("y", 20), Axis("x", 22), Axis("k", 16), Axis("h", 4)
 SCORES, ALL = Array((Y, X, H)), (Y, X, K, H)
 PICTURE = Array((Axis("d", 6), Axis("u", (28, 28))))
 LEVEL = Array((Axis("q_1", 16, label="c_λ"),))
-WINDOW = re.compile(r"(kernel|stride) \d+|^[^:]*\d[^:]*: (?=.*(\bkernel |Conv))")  # an op's sign
+WINDOW = re.compile(  # an op's settings, and the sign that shows them
+    r"(, )?(kernel|stride|padding|dilation) \d+|^[^:]*\d[^:]*: (?=.*(\bkernel |Conv|Pool))"
+)
 TAG = re.compile(r"<[^>]*>")
 SEEN = re.compile(r'(?:aria-label|title|data-\w+)="([^"]*)"|<(?:text|title|desc)[^>]*>([^<]*)<')
 
@@ -76,7 +78,7 @@ def told(of: Scene) -> list[str]:
     """
     found = diagram.diagram_message(of, None, "auto")
     texts = [WINDOW.sub("", a or b) for a, b in SEEN.findall(found.svg)]
-    letters = [text for text in texts if not text.isdecimal()]
+    letters = [text for text in texts if text and not text.isdecimal()]
     return sorted([*letters, *found.hover.values(), found.chips, found.keys])
 
 

@@ -218,7 +218,7 @@ def _runs(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(caption).to_have_text("h = 0: 20 × 25")
     expect(page.locator(".origin")).to_have_text(
-        "It has learned with x up to 24. At the sizes set now, all numbers are random. "
+        "Its weights are for x up to 24. At the sizes set now, all numbers are random. "
         "Untrained weights and random inputs, from seed 0."
     )
     _same_as_torch(page, y=20, x=25)

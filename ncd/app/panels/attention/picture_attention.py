@@ -20,14 +20,14 @@ from ncd.app.parts.heatmap import CellGrid
 from ncd.app.parts.html_panel import apply_component_selection, read_static, sent_value
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
-from ncd.app.state.controls import Place, TextControl, pick
+from ncd.app.state.controls import GridPlace, Place, pick
 from ncd.circuit.circuit import Cell
 from ncd.site import markup
 from ncd.site.markup import HIGHLIGHT_JS, PANEL_CSS
 
 # --- The On the picture panel: the attention of a clicked patch, drawn over the picture
 
-QUERY_PATCH = TextControl("patch", r"[0-9]{1,6}\.[0-9]{1,6}")  # row and column of the query's patch
+QUERY_PATCH = GridPlace("patch")  # the query's patch
 LARGE = 512  # the greatest side of a picture that is sent, in pixels
 COLOUR, FAINT_CELL = 0.75, 70  # the opacity of the colours; the alpha of pixels outside all patches
 KEY = "patches"
@@ -128,10 +128,7 @@ def _windows(scene: Scene, tensor: torch.Tensor) -> Windows:
 def _query_place(asks: Windows) -> tuple[int, int]:
     """Returns the row and column of the chosen patch; the middle one at first."""
     high, wide = asks.count
-    if not QUERY_PATCH.value:
-        return high // 2, wide // 2
-    row, column = map(int, QUERY_PATCH.value.split("."))
-    return min(row, high - 1), min(column, wide - 1)
+    return QUERY_PATCH.among(high, wide) or (high // 2, wide // 2)
 
 
 def _pick() -> None:
@@ -213,9 +210,7 @@ def _heads(small: list[str], chosen: int) -> str:
 # --- Patches: the patches of a picture, and which of them a patch reads in each layer
 
 LAYER, PICTURE_HEAD = Place("picture_layer", None), Place("picture_head", None)
-ASKING_PATCH = TextControl(
-    "asking_patch", r"[0-9]{1,4}\.[0-9]{1,4}"
-)  # row and column of the patch that asks
+ASKING_PATCH = GridPlace("asking_patch")  # the patch that asks
 SIDE = 384  # pixels of the picture on the screen
 FAINT_PATCH, STRONG = 0.12, 0.85  # opacity of a patch that is read least, and most
 EDGE, CHOSEN, READ = "#ffffff", "#ff4b4b", "#ffd797"
@@ -291,9 +286,8 @@ def tiling(scene: Scene, layers: list[Cell], layer: int) -> Tiling:
 
 def _asking_place(scene: Scene, found: Tiling) -> tuple[int, int] | None:
     """Returns the patch that asks, by default one in the middle; None for the class vector."""
-    if ASKING_PATCH.value:
-        row, column = (min(int(at), found.side - 1) for at in ASKING_PATCH.value.split("."))
-        return row, column
+    if chosen := ASKING_PATCH.among(found.side, found.side):
+        return chosen
     return None if _reads_class(scene) else (found.side // 2, found.side // 2)
 
 

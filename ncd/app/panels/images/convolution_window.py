@@ -22,13 +22,13 @@ from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state import knobs
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import Place, TextControl, pick, slider
+from ncd.app.state.controls import GridPlace, Place, pick, slider
 from ncd.circuit.circuit import Cell
 from ncd.ops.sliding_window import Sides, SlidingWindowOp, per_dimension
 from ncd.site import markup
 from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
 
-AT = TextControl("window", r"[0-9]{1,4}\.[0-9]{1,4}")  # row and column of the written number
+AT = GridPlace("window")  # row and column of the written number
 MAP = Place("map")
 DEEP = Place("depth", None)  # the slice of a volume's result; the middle one at first
 KEY = "convolution window"
@@ -220,12 +220,12 @@ def show_convolution_window(scene: Scene) -> None:
     """Shows the picture with its window, the products, the map, and how its size comes about."""
     cell = sliding_cell(scene)
     shape = scene.circuit.outputs[0].array.shape
+    map, slices = MAP.among(shape[0]), shape[1] if scene.settings["n"] == 3 else 1
+    depth = DEEP.among(slices, slices // 2)
     if cell.inputs[0].array.numel > LARGEST:
         said = f"The window is drawn on at most {LARGEST:,} numbers."
         html_panel.render(f"<p>{said}</p><p>{_cost(scene)}</p>", KEY)
         return
-    map = MAP.among(shape[0])
-    depth = DEEP.among(shape[1], shape[1] // 2) if scene.settings["n"] == 3 else 0
     key = (*scene.run_key, map, depth, scene.dark)
     found = cached("window", scene.term, *key, make=lambda: window_planes(scene, map, depth))
     learns = bool(scene.cost.parameters)
@@ -266,19 +266,16 @@ def _place(found: WindowPlanes, learns: bool) -> tuple[int, int]:
     filter finds the end of the picture, so that it begins inside.
     """
     high, wide = found.result.shape
-    if not AT.value:
-        sizes = np.abs(
-            found.result if learns else np.diff(found.result, prepend=found.result[:, :1])
-        )
-        (top, left), (down, across) = found.padding, found.stride
-        edge = -(-top // down), -(-left // across)
-        inner = sizes[edge[0] : high - edge[0], edge[1] : wide - edge[1]]
-        if not inner.size:
-            inner, edge = sizes, (0, 0)
-        row, column = divmod(int(inner.argmax()), inner.shape[1])
-        return row + edge[0], column + edge[1]
-    row, column = map(int, AT.value.split("."))
-    return min(row, high - 1), min(column, wide - 1)
+    if chosen := AT.among(high, wide):
+        return chosen
+    sizes = np.abs(found.result if learns else np.diff(found.result, prepend=found.result[:, :1]))
+    (top, left), (down, across) = found.padding, found.stride
+    edge = -(-top // down), -(-left // across)
+    inner = sizes[edge[0] : high - edge[0], edge[1] : wide - edge[1]]
+    if not inner.size:
+        inner, edge = sizes, (0, 0)
+    row, column = divmod(int(inner.argmax()), inner.shape[1])
+    return row + edge[0], column + edge[1]
 
 
 def _numbers(found: WindowPlanes) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ncd.app.parts.html_panel import read_static, sent_value
 from ncd.app.scene.panel import Panel
 from ncd.app.scene.scene import Scene, numbers_origin
 from ncd.app.state.cache import cached
-from ncd.app.state.controls import TextControl, pick
+from ncd.app.state.controls import GridPlace, pick
 from ncd.site import markup
 from ncd.site.markup import GREY, HIGHLIGHT_JS, PANEL_CSS
 from ncd.systems.images.convolution_stack import (
@@ -26,7 +26,7 @@ from ncd.systems.images.convolution_stack import (
     stack_of,
 )
 
-AT = TextControl("seen_from", r"[0-9]{1,4}\.[0-9]{1,4}")  # row and column of the chosen result
+AT = GridPlace("seen_from")  # row and column of the chosen result
 KEY = "receptive field"
 WIDEST = 160  # places of a layer that are drawn
 HEAT = (216, 64, 16)  # the colour of what is seen
@@ -77,7 +77,8 @@ def show_receptive_field(scene: Scene) -> None:
     """Shows the picture under what is seen of it, the result, and the layers in between."""
     stack = stack_of(**scene.settings)
     made = scene.trace.outputs[0].detach().float().cpu().numpy()
-    at = _place(made.shape[-1])
+    side = made.shape[-1]
+    at = AT.among(side, side) or (side // 2, side // 2)  # the middle one at first
     key = (*scene.run_key, at)
     found = cached(
         "seen", scene.term, *key, make=lambda: scene.run_in_pool(lambda: seen_field(scene, at))
@@ -108,14 +109,6 @@ RECEPTIVE_FIELD = Panel("Receptive field", show_receptive_field, controls=(AT,))
 def _pick() -> None:
     name, _, value = str(sent_value(KEY, "pick") or "").partition("=")
     pick(RECEPTIVE_FIELD.controls, name, value)
-
-
-def _place(side: int) -> tuple[int, int]:
-    """Returns the row and column of the chosen result; the middle one at first."""
-    if not AT.value:
-        return side // 2, side // 2
-    row, column = map(int, AT.value.split("."))
-    return min(row, side - 1), min(column, side - 1)
 
 
 def _input_address(scene: Scene) -> str:

@@ -27,7 +27,7 @@ function unlike() {
 function origin() {
   const [with_example, without] = task.said;
   const sizes = unlike().join(", ");
-  const why = task.learned ? `It has learned with ${sizes}. At the sizes set now, all numbers are random.` : `The example has ${sizes}. At the sizes set now, the inputs are random.`;
+  const why = task.learned ? `Its weights are for ${sizes}. At the sizes set now, all numbers are random.` : `The example has ${sizes}. At the sizes set now, the inputs are random.`;
   panel.querySelector(".origin").textContent = sizes ? `${why} ${without}` : with_example;
 }
 
