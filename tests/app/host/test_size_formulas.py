@@ -21,6 +21,7 @@ from ncd.app.page.page import cost_line
 from ncd.app.panels.walk.shapes_and_cost import cost_html, shapes_html
 from ncd.app.scene.scene import Scene
 from ncd.app.state import knobs
+from ncd.language.axes import Axis
 from ncd.language.terms import Term, rewrite_axes
 from ncd.site import markup, source_listing
 from ncd.systems.catalogue_entry import Entry, Knob
@@ -100,8 +101,15 @@ def check(found: Mapping[str, Any], here: Scene, there: Scene, panel: str) -> bo
 
 
 def plain(term: Term) -> Term:
-    """A term without its sizes: a knob that changes this makes another diagram."""
-    return rewrite_axes(term, lambda axis: replace(axis, size=None, label=""))
+    """A term without its sizes: a knob that changes this makes another diagram.
+
+    How many dimensions a group has is no size, and stands in place of the label.
+    """
+    return rewrite_axes(term, lambda axis: replace(axis, size=None, label=_rank(axis)))
+
+
+def _rank(axis: Axis) -> str:
+    return str(len(axis.size)) if isinstance(axis.size, tuple) else ""
 
 
 @pytest.mark.few(12)
