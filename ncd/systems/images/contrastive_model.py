@@ -241,7 +241,7 @@ def _pictures(layers: int, patch: int, activation: Term, pointed: bool = True) -
         >> tower_layers(PICTURE, layers, activation)
         >> Index("t m", t=0)
         >> LayerNorm("m", "post_layernorm")
-        >> Then(Id("i m"), *((Linear("m -> z", "visual_projection"),) if pointed else ()))
+        >> (Linear("m -> z", "visual_projection") if pointed else Id("i m"))
     )
 
 
@@ -256,7 +256,7 @@ def _sentences(layers: int, one: Tower, activation: Term, pointed: bool = True) 
         >> tower_layers(one, layers, activation)
         >> Index("s e", s=-1)
         >> LayerNorm("e", "final_layer_norm")
-        >> Then(Id("j e"), *((Linear("e -> z", "text_projection"),) if pointed else ()))
+        >> (Linear("e -> z", "text_projection") if pointed else Id("j e"))
     )
 
 
