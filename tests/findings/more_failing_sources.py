@@ -16,7 +16,7 @@ MORE: tuple[tuple[str, str, int, str, str, str], ...] = (
         ),
         8,
         "p",
-        "has 16 (num_embeddings, line 8) rows, 0 to 15, but is asked for row 19",
+        "has 16 rows, 0 to 15 (num_embeddings, line 8), but is asked for row 19",
         "self.p = nn.Embedding(20, 8)",
     ),
     (
@@ -24,7 +24,7 @@ MORE: tuple[tuple[str, str, int, str, str, str], ...] = (
         net("self.e = nn.Embedding(50, 8)", "return self.e(x)", "2x20#60"),
         7,
         "e",
-        "has 50 (num_embeddings, line 7) rows, 0 to 49, but is asked for row 59",
+        "has 50 rows, 0 to 49 (num_embeddings, line 7), but is asked for row 59",
         "self.e = nn.Embedding(60, 8)",
     ),
     (
@@ -132,7 +132,7 @@ MORE: tuple[tuple[str, str, int, str, str, str], ...] = (
         "loss = F.cross_entropy(net(torch.randn(8, 4)), torch.randint(0, 5, (8,)))",
         5,
         "",
-        "0 to 2, but a target may be 4",
+        "3 classes, 0 to 2 (out_features, line 4), but a target may be 4",
         "loss = F.cross_entropy(net(torch.randn(8, 4)), torch.randint(0, 3, (8,)))",
     ),
     (

@@ -39,6 +39,11 @@ PAIRS = {
     ),
 }
 PRODUCTS = ("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "dot")
+NUMBERED = {  # what is asked for by its number, where it is no place on an axis
+    **dict.fromkeys(("embedding", "embedding_bag"), ("the table has", "rows")),
+    "one_hot": ("there are", "classes"),
+    "take": ("there are", "numbers"),
+}
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -222,10 +227,9 @@ def _targets(failure: Failure, call: Any) -> str:
     scores, target = (tuple(map(failure.value, one)) for one in call.shapes[:2])
     error = failure.trace.error
     if isinstance(error, OutOfRange):
-        rows = size_words(failure, call.shapes[0][1 if len(scores) > 1 else 0])
-        return (
-            f"there are {rows} classes, 0 to {error.rows - 1}, but a target may be {error.largest}"
-        )
+        classes = f"classes, 0 to {error.rows - 1}"
+        room = size_words(failure, call.shapes[0][1 if len(scores) > 1 else 0], classes)
+        return f"there are {room}, but a target may be {error.largest}"
     if call.name in CLASSES:
         wanted = (scores[0], *scores[2:]) if len(scores) > 1 else ()
         whole = not call.takes[1].is_floating_point()
@@ -251,10 +255,10 @@ def _rows(failure: Failure, call: Any) -> str:
     error, found = failure.trace.error, equation(failure)
     if not isinstance(error, OutOfRange):
         return ""
-    rows = size_words(failure, found[2]) if found is not None else str(error.rows)
-    axis = "rows" if call.name.startswith("embedding") else "places on this axis"
-    axis = {"one_hot": "classes", "take": "numbers"}.get(call.name, axis)
-    return f"there are {rows} {axis}, 0 to {error.rows - 1}, but {error.largest} is asked for"
+    has, noun = NUMBERED.get(call.name, ("this axis has", "places"))
+    noun = f"{noun}, 0 to {error.rows - 1}"
+    room = size_words(failure, found[2], noun) if found is not None else f"{error.rows} {noun}"
+    return f"{has} {room}, but {error.largest} is asked for"
 
 
 def _classes(failure: Failure, call: Any) -> str:

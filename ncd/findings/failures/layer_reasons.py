@@ -48,9 +48,9 @@ def subject(failure: Failure) -> str:
     return f"{path} ({name})" if path and name else path or name
 
 
-def attribute(failure: Failure, name: str) -> str:
-    """Returns a setting of a layer with its origin."""
-    return size_words(failure, failure.trace.table.expr(getattr(failure.layer, name)))
+def attribute(failure: Failure, name: str, noun: str = "") -> str:
+    """Returns a setting of a layer with its origin, behind the noun that it counts."""
+    return size_words(failure, failure.trace.table.expr(getattr(failure.layer, name)), noun)
 
 
 def _kind(failure: Failure, real: bool) -> str:
@@ -247,8 +247,8 @@ def _embedding(failure: Failure, layer: Any) -> str:
         return words
     error = failure.trace.error
     if isinstance(error, OutOfRange):
-        rows = attribute(failure, "num_embeddings")
-        return f"has {rows} rows, 0 to {error.rows - 1}, but is asked for row {error.largest}"
+        rows = attribute(failure, "num_embeddings", f"rows, 0 to {error.rows - 1}")
+        return f"has {rows}, but is asked for row {error.largest}"
     return ""
 
 

@@ -28,20 +28,23 @@ nn.GLU(5)(x)|F.gumbel_softmax(x, dim=5)|nn.Softmax(5)(x)|nn.Flatten(5)(x)|nn.Log
 CALLS = AXES.strip().replace("\n", "|").split("|")
 UNCURED = ("x.unflatten(5, (1, 2))",)  # another size has to go along
 PLACES = {  # what is wrong, and the first cure
-    "x.index_select(1, torch.tensor([7]))": ("3 (…) places on this axis, 0 to 2, but 7", "2"),
-    "x[..., 7]": ("4 (…) places on this axis, 0 to 3, but 7", "3"),
-    "x[:, [0, 7]]": ("3 (…) places on this axis, 0 to 2, but 7", "2"),
-    "x[5]": ("2 (…) places on this axis, 0 to 1, but 5", "6"),
-    "x.select(1, 7)": ("3 (…) places on this axis, 0 to 2, but 7", "2"),
-    "x.gather(2, torch.tensor([[[9]]]))": ("4 (…) places on this axis, 0 to 3, but 9", "3"),
-    "x.scatter(2, torch.tensor([[[9]]]), 1.0)": ("4 (…) places on this axis, 0 to 3, but 9", "3"),
+    "x.index_select(1, torch.tensor([7]))": ("this axis has 3 places, 0 to 2 (…), but 7", "2"),
+    "x[..., 7]": ("this axis has 4 places, 0 to 3 (…), but 7", "3"),
+    "x[:, [0, 7]]": ("this axis has 3 places, 0 to 2 (…), but 7", "2"),
+    "x[5]": ("this axis has 2 places, 0 to 1 (…), but 5", "6"),
+    "x.select(1, 7)": ("this axis has 3 places, 0 to 2 (…), but 7", "2"),
+    "x.gather(2, torch.tensor([[[9]]]))": ("this axis has 4 places, 0 to 3 (…), but 9", "3"),
+    "x.scatter(2, torch.tensor([[[9]]]), 1.0)": ("this axis has 4 places, 0 to 3 (…), but 9", "3"),
     "x.index_add(1, torch.tensor([4]), x[:, :1])": (
-        "3 (…) places on this axis, 0 to 2, but 4",
+        "this axis has 3 places, 0 to 2 (…), but 4",
         "2",
     ),
-    "torch.take(x, torch.tensor([99]))": ("24 (…) numbers, 0 to 23, but 99", "16"),
-    "F.one_hot(torch.tensor([1, 9]), 3) + x[:, 0, :3]": ("3 (…) classes, 0 to 2, but 9", "2"),
-    "F.embedding(torch.tensor([1, 9]), x[0])": ("3 (…) rows, 0 to 2, but 9", "2"),
+    "torch.take(x, torch.tensor([99]))": ("there are 24 numbers, 0 to 23 (…), but 99", "16"),
+    "F.one_hot(torch.tensor([1, 9]), 3) + x[:, 0, :3]": (
+        "there are 3 classes, 0 to 2 (…), but 9",
+        "2",
+    ),
+    "F.embedding(torch.tensor([1, 9]), x[0])": ("the table has 3 rows, 0 to 2 (…), but 9", "2"),
 }
 
 
@@ -72,7 +75,7 @@ def test_a_position_that_is_not_there_is_named_with_those_that_are(call: str) ->
     reason, cure = PLACES[call]
     found = _failure(call)
     first, last = reason.split("(…)")
-    assert f"there are {first}" in found.says and f"{last} is asked for" in found.says
+    assert first in found.says and f"{last} is asked for" in found.says
     assert [edit.new for edit in found.cures[0].edits] == [cure]
 
 

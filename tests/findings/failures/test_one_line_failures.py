@@ -71,13 +71,13 @@ LAYERS = (
      "divisible by 4, such as 4 or 8.",
      "nn.PixelShuffle(2)(torch.randn(1, 6, 4, 4).permute(0, 3, 1, 2))", ((1, 1, 12, 8),)),
     ("nn.Embedding(10, 3)(torch.tensor([1, 12]))",
-     "Embedding has 10 (num_embeddings, line 1) rows, 0 to 9, but is asked for row 12.",
+     "Embedding has 10 rows, 0 to 9 (num_embeddings, line 1), but is asked for row 12.",
      "nn.Embedding(13, 3)(torch.tensor([1, 12]))", ((2, 3),)),
     ("nn.Embedding(10, 3)(torch.full((2, 4), 12))",
-     "Embedding has 10 (num_embeddings, line 1) rows, 0 to 9, but is asked for row 12.",
+     "Embedding has 10 rows, 0 to 9 (num_embeddings, line 1), but is asked for row 12.",
      "nn.Embedding(13, 3)(torch.full((2, 4), 12))", ((2, 4, 3),)),
     ("nn.EmbeddingBag(10, 3)(torch.randint(0, 20, (2, 4)))",
-     "EmbeddingBag has 10 (num_embeddings, line 1) rows, 0 to 9, but is asked for row 19.",
+     "EmbeddingBag has 10 rows, 0 to 9 (num_embeddings, line 1), but is asked for row 19.",
      "nn.EmbeddingBag(20, 3)(torch.randint(0, 20, (2, 4)))", ((2, 3),)),
     ("nn.Conv2d(4, 9, 3, groups=2)(torch.randn(1, 4, 5, 5))",
      "`nn.Conv2d(4, 9, 3, groups=2)` cannot be made: 9 (out_channels, line 1) is not divisible by 2 (groups, line 1), "
@@ -108,22 +108,24 @@ CALLS = (
     ("torch.randn(2, 3).split([1, 1], dim=1)",
      f"2 × 3 cannot be split so: 3 ({FEATURES}) and 2 must be equal.",
      "torch.randn(2, 3).transpose(0, 1).split([1, 1], dim=1)", ((3, 1), (3, 1))),
-    ("torch.randn(2, 3)[:, 5]", f"2 × 3 does not fit: 5 is more than 3 ({FEATURES}).",
-     "torch.randn(2, 6)[:, 5]", ((2,),)),
+    ("torch.randn(2, 3)[:, 5]",
+     f"this axis has 3 places, 0 to 2 ({FEATURES}), but 5 is asked for.",
+     "torch.randn(2, 3)[:, 2]", ((2,),)),
     ("F.embedding(torch.tensor([1, 12]), torch.randn(10, 3))",
-     f"there are 10 ({BATCH}) rows, 0 to 9, but 12 is asked for.",
+     f"the table has 10 rows, 0 to 9 ({BATCH}), but 12 is asked for.",
      "F.embedding(torch.tensor([1, 9]), torch.randn(10, 3))", ((2, 3),)),
     ("torch.randn(10, 3)[torch.arange(12)]",
-     f"there are 10 ({BATCH}) places on this axis, 0 to 9, but 11 is asked for.",
+     f"this axis has 10 places, 0 to 9 ({BATCH}), but 11 is asked for.",
      "torch.randn(10, 3)[torch.arange(10)]", ((10, 3),)),
     ("torch.randn(4, 10)[:, torch.randint(0, 9, (5,)) + 3]",
-     f"there are 10 ({FEATURES}) places on this axis, 0 to 9, but 11 is asked for.",
+     f"this axis has 10 places, 0 to 9 ({FEATURES}), but 11 is asked for.",
      "torch.randn(4, 10)[:, torch.randint(0, 7, (5,)) + 3]", ((4, 5),)),
     ("torch.randn(10, 3).gather(1, torch.full((10, 1), 5))",
-     f"there are 3 ({FEATURES}) places on this axis, 0 to 2, but 5 is asked for.",
+     f"this axis has 3 places, 0 to 2 ({FEATURES}), but 5 is asked for.",
      "torch.randn(10, 3).gather(1, torch.full((10, 1), 2))", ((10, 1),)),
     ("F.one_hot(torch.tensor([1, 5]), 3)",
-     "a number is not below num_classes: the classes are 0 to num_classes - 1.", "", ()),
+     "there are 3 classes, 0 to 2 (line 1), but 5 is asked for.",
+     "F.one_hot(torch.tensor([1, 2]), 3)", ((2, 3),)),
     ("F.one_hot(torch.tensor([1, -1]))", "a number below 0 names no class.", "", ()),
     ("torch.randn(2, 3).unflatten(1, (2, 2))",
      f"2 × 3 cannot be split so: 3 ({FEATURES}) and 4 (2 · 2) must be equal.",
@@ -156,3 +158,13 @@ def test_a_layer_says_what_it_gets_and_what_it_takes(text, says, cured, shapes) 
 @pytest.mark.parametrize(("text", "says", "cured", "shapes"), CALLS, ids=[c[0] for c in CALLS])
 def test_a_call_says_what_does_not_fit(text, says, cured, shapes) -> None:
     check(text, f"`{text}`: {says}", cured, shapes)
+
+
+def test_a_place_or_a_class_may_be_had_by_an_axis_that_has_it() -> None:
+    """The second cure keeps what is asked for, and makes room for it."""
+    for text, cured in (
+        ("torch.randn(2, 3)[:, 5]", "torch.randn(2, 6)[:, 5]"),
+        ("F.one_hot(torch.tensor([1, 5]), 3)", "F.one_hot(torch.tensor([1, 5]), 6)"),
+    ):
+        (found,) = findings(text)
+        assert [cure.text for cure in found.cures[1:2]] == [cured]
