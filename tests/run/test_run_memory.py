@@ -118,7 +118,9 @@ def profiled(module: CircuitModule, inputs: tuple[Tensor, ...]) -> int:
     """The most bytes held in a run forward and backward, as torch's profiler sees them."""
 
     def run() -> None:
-        summed(module.execute(inputs)).backward()
+        result = summed(module.execute(inputs))
+        if result.requires_grad:  # not where all numbers are whole or fixed
+            result.backward()
 
     held = {x.untyped_storage()._cdata: x for x in (*inputs, *module.parameters())}
     held |= {x.untyped_storage()._cdata: x for x in module.buffers()}

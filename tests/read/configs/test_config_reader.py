@@ -47,7 +47,10 @@ for _deep in ("deepseek_v2", "deepseek_v3"):
             'not know linear_head_dim. Try "model_type": "yi".',
         ),
         (
-            {"model_type": "kin", "hidden_size": None},
+            {  # what is left fits no type, as others take their usual sizes for what is missing
+                "model_type": "kin",
+                **dict.fromkeys(("hidden_size", "num_hidden_layers", "num_attention_heads")),
+            },
             f"config.json: model_type 'kin' is not read here. Try one of {', '.join(READERS)}.",
         ),
         (

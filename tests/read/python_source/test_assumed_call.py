@@ -63,6 +63,14 @@ class Net(nn.Module):
     def forward(self, x):
         return self.layers(x)
 """
+COUNT = """
+class Net(nn.Module):
+    def __init__(self, dim, kind):
+        super().__init__()
+        self.layer = nn.Linear(dim, kind * 2)
+    def forward(self, x):
+        return self.layer(x)
+"""
 
 
 @pytest.mark.parametrize(
@@ -74,6 +82,7 @@ class Net(nn.Module):
         (f"{NAMES}5x64\n", "Net(D_in=64, H=64, D_out=10, q=0.0, n=2)(torch.randn(5, 64))"),
         (LISTS, "Head()([torch.randn(1, 3, 64, 64), torch.randn(1, 8, 32, 32)])"),
         (FLAT, "model(torch.randn(1, 784))"),
+        (COUNT, "Net(dim=64, kind=8)(torch.randn(1, 64))"),  # any whole number will do
         (ROWS, "Net()(torch.randn(1, 28, 28))"),
     ],
 )
@@ -95,9 +104,10 @@ NEEDS = """
 class Net(nn.Module):
     def __init__(self, dim, kind):
         super().__init__()
-        self.layer = nn.Linear(dim, kind * 2)
+        self.layer = nn.Linear(dim, 6)
+        self.act = {"relu": nn.ReLU(), "gelu": nn.GELU()}[kind]
     def forward(self, x):
-        return self.layer(x)
+        return self.act(self.layer(x))
 """
 SAYS_NOTHING = """
 class Net(nn.Module):
@@ -109,7 +119,7 @@ class Net(nn.Module):
 @pytest.mark.parametrize(
     ("text", "line", "filled", "shapes"),
     [
-        (NEEDS, "Net(dim=64, kind=...)", "Net(dim=64, kind=3)", ((1, 6),)),
+        (NEEDS, "Net(dim=64, kind=...)", "Net(dim=64, kind='relu')", ((1, 6),)),
         (
             SAYS_NOTHING,
             "Net()(torch.randn(...), torch.randn(...))",

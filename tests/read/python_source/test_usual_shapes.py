@@ -51,6 +51,10 @@ def every(pattern: str, sizes: str) -> list[str]:
     return [pattern.format(n) for n in sizes.split()]
 
 
+def of_width(n: int) -> list[str]:
+    return [f"10x{n}", f"1x16x{n}", f"1x{n}x32x32"]
+
+
 @pytest.mark.parametrize(
     ("text", "model", "likely", "shapes"),
     [
@@ -68,12 +72,13 @@ def every(pattern: str, sizes: str) -> list[str]:
          ["1x8", "1x16x8", *every("1x3x{0}x{0}", SIDES), *every("1x{}#9", LENGTHS)]),
         ("", Net(LINEAR, CONV), False, ["1x8", "1x16x8", *every("1x3x{0}x{0}", SIDES)]),
         ("", Net(LINEAR, CONV, in_channels=3), False,  # the layer of a time
-         [*every("1x3x{0}x{0}", FIXED), "1x8", "1x16x8", *every("1x3x{0}x{0}", SIDES)]),
+         [*every("1x3x{0}x{0}", FIXED), "1x8", "1x16x8", *every("1x3x{0}x{0}", SIDES),
+              *of_width(3)]),
         ("", Net(CONV, LINEAR, image_size=48), True,
          [*every("1x3x{0}x{0}", f"48 {FREE}")]),
         ("", Net(LINEAR, dim=20), False,
-         ["1x8", "1x16x8", *every("1x3x{0}x{0}", SIDES), "1x20x8x8"]),
-        ("", Net(dim=20), False, ["10x20", "1x16x20", "1x20x32x32", "1x20x8x8"]),
+         ["1x8", "1x16x8", *every("1x3x{0}x{0}", SIDES), "1x20x8x8", *of_width(20)]),
+        ("", Net(dim=20), False, [*of_width(20), "1x20x8x8", *of_width(20)]),
         ("", Net(), False, []),
     ],
 )  # fmt: skip

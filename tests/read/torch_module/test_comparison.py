@@ -50,7 +50,10 @@ TOLD: dict[str, tuple[nn.Module, tuple[Tensor, ...], tuple[str, ...]]] = {
     "rounding": (
         Half(),
         (torch.full((2, 4), 1000.0),),
-        ("The output is up to 0.0833 from torch's on the inputs given.",),
+        (
+            "The output is up to 0.0833 from torch's on the inputs given.",
+            "It casts numbers to float16, with fewer digits; the term keeps all digits.",
+        ),
     ),
     "parameters that are not used": (
         Unused(),
