@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 CellGrid = NDArray[np.float32]
 FEW, RARE = 3, 2000  # outliers ignored: at least 3, or one in 2000
@@ -115,3 +117,35 @@ class ColourRange:
         """The same scale, extended to the largest number."""
         high = self.largest or 1.0
         return ColourRange(-high if self.low < 0 else 0.0, high, self.outliers, self.largest)
+
+
+# --- Numbers as PNGs
+
+
+def map_png(cells: CellGrid, ends: ColourRange, stops: str) -> bytes:
+    """Returns a map as PNG, a pixel for each cell; masked cells are transparent."""
+    share = (cells - ends.low) / (ends.high - ends.low)
+    known = np.isfinite(share)
+    if not known.all():
+        share = np.where(known, share, 0)
+    shades = (share.clip(0, 1) * 255).round().astype(np.uint8)
+    if known.all():
+        image = Image.fromarray(shades, mode="P")
+        image.putpalette(palette(stops))
+        return png(image)
+    table = np.frombuffer(palette(stops), np.uint8).reshape(256, 3)
+    return png(Image.fromarray(np.dstack([table[shades], np.uint8(known * 255)])))
+
+
+def rgb_image(channels: CellGrid) -> NDArray[np.uint8]:
+    """Returns three maps as the red, green and blue of one image, scaled to their extremes."""
+    numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
+    low, high = float(numbers.min()), float(numbers.max())
+    return np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
+
+
+def png(image: Image.Image) -> bytes:
+    """Returns an image as a PNG that is written quickly."""
+    file = BytesIO()
+    image.save(file, "png", compress_level=1)
+    return file.getvalue()

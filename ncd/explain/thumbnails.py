@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from math import prod
 from types import MappingProxyType
 
@@ -20,7 +19,15 @@ from torch import Tensor
 from ncd.circuit.circuit import Cell, Circuit, Value
 from ncd.drawing.elements.primitives import PictureTile, Rectangle, Thumbnail
 from ncd.errors import MismatchError, ParseError, short_repr
-from ncd.explain.colour_scale import CellGrid, ColourRange, palette, pool
+from ncd.explain.colour_scale import (
+    CellGrid,
+    ColourRange,
+    map_png,
+    palette,
+    png,
+    pool,
+    rgb_image,
+)
 from ncd.language.arguments import check_flag
 from ncd.language.axes import Array, Axis
 from ncd.language.torch_code import Arg
@@ -193,41 +200,24 @@ class _Painter:
     def __init__(self, known: CellGrid, dark: bool) -> None:
         signed = bool(known.min() < 0)
         self.range = ColourRange.of(known, signed=signed)
-        stops = (SIGNED if signed else POSITIVE)[dark]
-        self.colours = np.frombuffer(palette(stops), np.uint8).reshape(256, 3)
+        self.stops = (SIGNED if signed else POSITIVE)[dark]
 
     def picture(self, cells: CellGrid) -> bytes:
         """Returns a map as PNG; unknown numbers are transparent."""
-        share = (cells - self.range.low) / (self.range.high - self.range.low)
-        known = np.isfinite(share)
-        shades = (np.where(known, share, 0).clip(0, 1) * 255).round().astype(np.uint8)
-        if known.all():
-            image = Image.fromarray(shades, mode="P")
-            image.putpalette(self.colours.tobytes())
-            return _png(image)
-        return _png(Image.fromarray(np.dstack([self.colours[shades], np.uint8(known * 255)])))
+        return map_png(cells, self.range, self.stops)
 
     def bars(self, shares: CellGrid) -> bytes:
         """Returns a distribution as bars, one pixel wide each."""
         heights = np.nan_to_num(shares / (np.nanmax(shares) or 1)) * BARS
         filled = np.arange(BARS, 0, -1)[:, None] <= np.ceil(heights)
-        solid = np.broadcast_to(self.colours[200], (*filled.shape, 3))
-        return _png(Image.fromarray(np.dstack([solid, np.uint8(filled * 255)])))
+        solid = np.broadcast_to(
+            np.frombuffer(palette(self.stops), np.uint8)[600:603], (*filled.shape, 3)
+        )
+        return png(Image.fromarray(np.dstack([solid, np.uint8(filled * 255)])))
 
     def colour(self, channels: CellGrid) -> bytes:
         """Returns a picture of one channel in grey, of three in colour, from least to most."""
-        numbers = np.nan_to_num(
-            np.moveaxis(np.broadcast_to(channels, (3, *channels.shape[1:])), 0, -1)
-        )
-        low, high = float(numbers.min()), float(numbers.max())
-        shades = np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
-        return _png(Image.fromarray(shades))
-
-
-def _png(image: Image.Image) -> bytes:
-    file = BytesIO()
-    image.save(file, "png", compress_level=1)
-    return file.getvalue()
+        return png(Image.fromarray(rgb_image(np.broadcast_to(channels, (3, *channels.shape[1:])))))
 
 
 # --- Kinds of pictures: how many tiles of what size, and what stands in them

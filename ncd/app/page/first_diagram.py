@@ -223,20 +223,26 @@ def _corrected(word: str, read: WrittenWord | None) -> str:
 
 def _drawing(scene: Scene, row: int, cut: frozenset[int]) -> str:
     """Returns the diagram, and a line on what the number of heads has changed."""
-    pictures: dict[str, Thumbnail] = {}
-    if scene.can_run and not scene.narrow:
-        every = thumbnails(scene.module, _trace(scene, cut), dark=scene.dark, marked={"y": row})
-        roles = {id: cell.op.role for id, cell in scene.circuit.producers.items()}
-        pictures = {id: own for id, own in every.items() if roles.get(id, "input") in SHOWN}
-    drawing = ncd.draw(scene.term, **{**scene.draw_options, "thumbnails": pictures})
+    key = (*scene.run_key, scene.can_run, row, *sorted(cut), scene.dark, scene.width)
+    svg = cached("first diagram", scene.term, *key, make=lambda: _svg(scene, row, cut))
     h, k, m = (scene.settings[name] for name in "hkm")
     line = (
         f"<b>{markup.plural(h, 'head')}</b> of {k} features each: {scene.cost.parameters:,} "
         f"parameters, {4 * m * k:,} for each head. What comes out has the same {m} features "
         "for each word, however many heads there are."
     )
-    svg = inert(drawing.svg(fonts=False))
     return f'<div class="figure">{svg}</div><p class="line" role="status">{line}</p>'
+
+
+def _svg(scene: Scene, row: int, cut: frozenset[int]) -> str:
+    """Returns the diagram with the values of the sentence, where there is room for them."""
+    pictures: dict[str, Thumbnail] = {}
+    if scene.can_run and not scene.narrow:
+        every = thumbnails(scene.module, _trace(scene, cut), dark=scene.dark, marked={"y": row})
+        roles = {id: cell.op.role for id, cell in scene.circuit.producers.items()}
+        pictures = {id: own for id, own in every.items() if roles.get(id, "input") in SHOWN}
+    drawing = ncd.draw(scene.term, **{**scene.draw_options, "thumbnails": pictures})
+    return inert(drawing.svg(fonts=False))
 
 
 def _looks(scene: Scene, words: list[str], row: int, cut: frozenset[int]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 from contextvars import ContextVar
 from dataclasses import dataclass
-from io import BytesIO
 from math import ceil, prod
 
 import numpy as np
@@ -15,8 +14,10 @@ from PIL import Image
 from ncd.explain.colour_scale import CellGrid as CellGrid
 from ncd.explain.colour_scale import ColourRange as ColourRange
 from ncd.explain.colour_scale import Pooled as Pooled
+from ncd.explain.colour_scale import map_png, png
 from ncd.explain.colour_scale import palette as palette
 from ncd.explain.colour_scale import pool as pool
+from ncd.explain.colour_scale import rgb_image as rgb_image
 from ncd.site import markup
 from ncd.site.markup import GREY as GREY
 from ncd.site.markup import POSITIVE as POSITIVE
@@ -41,12 +42,7 @@ def scale(signed: bool) -> str:
 
 def data_url(cells: CellGrid, ends: ColourRange, stops: str = POSITIVE) -> str:
     """Returns a map as a small image in a data URL; masked cells are transparent."""
-    share = (cells - ends.low) / (ends.high - ends.low)
-    known = np.isfinite(share)
-    if not known.all():
-        share = np.where(known, share, 0)
-    shades = (share.clip(0, 1) * 255).round().astype(np.uint8)
-    return _coloured(shades, known, palette(stops))
+    return _address(map_png(cells, ends, stops))
 
 
 def sprite_sheet(maps: CellGrid, ends: ColourRange, stops: str = POSITIVE) -> str:
@@ -54,32 +50,13 @@ def sprite_sheet(maps: CellGrid, ends: ColourRange, stops: str = POSITIVE) -> st
     return data_url(maps.reshape(-1, maps.shape[-1]), ends, stops)
 
 
-def _coloured(shades: NDArray[np.uint8], known: NDArray[np.bool_], colours: bytes) -> str:
-    if known.all():
-        image = Image.fromarray(shades, mode="P")
-        image.putpalette(colours)
-    else:
-        table = np.frombuffer(colours, np.uint8).reshape(256, 3)
-        image = Image.fromarray(np.dstack([table[shades], np.uint8(known * 255)]))
-    return _address(image)
-
-
-def rgb_image(channels: CellGrid) -> NDArray[np.uint8]:
-    """Returns three maps as the red, green and blue of one image, scaled to their extremes."""
-    numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
-    low, high = float(numbers.min()), float(numbers.max())
-    return np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
-
-
 def image_url(pixels: NDArray[np.uint8]) -> str:
     """Returns a colour image as a data URL."""
-    return _address(Image.fromarray(pixels))
+    return _address(png(Image.fromarray(pixels)))
 
 
-def _address(image: Image.Image) -> str:
-    file = BytesIO()
-    image.save(file, "png", compress_level=1)
-    return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+def _address(data: bytes) -> str:
+    return f"data:image/png;base64,{b64encode(data).decode()}"
 
 
 def visible_range(count: int, at: int, most: int) -> range:
